@@ -12,7 +12,7 @@ from ctxtrim.stream import Done, done_chunks, stream
 from ctxtrim.workers.pieces import Kit, Lines, Result
 from ctxtrim.workers.pool import DeadWorkerError, Pool
 
-WORTH = 1 << 24  # bytes of input from which more processes save more time than their start takes
+WORTH = 1 << 25  # bytes of input from which more processes save more time than their start takes
 _PIECE = 1 << 20  # bytes of lines that a process works on at a time
 _FILE = 1 << 25  # bytes of the largest file that a process works on as a whole
 _AHEAD = 2  # pieces in work for each process

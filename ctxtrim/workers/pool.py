@@ -29,7 +29,7 @@ class Pool(Generic[T, R]):
         self._work = work
         self._threads = ThreadPoolExecutor(size, initializer=block_interrupts)
         self._own = threading.local()
-        self._workers: list[_Worker] = []
+        self.workers: list[Worker] = []
         self._lock = threading.Lock()
         self._is_closed = False
 
@@ -41,9 +41,11 @@ class Pool(Generic[T, R]):
         """End all processes, also those that work."""
         with self._lock:
             self._is_closed = True
-            for worker in self._workers:
+            for worker in self.workers:
                 worker.end()
         self._threads.shutdown(cancel_futures=True)
+        for worker in self.workers:
+            worker.cause()  # waits for its end
 
     def _done(self, task: T) -> R:
         worker = getattr(self._own, "worker", None) or self._new()
@@ -54,17 +56,17 @@ class Pool(Generic[T, R]):
             raise DeadWorkerError(worker.cause()) from None
         return result
 
-    def _new(self) -> "_Worker":
+    def _new(self) -> "Worker":
         with self._lock:
             if self._is_closed:
                 raise DeadWorkerError("the run ended")
-            worker = _Worker(self._work)
-            self._workers.append(worker)
+            worker = Worker(self._work)
+            self.workers.append(worker)
         self._own.worker = worker
         return worker
 
 
-class _Worker:
+class Worker:
     """A process, and the connection to it."""
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
@@ -78,6 +80,11 @@ class _Worker:
         """The result of a task; an `EOFError` or `OSError` if the process ends."""
         self._connection.send(task)
         return self._connection.recv()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.is_alive()
 
     def end(self) -> None:
         """End the process."""

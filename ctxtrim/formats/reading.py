@@ -8,6 +8,7 @@ recognizes.
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from itertools import accumulate, chain, islice
 
@@ -27,7 +28,8 @@ HEAD_BYTES = 1 << 22
 _BLOCK = 1 << 10  # lines of a document that are read at a time
 
 
-class Chunk(Struct, frozen=True):
+@dataclass(frozen=True)
+class Chunk:
     """Some lines, their transcripts, findings about the lines, and their format.
 
     `error`: the unexpected exception that ended the reading of these lines, if any.
@@ -39,9 +41,9 @@ class Chunk(Struct, frozen=True):
     format: Format | None = None
     error: Exception | None = None
 
-    @property
+    @cached_property
     def data(self) -> bytes:
-        """The bytes as read."""
+        """The bytes as read, joined once: a session may be large."""
         return b"".join(line.data for line in self.lines)
 
 
@@ -265,11 +267,15 @@ def _by_line(
     together: list[JsonRecord] = []
     for record in records:
         if together and together[0].number != record.number:
-            yield _line_chunk(dialect, formats, together)
-            together = []
+            chunk = _line_chunk(dialect, formats, together)
+            together.clear()
+            yield chunk
         together.append(record)
+    del record  # a decoded value may need more memory than its line
     if together:
-        yield _line_chunk(dialect, formats, together)
+        chunk = _line_chunk(dialect, formats, together)
+        together.clear()
+        yield chunk
 
 
 def _line_chunk(
@@ -298,7 +304,9 @@ def _at_once(
                 too_large("the file is a single transcript, and it", max_size), record.number
             )
     if together:
-        yield _chunk(dialect, together)
+        chunk = _chunk(dialect, together)
+        together.clear()  # the decoded values need more memory than the lines
+        yield chunk
 
 
 def _chunk(dialect: Format | None, records: list[JsonRecord]) -> Chunk:

@@ -271,7 +271,6 @@ def _by_line(
             together.clear()
             yield chunk
         together.append(record)
-    del record  # a decoded value may need more memory than its line
     if together:
         chunk = _line_chunk(dialect, formats, together)
         together.clear()

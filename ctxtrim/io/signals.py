@@ -70,4 +70,7 @@ def delayed() -> Iterator[None]:
 def block_interrupts() -> None:
     """Block Ctrl-C in this thread and in processes that it starts: the main thread ends them."""
     if hasattr(signal, "pthread_sigmask"):
+        from multiprocessing import resource_tracker  # most runs have one process
+
+        resource_tracker.ensure_running()  # its start would unblock the signal again
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])

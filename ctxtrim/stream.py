@@ -6,7 +6,7 @@
                                           └─────────┴── StageRun ──▶ Row
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
@@ -25,11 +25,14 @@ from ctxtrim.pipeline import PipelineRun, Services, StagePipeline
 from ctxtrim.reports.failures import not_archived, not_handled, not_written
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import PLAIN, Details, Origin, row
-from ctxtrim.stage import Finding, Keeper, Memory, Recalled, is_handled, overflow
+from ctxtrim.stage import Finding, Keeper, Memory, Original, Recalled, is_handled, overflow
 
 if TYPE_CHECKING:
     from ctxtrim.summaries import Summarizer
     from ctxtrim.summaries.identity import Identity
+
+START = 200
+"""Bytes of each chunk as read that a message may quote."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ class Job:
 class Done(Struct, frozen=True):
     """The result of one chunk: bytes read, bytes to write (None: left out), rows and findings.
 
-    `is_lossy`: a transcript was left out, so the file must not be replaced.
+    `is_lossy`: a transcript was left out, so the file must not be replaced. `originals`: what a
+    keeper must store before the bytes are written, with the stages, if another process made this.
     """
 
     read: bytes
@@ -71,11 +75,19 @@ class Done(Struct, frozen=True):
     findings: tuple[Finding, ...]
     is_changed: bool
     is_lossy: bool
+    originals: tuple[tuple[tuple[Original, ...], str], ...] = ()
 
 
 def stream(path: str, reading: Reading, job: Job, keeper: Keeper | None = None) -> Iterator[Done]:
     """The results of the chunks of a file, one at a time. A keeper stores originals."""
-    for chunk in reading.chunks:
+    return done_chunks(path, reading.chunks, job, keeper)
+
+
+def done_chunks(
+    path: str, chunks: Iterable[Chunk], job: Job, keeper: Keeper | None = None
+) -> Iterator[Done]:
+    """The results of some chunks of a file, one at a time. A keeper stores originals."""
+    for chunk in chunks:
         yield _done(path, chunk, job, keeper)
 
 

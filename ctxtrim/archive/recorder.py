@@ -122,6 +122,30 @@ def _lines(data: bytes) -> list[bytes]:
     return [line + b"\n" for line in whole] + ([rest] if rest else [])
 
 
+class Register:
+    """The keeper of a process that works for a run: it names originals as `Recording` does.
+
+    The run stores them when it takes the results.
+    """
+
+    def __init__(self) -> None:
+        self._originals: list[tuple[tuple[Original, ...], str]] = []
+
+    def keep(self, originals: Sequence[Original], stage: str) -> dict[int, str]:
+        """Remember the originals that a stage replaces; returns their names by message index."""
+        self._originals.append((tuple(originals), stage))
+        return {original.index: sha256(_bytes(original)) for original in originals}
+
+    def path_of(self, name: str) -> str:
+        """Never called: runs that move results to files have one process."""
+        raise ArchiveError(f"{name}: no file")
+
+    def taken(self) -> tuple[tuple[tuple[Original, ...], str], ...]:
+        """The originals since the last call, with their stages."""
+        taken, self._originals = tuple(self._originals), []
+        return taken
+
+
 class Spills:
     """Stores spilled results in a folder: the keeper of a run without an archive."""
 

@@ -2,7 +2,7 @@
 
 from ctxtrim.cli.request import Request
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.reading import Reading
+from ctxtrim.formats.reading import Detection
 from ctxtrim.io.inputs import Input
 from ctxtrim.stage import Finding
 
@@ -16,33 +16,33 @@ NO_TRANSCRIPT_INSIDE = Finding(
 
 
 def no_transcript(
-    source: Input, content: Reading, start: bytes, request: Request, first: Finding | None
+    source: Input, detection: Detection, start: bytes, request: Request, first: Finding | None
 ) -> Finding:
     """The finding that explains why a file has no transcript.
 
     `start` has its first bytes, `first` is the first finding about its lines. Valid JSON that was
     found in a folder is skipped with a note. With `--allow-empty`, so are named and empty inputs.
     """
-    text, line = _reason(content, start, request, first)
+    text, line = _reason(detection, start, request, first)
     is_expected = request.may_be_empty or (source.folder is not None and bool(start))
     if first is not None or not is_expected:
         return Finding("no-transcript", "error", text, line)
-    if content.format is None and content.reason is None:
+    if detection.format is None and detection.reason is None:
         text = "it has no transcript"
     return Finding("skipped", "info", f"skipped: {text}", line)
 
 
 def _reason(
-    content: Reading, start: bytes, request: Request, first: Finding | None
+    detection: Detection, start: bytes, request: Request, first: Finding | None
 ) -> tuple[str, int | None]:
     """Why a file has no transcript, and the line."""
     known = ", ".join(form.name for form in request.formats)
     if not start:
         return "no transcript found: the input is empty", None
-    if content.format is not None:
-        return f"no messages found, though it looks like {content.format.name}", None
-    if content.reason is not None:
-        return f"no conversation found: {content.reason}", None
+    if detection.format is not None:
+        return f"no messages found, though it looks like {detection.format}", None
+    if detection.reason is not None:
+        return f"no conversation found: {detection.reason}", None
     if first is not None:
         return f"no transcript found: {first.message.split('; the line')[0]}", first.line
     if len(request.formats) < len(FORMATS):

@@ -3,13 +3,14 @@
 The options of a stage are made from the settings of the stage.
 """
 
+import os
 from collections.abc import Sequence
 from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 import typer
 
-from ctxtrim.cli.completion import completed, completed_stages
+from ctxtrim.cli.app import COMPLETE
 from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.config.names import option_name
 from ctxtrim.config.option import Option
@@ -97,9 +98,18 @@ def _stages() -> Parameter:
             metavar="STAGE",
             help=text,
             rich_help_panel=OPTIONS["enabled"].panel,
-            autocompletion=completed_stages,
+            autocompletion=_completion(None),
         ),
     )
+
+
+def _completion(option: Option | None) -> Any:
+    """The words of an option, or of `-s`, if a shell requests them."""
+    if COMPLETE not in os.environ:
+        return None
+    from ctxtrim.cli.completion import completed, completed_stages
+
+    return completed_stages if option is None else completed(option)
 
 
 def _parameter(name: str, kind: Any, declared: Any, default: Any = None) -> Parameter:
@@ -128,7 +138,7 @@ def _parameter_of(option: Option, panel: str = "") -> Parameter:
         metavar=option.shown_metavar,
         help=text,
         rich_help_panel=panel,
-        autocompletion=completed(option),
+        autocompletion=_completion(option),
     )
     kind = list[str] if isinstance(option.default, tuple) else str
     return _parameter(option.name, kind | None, declared)

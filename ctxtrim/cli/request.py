@@ -44,26 +44,28 @@ Values = Mapping[str, Any]
 class Request:
     """Inputs, targets, job and reports of a run.
 
-    `jobs`: the jobs of inputs with settings of their own, by path.
-    `formats`: the formats to detect. `max_size`: the most bytes of a line or document. `report`:
-    the file of the report, `form` its format, `shows`: the report is printed on standard output.
-    `archive`: the folder for all originals; without one, `spills` is the folder for spilled
-    results. `writes`: the command's output is the transcript. `notes`: findings about configuration
-    files and skipped files, with their paths. `log`: the file with a line for each transcript.
-    `view`: what the text report on standard output shows. `step_summary`: the file to which the
-    report `github` appends its summary. `events`: the file with a line when a compaction starts and
-    ends. `store`: the summary store, written at the end. `target`: the API for which `convert`
-    writes requests. `may_be_empty`: an input without a transcript is no error. `is_strict`:
-    warnings are errors. `baseline`: the tokens of an earlier run, from `baseline_file`;
-    `updates_baseline`: write it at the end.
+    `jobs`: the jobs of inputs with settings of their own, by path. `processes`: the number of
+    processes; None: as many as the work is worth. `choice`: the options about the format.
+    `max_size`: the most bytes of a line or document. `report`: the file of the report, `form` its
+    format, `shows`: the report is printed on standard output, `view`: what its text shows.
+    `step_summary`: the file to which the report `github` appends its summary. `archive`: the folder
+    for all originals; without one, `spills` is the folder for spilled results. `moves_results`: a
+    stage moves results to files. `writes`: the command's output is the transcript. `notes`:
+    findings about configuration files and skipped files, with their paths. `log`: the file with a
+    line for each transcript. `events`: the file with a line when a compaction starts and ends.
+    `store`: the summary store, written at the end. `target`: the API for which `convert` writes
+    requests. `may_be_empty`: an input without a transcript is no error. `is_strict`: warnings are
+    errors. `baseline`: the tokens of an earlier run, from `baseline_file`; `updates_baseline`:
+    write it at the end.
     """
 
     sources: tuple[Input, ...]
     targets: Targets
     job: Job
     jobs: Mapping[str, Job]
+    processes: int | None
+    choice: FormatChoice
     formats: tuple[Format, ...]
-    messages_path: str | None
     max_size: int
     explains_format: bool
     form: str | None
@@ -71,6 +73,7 @@ class Request:
     archive: Path | None
     spills: Path | None
     shows: bool
+    moves_results: bool
     writes: bool
     is_quiet: bool
     has_progress: bool
@@ -127,6 +130,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         others["--baseline"] = _path(values, "baseline")
     must_be_distinct(sources, targets, others)
     store = store_of(values) if edits else None
+    choice = FormatChoice(values["format"], values["messages_path"], bool(values["each_request"]))
     view = view_of(values)
     thinking = _thinking(values) if edits else "keep"
 
@@ -141,10 +145,9 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         targets=targets,
         job=job,
         jobs=_jobs(sources, config, job_of),
-        formats=FormatChoice(
-            values["format"], values["messages_path"], bool(values["each_request"])
-        ).formats,
-        messages_path=values["messages_path"],
+        processes=values["jobs"],
+        choice=choice,
+        formats=choice.formats,
         max_size=values["max_size"],
         explains_format=bool(values["explain_format"]),
         form=form,
@@ -153,6 +156,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         spills=_spills(job.pipeline.stages) if targets.writes else None,
         shows=path == "-"
         or (path is None and (not targets.writes or (is_fixing and targets.frees_stdout))),
+        moves_results=_spills(job.pipeline.stages) is not None,
         writes=writes,
         is_quiet=values["quiet"],
         has_progress=values["progress"] and not values["quiet"],

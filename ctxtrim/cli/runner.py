@@ -1,10 +1,9 @@
 """One run of a command: from options to a request, to its work, to report and exit code."""
 
-import gc
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxtrim.cli import terminal
 from ctxtrim.cli.progress import progress_bar
@@ -16,23 +15,20 @@ from ctxtrim.events import Event
 from ctxtrim.formats.reading import Reading, open_reading
 from ctxtrim.io.clock import now
 from ctxtrim.io.inputs import reading
+from ctxtrim.io.machine import WORTH, calm_collector, cores
 from ctxtrim.io.outputs import Appended, Sink, write_to
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.stage import Finding
+
+if TYPE_CHECKING:
+    from ctxtrim.workers.crew import Crew
 
 
 def run_command(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
     """Run a command and return its exit code."""
     calm_collector()
     return _run(parse_request(stages, writes, values))
-
-
-def calm_collector() -> None:
-    """Look for reference cycles rarely: decoded JSON has none, and the search takes a third of the
-    time.
-    """
-    gc.set_threshold(200_000, 20, 100)
 
 
 def _run(request: Request) -> int:
@@ -60,8 +56,11 @@ def _run(request: Request) -> int:
         ) as watch:
             recordings = Recordings(archive, request)
             stack.callback(recordings.discard)
+            crew = _crew(request)
+            if crew is not None:
+                stack.callback(crew.close)
             try:
-                Work(request, recordings, report, watch).process_all(readings)
+                Work(request, recordings, report, watch, crew).process_all(readings)
             except (OutputError, ArchiveError):
                 _write_reports(report, request, sink)
                 raise
@@ -71,6 +70,27 @@ def _run(request: Request) -> int:
         _write_reports(report, request, sink)
         _print(request, report, problems)
         return report.exit_code
+
+
+def _crew(request: Request) -> "Crew | None":
+    """The processes of a run; None if this process does all work.
+
+    It does if transcripts depend on earlier ones, or if others watch the run or take part in it:
+    with a summary store, events, summaries of a model, and results that move to files.
+    """
+    job = request.job
+    if job.summarizer or job.memory or job.on_event or request.moves_results:
+        return None
+    sizes = [source.size for source in request.sources if source.problem is None]
+    is_small = None not in sizes and sum(size or 0 for size in sizes) < WORTH
+    if request.processes == 1 or cores() == 1 or (request.processes is None and is_small):
+        return None
+    from ctxtrim.workers.crew import Crew
+    from ctxtrim.workers.pieces import Kit
+
+    is_recorded, writes = request.archive is not None, request.targets.writes
+    kit = Kit(job, request.jobs, request.choice, request.max_size, is_recorded, writes)
+    return Crew(kit, request.processes, request.sources)
 
 
 def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack) -> Report:

@@ -1,6 +1,7 @@
 """The work on the inputs of a run: each is read, its results are written, and it is reported."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -12,21 +13,21 @@ from ctxtrim.cli.recordings import Recordings
 from ctxtrim.cli.request import Request
 from ctxtrim.conversion.losses import LossTotals
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
-from ctxtrim.formats.reading import Reading, open_reading
+from ctxtrim.formats.reading import Detection, Reading, open_reading
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Sink
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
-from ctxtrim.stage import Finding
-from ctxtrim.stream import Done, stream
+from ctxtrim.stage import Finding, Keeper
+from ctxtrim.stream import START, Done, stream
 
 if TYPE_CHECKING:
     from ctxtrim.archive.recorder import Recording
+    from ctxtrim.workers.crew import Crew, Pending
 
 FINDING = 8  # size of a finding in a `Spool`
-_START = 200  # bytes of an input whose beginning a message may quote
 
 
 @dataclass
@@ -49,7 +50,7 @@ class Progress:
 
     def add(self, done: Done) -> None:
         """Add the result of a chunk, but not its rows."""
-        self.start = self.start or done.read[:_START].strip()
+        self.start = self.start or done.read[:START].strip()
         self.has_rows |= bool(done.rows)
         self.has_written |= any(row.is_written for row in done.rows)
         self.is_changed |= done.is_changed
@@ -64,14 +65,32 @@ class Progress:
         self.findings.close()
 
 
+_Results = Callable[[Keeper | None], Iterator[Done]]
+"""The results of an input, with the keeper of its originals."""
+
+
+@dataclass(frozen=True)
+class _Started:
+    """A file on which a process works, and its sink if it is replaced in place."""
+
+    pending: "Pending"
+    sink: Sink | None
+
+
 class Work:
     """The work on all inputs of a run."""
 
     def __init__(
-        self, request: Request, recordings: Recordings, report: Report, watch: Watch
+        self,
+        request: Request,
+        recordings: Recordings,
+        report: Report,
+        watch: Watch,
+        crew: "Crew | None",
     ) -> None:
         self._request, self._recordings, self._report = request, recordings, report
-        self._watch = watch
+        self._watch, self._crew = watch, crew
+        self._ahead = 0 if crew is None else crew.ahead
         # the walked folders in which no transcript is found yet
         self._without = {source.folder for source in request.sources if source.folder is not None}
         self._ends_line = True  # whether the output so far ends with a line break
@@ -81,46 +100,98 @@ class Work:
 
         `readings` are the inputs that are open, by path.
         """
-        targets = self._request.targets
-        for source in self._request.sources:
-            try:
-                if source.path in readings:
-                    self._process(source, readings[source.path])
-                elif targets.writes and targets.in_place:
-                    self._replace(source)
-                else:
-                    self._read(source)
-            except InputError as error:
-                self._report.note(
-                    source.path, Finding("unreadable", "error", str(error), error.line)
-                )
-            except (OutputError, ArchiveError) as error:
-                code = "not-written" if isinstance(error, OutputError) else "not-archived"
-                self._report.note(source.path, Finding(code, "error", str(error)))
-                if not targets.holds_back:
-                    raise
-            except (CtxtrimError, BrokenPipeError):
-                raise
-            except Exception as error:  # noqa: BLE001 - it must not stop the other inputs
-                finding = not_handled(error, None, self._request.job.shows_tracebacks)
-                self._report.note(source.path, finding)
+        waiting: deque[tuple[Input, _Started | None]] = deque()
+        try:
+            for source in self._request.sources:
+                waiting.append((source, self._start(source, readings)))
+                if len(waiting) > self._ahead:
+                    self._attempt(*waiting.popleft(), readings)
+            while waiting:
+                self._attempt(*waiting.popleft(), readings)
+        finally:
+            for _, started in waiting:
+                if started is not None and started.sink is not None:
+                    started.sink.discard()
         for folder in sorted(self._without) if not self._request.may_be_empty else ():
             from ctxtrim.cli.missing_transcripts import NO_TRANSCRIPT_INSIDE
 
             self._report.note(folder, NO_TRANSCRIPT_INSIDE)
         self._recordings.close()
 
-    def _read(self, source: Input, sink: Sink | None = None) -> None:
-        request = self._request
-        with reading(source, request.max_size) as lines:
-            content = open_reading(self._watch(lines), request.formats, request.max_size)
-            self._process(source, content, sink)
+    def _start(self, source: Input, readings: Mapping[str, Reading]) -> "_Started | None":
+        """Let a process work on a file; None if it is read in its turn."""
+        if self._crew is None or source.path in readings or not self._ahead:
+            return None
+        sink = None
+        if self._request.targets.in_place and self._request.targets.writes:
+            try:
+                # created before the file is read, so that it detects every later change
+                sink = self._request.targets.sink(source)
+            except (CtxtrimError, OSError):  # raised again in its turn
+                return None
+        pending = self._crew.start(source)
+        if pending is None and sink is not None:
+            sink.discard()
+        return _Started(pending, sink) if pending is not None else None
 
-    def _replace(self, source: Input) -> None:
-        """Replace one file. If it changed in the meantime, read it again."""
+    def _attempt(
+        self, source: Input, started: "_Started | None", readings: Mapping[str, Reading]
+    ) -> None:
+        """Process an input and report its errors."""
+        targets = self._request.targets
+        try:
+            if source.path in readings:
+                self._process_open(source, readings[source.path])
+            elif started is None or not self._take(source, started):
+                self._process_closed(source)
+        except InputError as error:
+            self._report.note(source.path, Finding("unreadable", "error", str(error), error.line))
+        except (OutputError, ArchiveError) as error:
+            code = "not-written" if isinstance(error, OutputError) else "not-archived"
+            self._report.note(source.path, Finding(code, "error", str(error)))
+            if not targets.holds_back:
+                raise
+        except (CtxtrimError, BrokenPipeError):
+            raise
+        except Exception as error:  # noqa: BLE001 - it must not stop the other inputs
+            finding = not_handled(error, None, self._request.job.shows_tracebacks)
+            self._report.note(source.path, finding)
+
+    def _take(self, source: Input, started: "_Started") -> bool:
+        """Write the results of a process; False if the file must be read here."""
+        from ctxtrim.workers.crew import dead, stored
+        from ctxtrim.workers.pool import DeadWorkerError
+
+        try:
+            result = started.pending.result()
+            if result is None or result.detection is None:
+                return False
+            for _ in self._watch([bytes(source.size or 0)]):
+                pass  # the progress bar counts the bytes of the file
+            self._process(
+                source, result.detection, lambda keeper: stored(result, keeper), started.sink
+            )
+        except ChangedError:
+            return False
+        except DeadWorkerError as error:
+            self._report.note(source.path, dead(error))
+        finally:
+            if started.sink is not None:
+                started.sink.discard()
+        return True
+
+    def _process_closed(self, source: Input) -> None:
+        """Open an input, process it and write it to its target.
+
+        If a file to replace changed in the meantime, read it again.
+        """
+        targets = self._request.targets
+        if not (targets.writes and targets.in_place):
+            self._read(source)
+            return
         for attempt in range(1, ATTEMPTS + 1):
             # created before the file is read, so that it detects every later change
-            sink = self._request.targets.sink(source)
+            sink = targets.sink(source)
             try:
                 self._read(source, sink)
                 return
@@ -130,22 +201,42 @@ class Work:
             finally:
                 sink.discard()
 
-    def _process(self, source: Input, content: Reading, sink: Sink | None = None) -> None:
-        """Process one input and write it to its target."""
+    def _read(self, source: Input, sink: Sink | None = None) -> None:
         request = self._request
-        if content.format is None and request.messages_path is not None:
+        with reading(source, request.max_size) as lines:
+            content = open_reading(self._watch(lines), request.formats, request.max_size)
+            self._process_open(source, content, sink)
+
+    def _process_open(self, source: Input, content: Reading, sink: Sink | None = None) -> None:
+        self._process(
+            source,
+            content.detection,
+            lambda keeper: self._results(source, content, keeper),
+            sink,
+        )
+
+    def _results(self, source: Input, content: Reading, keeper: Keeper | None) -> Iterator[Done]:
+        """The results of an open input."""
+        if self._crew is not None and source.session is None:
+            return self._crew.results(source, content, keeper)
+        results = stream(source.path, content, self._request.job_of(source), keeper)
+        return results if source.session is None else map(_canonical, results)
+
+    def _process(
+        self, source: Input, detection: Detection, results: "_Results", sink: Sink | None
+    ) -> None:
+        """Write the results of one input to its target."""
+        request = self._request
+        if detection.format is None and request.choice.messages_path is not None:
             raise UsageError(
-                f"--messages-path {request.messages_path}: no message list at this path in "
+                f"--messages-path {request.choice.messages_path}: no message list at this path in "
                 f"{source.name}"
             )
         recording = self._recordings.of(source)
         sink = self._recordings.sink(recording, sink or request.targets.sink(source))
         progress = Progress()
         try:
-            keeper = recording or self._recordings.spills
-            for done in stream(source.path, content, request.job_of(source), keeper):
-                if source.session is not None:
-                    done = _canonical(done)
+            for done in results(recording or self._recordings.spills):
                 progress.add(done)
                 self._write(done, recording, sink)
                 if request.targets.holds_back:
@@ -153,7 +244,7 @@ class Work:
                 else:
                     self._report.add(done.rows)
             self._finish(progress, recording, sink)
-            self._note_findings(source, content, progress)
+            self._note_findings(source, detection, progress)
         except BaseException:
             sink.discard()
             raise
@@ -188,33 +279,33 @@ class Work:
         else:
             self._report.add(progress.rows)
 
-    def _note_findings(self, source: Input, content: Reading, progress: Progress) -> None:
+    def _note_findings(self, source: Input, detection: Detection, progress: Progress) -> None:
         findings: Iterable[Finding] = progress.findings
         if not progress.has_rows and not progress.is_lossy:
             from ctxtrim.cli.missing_transcripts import no_transcript
 
             first = next(iter(findings), None)
-            findings = [no_transcript(source, content, progress.start, self._request, first)]
+            findings = [no_transcript(source, detection, progress.start, self._request, first)]
         else:
             self._without.discard(source.folder)
         if progress.is_changed and not progress.is_lossy:
             findings = chain(findings, self._recordings.undo(source))
-        for finding in chain(_format_findings(content, self._request), findings):
+        for finding in chain(_format_findings(detection, self._request), findings):
             self._report.note(source.path, finding)
         if losses := str(progress.losses):
             self._report.note(source.path, Finding("losses", "info", losses))
 
 
-def _format_findings(content: Reading, request: Request) -> Iterator[Finding]:
+def _format_findings(detection: Detection, request: Request) -> Iterator[Finding]:
     """The finding about the detected format, if the user wants it or if the format is uncertain."""
-    if content.is_mixed:
+    if detection.is_mixed:
         yield Finding(
             "mixed-formats",
             "warning",
-            f"{content.taken_for}; what is not understood is kept as it is",
+            f"{detection.taken_for}; what is not understood is kept as it is",
         )
     elif request.explains_format:
-        yield Finding("format", "info", content.taken_for)
+        yield Finding("format", "info", detection.taken_for)
 
 
 def _canonical(done: Done) -> Done:

@@ -85,6 +85,13 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
             is_rare=True,
         ),
         Option(
+            "jobs",
+            "Use N processes. [default: all cores if the input is large, else 1]",
+            None,
+            least=1,
+            is_rare=True,
+        ),
+        Option(
             "config",
             "Read settings from this file first. Those of the project and the user follow.",
             metavar="FILE",

@@ -6,30 +6,29 @@ recognizes.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from itertools import accumulate, chain, islice
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ctxtrim.errors import InputError, too_large
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.other_files import reason_in
-from ctxtrim.model import Line, Span, Transcript
+from ctxtrim.model import Line, Transcript
 from ctxtrim.stage import Finding
-from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import BLANK, BOM, MAX_SIZE, NOT_JSON, JsonRecord, document, split
-from ctxtrim.text.splice import locate
 
 HEAD = 64  # values inspected to detect the format
 HEAD_BYTES = 1 << 22
 _BLOCK = 1 << 10  # lines of a document that are read at a time
 
 
-class Chunk(Struct, frozen=True):
+@dataclass(frozen=True)
+class Chunk:
     """Some lines, their transcripts, findings about the lines, and their format.
 
     `error`: the unexpected exception that ended the reading of these lines, if any.
@@ -41,28 +40,54 @@ class Chunk(Struct, frozen=True):
     format: Format | None = None
     error: Exception | None = None
 
-    @property
+    @cached_property
     def data(self) -> bytes:
-        """The bytes as read."""
+        """The bytes as read, joined once: a session may be large."""
         return b"".join(line.data for line in self.lines)
+
+
+Numbered = tuple[int, bytes]
+"""A line of a file and its number, from 1."""
+
+
+class Detection(Struct, frozen=True):
+    """What a file is taken for: the name of its format (None if unknown), and a sentence about it.
+
+    `is_mixed`: the first values look like several formats. `reason`: why a file of an unknown
+    format has no conversation, if the file is known.
+    """
+
+    format: str | None
+    taken_for: str
+    is_mixed: bool
+    reason: str | None
 
 
 @dataclass
 class Reading:
     """A file being read: its format and layout (None if unknown), and its chunks.
 
-    `is_lines`: each line is a conversation, so that more lines may be added. `votes`: the number of
-    values, among the first `looked` values, that each format recognizes. `reason`: why a file of an
-    unknown format has no conversation, if the file is known.
+    `chunks` are those of `first`, the lines by which the format was detected, and of `rest`, the
+    lines after them if each has its own chunk. `is_lines`: each line is a conversation, so that
+    more lines may be added. `votes`: the number of values, among the first `looked` values, that
+    each format recognizes. `reason`: as in `Detection`.
     """
 
     format: Format | None
     layout: Layout | None
     is_lines: bool
+    first: Iterator[Chunk]
+    rest: Iterator[Numbered]
     chunks: Iterator[Chunk]
     votes: Mapping[tuple[Format, Layout], int] = field(default_factory=dict)
     looked: int = 0
     reason: str | None = None
+
+    @property
+    def detection(self) -> Detection:
+        """The facts about the format, without the file."""
+        name = self.format.name if self.format else None
+        return Detection(name, self.taken_for, self.is_mixed, self.reason)
 
     @property
     def taken_for(self) -> str:
@@ -105,33 +130,34 @@ def open_reading(
     Raises an `InputError`, here or while reading chunks, if a file that is read as a whole exceeds
     `max_size` bytes.
     """
-    records = _records(iter(lines), max_size)
-    head: list[JsonRecord] = []
-    first: list[_Vote | None] = []
-    size = 0
-    for record in records:
-        head.append(record)
-        size += len(record.data)
-        vote, is_sure = _vote(record.value, formats)
-        first.append(vote)
-        if (
-            len(head) == HEAD
-            or size > HEAD_BYTES
-            or (is_sure and vote and vote[1] == "conversation")
-        ):
-            break  # one conversation is enough; the rest is read as a stream
-    votes = _votes([record.value for record in head], first, formats)
+    head, rest = _beginning(iter(lines), max_size)
+    first = [_vote(record.value, formats) for record in head]
+    size = sum(len(record.data) for record in head)
+    # one conversation is enough; the rest is read as a stream
+    while not (
+        len(head) >= HEAD
+        or size > HEAD_BYTES
+        or any(is_sure and vote and vote[1] == "conversation" for vote, is_sure in first)
+    ):
+        number, line = next(rest, (0, b""))
+        if not number:
+            break
+        records = split(line, number)
+        head += records
+        first += [_vote(record.value, formats) for record in records]
+        size += len(line)
+    votes = _votes([record.value for record in head], [vote for vote, _ in first], formats)
     dialect, layout = next(iter(votes), (None, None))
     is_lines = layout == "conversation" and all(_is_line(record.data) for record in head)
     looked = sum(record.value is not BLANK for record in head)
-    rest = chain(head, records)
-    chunks = (
-        _by_line(dialect, formats, rest)
-        if layout == "conversation"
-        else _at_once(dialect, rest, max_size)
-    )
     reason = reason_in(record.value for record in head) if dialect is None else None
-    return Reading(dialect, layout, is_lines, chunks, votes, looked, reason)
+    chunks: Iterator[Chunk]
+    if layout == "conversation":
+        begun = _by_line(dialect, formats, head)
+        chunks = chain(begun, line_chunks(dialect, formats, rest))
+    else:
+        chunks = begun = _at_once(dialect, chain(head, _records(rest)), max_size)
+    return Reading(dialect, layout, is_lines, begun, rest, chunks, votes, looked, reason)
 
 
 _Vote = tuple[Format, Layout]
@@ -180,31 +206,34 @@ def _is_line(data: bytes) -> bool:
     return position in (-1, len(data) - 1) or b"\n" not in data.strip()
 
 
-def _records(lines: Iterator[bytes], max_size: int) -> Iterator[JsonRecord]:
-    """The records of a file.
+def _beginning(
+    lines: Iterator[bytes], max_size: int
+) -> tuple[list[JsonRecord], Iterator[Numbered]]:
+    """The records of a file up to its first value, and the lines after them.
 
-    If its first value continues after the line, the whole file may be one document.
+    If the first value continues after its line, the whole file may be one document.
     """
+    head: list[JsonRecord] = []
     number = 0
     for line in lines:
         number += 1
         first = split(line, number)
-        if line.strip() in (b"", BOM):
-            yield from first
-            continue
-        if first[-1].value is NOT_JSON:
-            rest = _document(chain([line], lines), number, max_size)
-            whole = document(rest)
+        if line.strip() not in (b"", BOM) and first[-1].value is NOT_JSON:
+            data = _document(chain([line], lines), number, max_size)
+            whole = document(data)
             if whole is not None:
                 whole.number += number - 1
-                yield whole
-                return
-            lines = iter(BytesIO(rest))
+                return [*head, whole], iter(())
+            lines = iter(BytesIO(data))
             next(lines)
-        yield from first
-        break
-    for line in lines:
-        number += 1
+        head += first
+        if line.strip() not in (b"", BOM):
+            break
+    return head, enumerate(lines, number + 1)
+
+
+def _records(lines: Iterable[Numbered]) -> Iterator[JsonRecord]:
+    for number, line in lines:
         yield from split(line, number)
 
 
@@ -223,6 +252,13 @@ def _document(lines: Iterator[bytes], number: int, max_size: int) -> bytes:
     return b"".join(chain.from_iterable(blocks))
 
 
+def line_chunks(
+    dialect: Format | None, formats: Sequence[Format], lines: Iterable[Numbered]
+) -> Iterator[Chunk]:
+    """One chunk for each line of a file whose values are whole conversations."""
+    return _by_line(dialect, formats, _records(lines))
+
+
 def _by_line(
     dialect: Format | None, formats: Sequence[Format], records: Iterable[JsonRecord]
 ) -> Iterator[Chunk]:
@@ -230,11 +266,14 @@ def _by_line(
     together: list[JsonRecord] = []
     for record in records:
         if together and together[0].number != record.number:
-            yield _line_chunk(dialect, formats, together)
-            together = []
+            chunk = _line_chunk(dialect, formats, together)
+            together.clear()
+            yield chunk
         together.append(record)
     if together:
-        yield _line_chunk(dialect, formats, together)
+        chunk = _line_chunk(dialect, formats, together)
+        together.clear()
+        yield chunk
 
 
 def _line_chunk(
@@ -263,7 +302,9 @@ def _at_once(
                 too_large("the file is a single transcript, and it", max_size), record.number
             )
     if together:
-        yield _chunk(dialect, together)
+        chunk = _chunk(dialect, together)
+        together.clear()  # the decoded values need more memory than the lines
+        yield chunk
 
 
 def _chunk(dialect: Format | None, records: list[JsonRecord]) -> Chunk:
@@ -273,54 +314,12 @@ def _chunk(dialect: Format | None, records: list[JsonRecord]) -> Chunk:
     try:
         transcripts = dialect.transcripts(records, lines)
         if len(lines) == 1 and not _is_line(lines[0].data):
-            transcripts = _placed(lines[0], transcripts)
+            from ctxtrim.formats.line_numbers import placed  # for documents of several lines
+
+            transcripts = placed(lines[0], transcripts)
     except Exception as error:  # noqa: BLE001 - whatever it is, the other lines of the file can still be read
         return Chunk(lines, (), (), dialect, error)
     return Chunk(lines, tuple(transcripts), tuple(_oddities(records)), dialect)
-
-
-class _LineNumbers:
-    """The line numbers at which the transcripts of a document and their messages start.
-
-    They are computed when they are first needed; most reports need none of messages.
-    """
-
-    def __init__(self, line: Line, transcripts: Sequence[Transcript]) -> None:
-        self._line = line
-        self._transcripts = transcripts
-        self._pointers = {transcript.pointer for transcript in transcripts}
-        self._numbers: dict[Path, int] = {}
-        self._has_messages = False
-
-    def __call__(self, span: Span) -> int:
-        """The line number of a span; of the document if the span does not locate a message."""
-        if span.path not in self._numbers and not self._has_messages:
-            paths = set(self._pointers)
-            if span.path not in paths:
-                self._has_messages = True
-                messages = (message for each in self._transcripts for message in each.messages)
-                paths.update(message.spans[0].path for message in messages if message.spans)
-            self._numbers |= self._at(paths)
-        return self._numbers.get(span.path, self._line.number)
-
-    def _at(self, paths: Set[Path]) -> dict[Path, int]:
-        text = self._line.data.decode()
-        numbers: dict[Path, int] = {}
-        number, done = self._line.number, 0
-        for path, position in sorted(locate(text, paths).items(), key=lambda item: item[1]):
-            number += text.count("\n", done, position)
-            done = position
-            numbers[path] = number
-        return numbers
-
-
-def _placed(line: Line, transcripts: list[Transcript]) -> list[Transcript]:
-    """Transcripts of a document of several lines, with their line numbers."""
-    numbers = _LineNumbers(line, transcripts)
-    return [
-        replace(transcript, source=replace(transcript.source, line_numbers=numbers))
-        for transcript in transcripts
-    ]
 
 
 def _oddities(records: list[JsonRecord]) -> Iterator[Finding]:

@@ -65,3 +65,12 @@ def delayed() -> Iterator[None]:
             signal.signal(signum, handler)
         for signum in waiting:
             signal.raise_signal(signum)
+
+
+def block_interrupts() -> None:
+    """Block Ctrl-C in this thread and in processes that it starts: the main thread ends them."""
+    if hasattr(signal, "pthread_sigmask"):
+        from multiprocessing import resource_tracker  # most runs have one process
+
+        resource_tracker.ensure_running()  # its start would unblock the signal again
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])

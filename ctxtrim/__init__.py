@@ -57,12 +57,12 @@ if TYPE_CHECKING:
     from ctxtrim.api.verdict import BudgetVerdict, fits
     from ctxtrim.clipping.limits import truncate_text
     from ctxtrim.errors import ContextOverflowError, CtxtrimError, Irreducible
-    from ctxtrim.events import Event
     from ctxtrim.evidence import FileReference, KeyInfo, extract_key_info
     from ctxtrim.model import Message, Part, Transcript
     from ctxtrim.reports.model import Row
     from ctxtrim.stage import Change, Finding, Outcome, Stage
     from ctxtrim.stages import STAGES
+    from ctxtrim.stages.events import Event
     from ctxtrim.stream import Done
     from ctxtrim.tokenizers import tokenizer
     from ctxtrim.tokens import Budget, Tokenizer

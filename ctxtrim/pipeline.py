@@ -8,7 +8,6 @@ from msgspec import Struct
 from ctxtrim.conversation import edits
 from ctxtrim.conversation.tool_results import result_text, tool_name, trace_id
 from ctxtrim.errors import UsageError
-from ctxtrim.events import OnEvent, State, announced, state
 from ctxtrim.metering import USAGE, Meter, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.stage import (
@@ -28,6 +27,7 @@ from ctxtrim.stage import (
     seams_of,
 )
 from ctxtrim.stages import STAGES
+from ctxtrim.stages.events import OnEvent, State, announced, state
 from ctxtrim.stages.reasoning import Thinking, thinking_of, without_invalid_reasoning
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.counter import Count, Counter

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.conversion import Conversion
 from ctxtrim.errors import BUG, ArchiveError, SelfCheckError
-from ctxtrim.events import Event
+from ctxtrim.formats.conversion import Conversion
 from ctxtrim.formats.reading import Chunk, Reading
 from ctxtrim.formats.self_check import written_chunk
 from ctxtrim.metering import Meter
@@ -26,6 +25,7 @@ from ctxtrim.reports.failures import not_archived, not_handled, not_written
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import PLAIN, Details, Origin, row
 from ctxtrim.stage import Finding, Keeper, Memory, Original, Recalled, is_handled, overflow
+from ctxtrim.stages.events import Event
 
 if TYPE_CHECKING:
     from ctxtrim.summaries import Summarizer

@@ -9,12 +9,12 @@ from typing import Any
 from harness import read
 
 from ctxtrim.conversation.turns import shape
-from ctxtrim.conversion.request import convert
 from ctxtrim.formats import FORMATS
+from ctxtrim.formats.conversion.request import convert
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Part, Transcript
 from ctxtrim.stage import Finding
-from ctxtrim.structure import PROFILES, findings
+from ctxtrim.stages.structure import PROFILES, findings
 
 PROFILE_OF = {
     "openai-chat": "openai",

@@ -8,8 +8,8 @@ from harness import read, run
 from strategies import CONVERSATIONS, EVENTS, as_json
 from writers.openai_responses import items
 
-from ctxtrim.presets import PRESETS
-from ctxtrim.structure import PROFILES
+from ctxtrim.config.presets import PRESETS
+from ctxtrim.stages.structure import PROFILES
 from ctxtrim.summaries import markers
 
 META = {"type": "session_meta", "payload": {"id": "s", "cwd": "/x"}}

@@ -6,7 +6,7 @@ import pytest
 from conversions import converted, transcripts
 from test_corpus import FILES, files, needs_corpus
 
-from ctxtrim.conversion import TARGETS
+from ctxtrim.formats.conversion import TARGETS
 
 
 @needs_corpus

@@ -8,7 +8,7 @@ import pytest
 from harness import parse
 
 from ctxtrim.api.retention import FULL_TURNS, HEAD_LINES, POINTER
-from ctxtrim.presets import PRESETS
+from ctxtrim.config.presets import PRESETS
 
 ROOT = Path(__file__).resolve().parents[1]
 LIFECYCLE = (ROOT / "docs/architecture/context-management.md").read_text()

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import budgets, conversations, files, removals, summaries, trims, truncations
 
+from ctxtrim.config.presets import PRESETS
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
-from ctxtrim.presets import PRESETS
 
 MODEL = "claude-opus-4-6"  # explicit: a trimmed transcript can lose its model
 TOKENIZERS = ("chars4", "o200k_base", "claude-v3-bound")

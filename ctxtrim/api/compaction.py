@@ -8,10 +8,10 @@ from ctxtrim.api.configs import CompactConfig
 from ctxtrim.api.fit import read_messages, run_stages
 from ctxtrim.api.messages import M, PlainMessages, System, Tools, conversation
 from ctxtrim.api.options import Options, Settings, parse_options
-from ctxtrim.events import OnEvent
 from ctxtrim.model import Source, Transcript
 from ctxtrim.pipeline import Services
 from ctxtrim.stages import compaction_trigger
+from ctxtrim.stages.events import OnEvent
 from ctxtrim.summaries import Summarizer
 
 

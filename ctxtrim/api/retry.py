@@ -13,9 +13,9 @@ from ctxtrim.api.fit import must_fit, read_messages, run_stages
 from ctxtrim.api.messages import PlainConversation, PlainMessages, System, Tools
 from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.api.provider_errors import is_context_length_exceeded, stated_window
-from ctxtrim.events import OnEvent, State, announced, state
 from ctxtrim.pipeline import PipelineRun, Services
 from ctxtrim.stages.compaction_trigger import estimate
+from ctxtrim.stages.events import OnEvent, State, announced, state
 from ctxtrim.summaries import Summarizer
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from ctxtrim.api.configs import SummaryConfig
 from ctxtrim.api.fit import read_messages
 from ctxtrim.api.messages import PlainMessages, System, Tools
 from ctxtrim.api.options import parse_options
-from ctxtrim.placement.summary import SummaryWriter
+from ctxtrim.stages.placement.summary import SummaryWriter
 from ctxtrim.summaries import Summarizer
 
 

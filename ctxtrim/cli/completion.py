@@ -8,9 +8,9 @@ from pathlib import Path
 from ctxtrim.cli.app import COMPLETE, PROGRAM
 from ctxtrim.config.names import option_name
 from ctxtrim.config.option import Option
+from ctxtrim.config.presets import PRESETS
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import OutputError, UsageError
-from ctxtrim.presets import PRESETS
 from ctxtrim.reports import REPORTS
 
 SHELLS = ("bash", "zsh", "fish")

@@ -14,17 +14,17 @@ from ctxtrim.cli.sources import run_inputs
 from ctxtrim.cli.summary_services import store_of, summarizer_of
 from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
+from ctxtrim.config.presets import Preset
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.config.source import PathSection
-from ctxtrim.conversion import TARGETS, Conversion
 from ctxtrim.errors import UsageError
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.choice import FormatChoice
+from ctxtrim.formats.conversion import TARGETS, Conversion
 from ctxtrim.io.inputs import Input
 from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline
-from ctxtrim.presets import Preset
 from ctxtrim.reports.rows import Details
 from ctxtrim.reports.tables import WHOLE, View
 from ctxtrim.stage import Finding
@@ -242,7 +242,7 @@ def _target(values: Values) -> str | None:
 
 def _converter(target: str, values: Values) -> Callable[[Transcript], Conversion]:
     """The function from a transcript to its request."""
-    from ctxtrim.conversion.request import convert  # for the command `convert` only
+    from ctxtrim.formats.conversion.request import convert  # for the command `convert` only
 
     keeps = OPTIONS["reasoning"].parse("--reasoning", values["reasoning"] or "keep") == "keep"
     return partial(convert, to=target, model=values["model"] or None, keeps_reasoning=keeps)

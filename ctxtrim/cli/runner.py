@@ -11,7 +11,6 @@ from ctxtrim.cli.recordings import Recordings, open_recordings
 from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.cli.work import FINDING, Work
 from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
-from ctxtrim.events import Event
 from ctxtrim.formats.reading import Reading, open_reading
 from ctxtrim.io.clock import now
 from ctxtrim.io.inputs import reading
@@ -20,9 +19,10 @@ from ctxtrim.io.outputs import Appended, Sink, write_to
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.stage import Finding
+from ctxtrim.stages.events import Event
 
 if TYPE_CHECKING:
-    from ctxtrim.workers.crew import Crew
+    from ctxtrim.cli.workers.crew import Crew
 
 
 def run_command(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
@@ -85,8 +85,8 @@ def _crew(request: Request) -> "Crew | None":
     is_small = None not in sizes and sum(size or 0 for size in sizes) < WORTH
     if request.processes == 1 or cores() == 1 or (request.processes is None and is_small):
         return None
-    from ctxtrim.workers.crew import Crew
-    from ctxtrim.workers.pieces import Kit
+    from ctxtrim.cli.workers.crew import Crew
+    from ctxtrim.cli.workers.pieces import Kit
 
     is_recorded, writes = request.archive is not None, request.targets.writes
     kit = Kit(job, request.jobs, request.choice, request.max_size, is_recorded, writes)

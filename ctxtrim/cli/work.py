@@ -11,8 +11,8 @@ from msgspec import structs
 from ctxtrim.cli.progress import Watch
 from ctxtrim.cli.recordings import Recordings
 from ctxtrim.cli.request import Request
-from ctxtrim.conversion.losses import LossTotals
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
+from ctxtrim.formats.conversion.losses import LossTotals
 from ctxtrim.formats.reading import Detection, Reading, open_reading
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Sink
@@ -25,7 +25,7 @@ from ctxtrim.stream import START, Done, stream
 
 if TYPE_CHECKING:
     from ctxtrim.archive.recorder import Recording
-    from ctxtrim.workers.crew import Crew, Pending
+    from ctxtrim.cli.workers.crew import Crew, Pending
 
 FINDING = 8  # size of a finding in a `Spool`
 
@@ -159,8 +159,8 @@ class Work:
 
     def _take(self, source: Input, started: "_Started") -> bool:
         """Write the results of a process; False if the file must be read here."""
-        from ctxtrim.workers.crew import dead, stored
-        from ctxtrim.workers.pool import DeadWorkerError
+        from ctxtrim.cli.workers.crew import dead, stored
+        from ctxtrim.cli.workers.pool import DeadWorkerError
 
         try:
             result = started.pending.result()

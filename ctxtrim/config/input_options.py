@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from ctxtrim.config.option import Option
+from ctxtrim.config.presets import PRESETS
 from ctxtrim.formats import FORMATS
-from ctxtrim.presets import PRESETS
 from ctxtrim.text.globs import path_glob
 from ctxtrim.text.records import MAX_SIZE
 from ctxtrim.tokenizers.tokenizer_files import is_path

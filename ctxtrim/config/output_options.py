@@ -5,7 +5,7 @@ from typing import Any
 
 from ctxtrim.config.option import Option
 from ctxtrim.config.tolerance import parse_tolerance
-from ctxtrim.conversion import TARGETS
+from ctxtrim.formats.conversion import TARGETS
 from ctxtrim.stages.reasoning import MODES
 
 GROUPS = ("tool", "file", "command", "turn", "role")

@@ -15,13 +15,13 @@ from ctxtrim.config.from_options import command_line
 from ctxtrim.config.from_toml import own_file, project_table
 from ctxtrim.config.input_options import preset_names
 from ctxtrim.config.own_models import ModelOf, own_models
+from ctxtrim.config.presets import SESSION, Preset, checks, merged
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.source import PathSection, SettingsSource, Value
 from ctxtrim.config.stage_specs import SETTINGS, parse_stage
 from ctxtrim.io.paths import is_same, repository
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Spec
-from ctxtrim.presets import SESSION, Preset, checks, merged
 from ctxtrim.stage import Finding
 from ctxtrim.tokens import Tokenizer
 

@@ -28,7 +28,7 @@ from ctxtrim.formats.base import (
 )
 from ctxtrim.formats.fields import metadata_in, string
 from ctxtrim.model import Line, Message, Part, Role, Source, Span, Transcript
-from ctxtrim.request import RequestOptions, Usage
+from ctxtrim.model.request import RequestOptions, Usage
 from ctxtrim.text.json_paths import Path, Place, conversations, patterns
 from ctxtrim.text.records import JsonRecord
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ctxtrim.formats.fields import elements, members, string
-from ctxtrim.request import OutputFormat, RequestOptions
+from ctxtrim.model.request import OutputFormat, RequestOptions
 from ctxtrim.text.records import dump
 
 Fields = Mapping[str, Any]

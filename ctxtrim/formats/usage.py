@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ctxtrim.model import Message, Span
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 _REASONS = ("stopReason", "stop_reason", "finish_reason", "finishReason")
 _BROKEN_OFF = ("error", "aborted", "cancelled", "canceled", "deferred")

@@ -8,10 +8,10 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.conversion.losses import CHANGED, LOST, LossTotals
+from ctxtrim.formats.conversion.losses import CHANGED, LOST, LossTotals
+from ctxtrim.model.request import Usage
 from ctxtrim.pipeline import Spec, StageRun
 from ctxtrim.reports.tables import WHOLE, View
-from ctxtrim.request import Usage
 from ctxtrim.stage import LEFT_OUT, LIMITS, OVERFLOW, Action, Finding, has_overflow, is_handled
 from ctxtrim.text.json_paths import Path
 from ctxtrim.tokens import ORDER, Budget, Exactness

@@ -19,7 +19,7 @@ from ctxtrim.stage import (
     setting,
 )
 from ctxtrim.stages.largest import largest
-from ctxtrim.structure import PAIRING, PROFILES, findings
+from ctxtrim.stages.structure import PAIRING, PROFILES, findings
 from ctxtrim.tokens import MARKS, Budget
 from ctxtrim.tokens.counter import Counter
 

@@ -20,10 +20,6 @@ from ctxtrim.conversation.protection import not_summarized
 from ctxtrim.conversation.recency import newest
 from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.model import Message, Transcript
-from ctxtrim.placement.digests import MODES, Digests
-from ctxtrim.placement.leads import has_compaction_digest, without_compaction
-from ctxtrim.placement.steps import cut_off
-from ctxtrim.placement.summary import SummaryWriter, summarize_old
 from ctxtrim.stage import KEEP, SUMMARIES, Change, Finding, Outcome, change_of, seam, setting
 from ctxtrim.stages.compaction_trigger import (
     MAX_MESSAGES,
@@ -34,6 +30,10 @@ from ctxtrim.stages.compaction_trigger import (
     kept_from,
     should_compact,
 )
+from ctxtrim.stages.placement.digests import MODES, Digests
+from ctxtrim.stages.placement.leads import has_compaction_digest, without_compaction
+from ctxtrim.stages.placement.steps import cut_off
+from ctxtrim.stages.placement.summary import SummaryWriter, summarize_old
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter

@@ -12,8 +12,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ctxtrim.calibration import recorded
 from ctxtrim.conversation.turns import visible
+from ctxtrim.metering.calibration import recorded
 from ctxtrim.model import Message, Transcript
 
 CHARACTERS = 4  # a token

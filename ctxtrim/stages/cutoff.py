@@ -13,9 +13,9 @@ from typing import Any
 
 from ctxtrim.conversation import pins
 from ctxtrim.model import Transcript
-from ctxtrim.placement.digests import MODES, Digests
-from ctxtrim.placement.steps import cut_off
 from ctxtrim.stage import KEEP, SUMMARIES, Outcome, seam, setting
+from ctxtrim.stages.placement.digests import MODES, Digests
+from ctxtrim.stages.placement.steps import cut_off
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter

@@ -14,8 +14,8 @@ from ctxtrim.conversation import pins
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import KEEP, Change, Outcome, change_of, setting
-from ctxtrim.structure import checks
-from ctxtrim.structure.rule import CheckedMessages
+from ctxtrim.stages.structure import checks
+from ctxtrim.stages.structure.rule import CheckedMessages
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 

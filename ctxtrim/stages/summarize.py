@@ -19,7 +19,6 @@ from ctxtrim.conversation import pins
 from ctxtrim.conversation.protection import not_summarized
 from ctxtrim.conversation.recency import recent_from
 from ctxtrim.model import Transcript
-from ctxtrim.placement.summary import SummaryWriter, summarize_old, with_stored
 from ctxtrim.stage import (
     KEEP,
     NOTHING_DONE,
@@ -30,6 +29,7 @@ from ctxtrim.stage import (
     seam,
     setting,
 )
+from ctxtrim.stages.placement.summary import SummaryWriter, summarize_old, with_stored
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.request import Api
+from ctxtrim.model.request import Api
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.media.policies import POLICIES

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from ctxtrim.model import Transcript
-from ctxtrim.request import OutputFormat, RequestOptions
+from ctxtrim.model.request import OutputFormat, RequestOptions
 from ctxtrim.tokens.tokenizer import Exactness
 
 Addends = dict[str, int]

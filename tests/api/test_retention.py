@@ -21,8 +21,8 @@ from ctxtrim import (
     ToolResultRetentionPolicy,
     UserMessage,
 )
+from ctxtrim.config.presets import PRESETS
 from ctxtrim.errors import InputError
-from ctxtrim.presets import PRESETS
 
 POLICY = ToolResultRetentionPolicy()
 POINTER = '[TRUNCATED — full output in get_task_trace(traceId="abc-123")]'

@@ -9,8 +9,8 @@ import pytest
 from conftest import ENVIRONMENT, ROOT, Run
 
 from ctxtrim.cli.app import COMMANDS
+from ctxtrim.config.presets import PRESETS
 from ctxtrim.formats import FORMATS
-from ctxtrim.presets import PRESETS
 from ctxtrim.stages import STAGES
 
 

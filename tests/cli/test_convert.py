@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import Run
 
-from ctxtrim.conversion import TARGETS
+from ctxtrim.formats.conversion import TARGETS
 
 SYSTEM_ONLY = b'{"messages": [{"role": "system", "content": "Be brief."}]}\n'
 TALK = b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "Is berth 2 free?"}]}\n'

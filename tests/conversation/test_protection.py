@@ -3,7 +3,7 @@
 from ctxtrim.conversation.protection import not_summarized
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Message, Part
-from ctxtrim.placement.leads import summary_message
+from ctxtrim.stages.placement.leads import summary_message
 
 ANSWER = Message("assistant", (Part("text", "Seven."),))
 PROMPT = Message("user", (Part("text", "Count the lamps."),))

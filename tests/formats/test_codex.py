@@ -13,7 +13,7 @@ from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 Event = dict[str, Any]
 TIME = "2026-01-02T03:04:05.678Z"

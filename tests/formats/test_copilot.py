@@ -7,7 +7,7 @@ from typing import Any
 from harness import read, run
 from pictures import PICTURE
 
-from ctxtrim.conversion.request import convert
+from ctxtrim.formats.conversion.request import convert
 from ctxtrim.model import Message
 
 FIXTURE = Path("fixtures/copilot-cli.jsonl")

@@ -11,7 +11,7 @@ from writers.gemini_cli import calls_in_content
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Media, Message, Part, Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 Entry = dict[str, Any]
 

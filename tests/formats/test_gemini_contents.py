@@ -14,7 +14,7 @@ from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.metering import Metering
 from ctxtrim.model import Media, Message, Part, Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 from ctxtrim.tokenizers import tokenizer
 
 Content = dict[str, Any]

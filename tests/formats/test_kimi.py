@@ -8,7 +8,7 @@ import pytest
 from harness import read, run
 
 from ctxtrim.model import Message
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 FIXTURE = Path("fixtures/kimi.jsonl")
 LONG = "a long list of boats " * 200

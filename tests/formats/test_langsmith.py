@@ -9,7 +9,7 @@ from writers import langsmith
 from writers.openai_chat import openai_message
 
 from ctxtrim.model import Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 LONG = "22:10 fog signal on\n" * 200
 CALL = {"id": "c1", "name": "bash", "input": {"x": "1 May"}}

@@ -8,7 +8,7 @@ from harness import read, run
 from writers import litellm
 
 from ctxtrim.model import Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 TALK: list[dict[str, Any]] = [
     {"role": "user", "texts": ["Is the bridge open? " * 50]},

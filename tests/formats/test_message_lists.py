@@ -1,7 +1,7 @@
 """The fields around the lists of one conversation."""
 
 from ctxtrim.formats.message_lists import Envelope
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 
 def test_of_two_objects_the_first_tools_and_the_later_model_id_and_usage_win() -> None:

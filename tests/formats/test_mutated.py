@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import CONVERSATIONS, EVENTS, as_json, conversations
 
-from ctxtrim.presets import PRESETS
+from ctxtrim.config.presets import PRESETS
 from ctxtrim.text.records import dump, split
 
 ODD: tuple[Any, ...] = (

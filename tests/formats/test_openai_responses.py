@@ -14,7 +14,7 @@ from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Media, Message, Part, Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 Item = dict[str, Any]
 LONG = "lorem ipsum " * 40

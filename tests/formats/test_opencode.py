@@ -15,7 +15,7 @@ from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import written_chunk
 from ctxtrim.model import Message, Transcript
 from ctxtrim.model import Part as MessagePart
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 Part = dict[str, Any]
 

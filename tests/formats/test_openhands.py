@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 Event = dict[str, Any]
 ANSWER = "[no result recorded]"

@@ -11,7 +11,7 @@ from writers import opentelemetry
 from writers.opentelemetry import any_value, attributes, export, flat, printed, span, structured
 
 from ctxtrim.model import Message, Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 LONG = "a long list of boats " * 200
 TALK: list[dict[str, Any]] = [

@@ -28,7 +28,7 @@ from harness import read, run
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Media, Part
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
 PICTURE = Part("attachment", media=Media("image", size=3))

@@ -33,7 +33,7 @@ from writers import pi
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Message, Part
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 LONG = (
     entry("a", None, user("one")),

@@ -7,7 +7,7 @@ import pytest
 from builders import conversation, says, transcript, user
 from harness import read
 
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 
 
 def test_the_last_recorded_usage_is_used() -> None:

@@ -14,20 +14,20 @@ from insertions import format_of, written
 from msgspec.structs import replace
 from strategies import CONVERSATIONS, EVENTS, as_json, budgets, conversations, files, styles
 
-from ctxtrim.calibration import recorded
 from ctxtrim.conversation.turns import current_task, is_alternating, opening_task, shape
 from ctxtrim.errors import SelfCheckError
 from ctxtrim.formats.reading import Chunk
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.metering import Metering
+from ctxtrim.metering.calibration import recorded
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.pipeline import StagePipeline
 from ctxtrim.stage import Outcome
 from ctxtrim.stages.reasoning import without_invalid_reasoning
 from ctxtrim.stages.repair import Repair
+from ctxtrim.stages.structure import PROFILES, findings
 from ctxtrim.stages.trim import Trim
-from ctxtrim.structure import PROFILES, findings
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter

@@ -17,10 +17,10 @@ from test_cutoff import KEY, LONG, Answers
 from writers.anthropic import conversation as anthropic
 from writers.claude_code import claude_events
 
+from ctxtrim.config.presets import PRESETS, merged
 from ctxtrim.conversation.turns import shape
 from ctxtrim.errors import SummaryError
 from ctxtrim.metering import Metering
-from ctxtrim.presets import PRESETS, merged
 from ctxtrim.stages.compact import Compact
 from ctxtrim.stages.cutoff import Cutoff
 from ctxtrim.summaries import HEADINGS, markers

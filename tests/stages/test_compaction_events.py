@@ -12,10 +12,10 @@ from harness import parse, read
 from test_compact import talk
 
 from ctxtrim.errors import ArchiveError, SummaryError
-from ctxtrim.events import Event
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Services, StagePipeline
 from ctxtrim.stage import Original
+from ctxtrim.stages.events import Event
 from ctxtrim.summaries import Reply
 from ctxtrim.tokenizers import tokenizer
 

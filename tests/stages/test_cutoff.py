@@ -19,7 +19,7 @@ from ctxtrim.conversation.turns import current_task, is_alternating, shape
 from ctxtrim.errors import SummaryError
 from ctxtrim.metering import Metering
 from ctxtrim.stages.cutoff import Cutoff
-from ctxtrim.structure import PROFILES, findings
+from ctxtrim.stages.structure import PROFILES, findings
 from ctxtrim.summaries import Reply, markers
 from ctxtrim.summaries.digests import DID
 from ctxtrim.tokenizers import tokenizer

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from pictures import PICTURE, URL
 from strategies import CONVERSATIONS, EVENTS, files, removals
 
+from ctxtrim.config.presets import PRESETS
 from ctxtrim.conversation.edits import check, with_texts_for
 from ctxtrim.conversation.turns import shape
 from ctxtrim.errors import SelfCheckError
 from ctxtrim.model import Message, Part
-from ctxtrim.presets import PRESETS
-from ctxtrim.structure import PROFILES, findings
+from ctxtrim.stages.structure import PROFILES, findings
 
 MODEL = "gpt-4o"
 LINE = "[image, 1024×768, ~765 tokens, removed]"

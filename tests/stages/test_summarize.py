@@ -17,8 +17,8 @@ from strategies import CONVERSATIONS, EVENTS, as_json
 
 from ctxtrim.archive.summary_store import SummaryStore
 from ctxtrim.model import Transcript
-from ctxtrim.placement.leads import has_summary, split_message
 from ctxtrim.stage import StoredSummary
+from ctxtrim.stages.placement.leads import has_summary, split_message
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.identity import identity
 from ctxtrim.tokenizers import tokenizer

@@ -15,9 +15,9 @@ from strategies import CONVERSATIONS, EVENTS, as_json, budgets, files, summaries
 from ctxtrim.conversation.pins import pinned
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
-from ctxtrim.placement.leads import split_message
+from ctxtrim.stages.placement.leads import split_message
+from ctxtrim.stages.structure import PROFILES, findings
 from ctxtrim.stages.trim import STRATEGIES
-from ctxtrim.structure import PROFILES, findings
 
 MODEL = "claude-opus-4-6"  # explicit: a trimmed transcript can lose its model
 NAMES = (

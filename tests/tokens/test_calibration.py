@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ctxtrim.calibration import LEAST, WINDOW, recorded
 from ctxtrim.errors import UsageError
 from ctxtrim.metering import Metering
+from ctxtrim.metering.calibration import LEAST, WINDOW, recorded
 from ctxtrim.model import Message, Part, Source, Span, Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Scaled, Tokenizer
 from ctxtrim.tokens.counter import Counter

@@ -11,7 +11,7 @@ from msgspec import structs
 from msgspec.structs import fields, replace
 
 from ctxtrim.model import Media, Message, Part, Transcript
-from ctxtrim.request import OutputFormat, RequestOptions
+from ctxtrim.model.request import OutputFormat, RequestOptions
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.request import RequestFraming

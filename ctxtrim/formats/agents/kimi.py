@@ -27,7 +27,7 @@ from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts
 from ctxtrim.formats.usage import kimi_usage
 from ctxtrim.model import ROLES, Line, Message, Part, Role, Span, Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 from ctxtrim.text.records import JsonRecord, dump
 
 _TYPES = (

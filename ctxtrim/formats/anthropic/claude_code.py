@@ -28,7 +28,7 @@ from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.usage import answers_by_span, anthropic_usage, is_complete
 from ctxtrim.model import Line, Message, Part, Span, Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, dump
 

@@ -28,7 +28,7 @@ from ctxtrim.formats.gemini.parts import (
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.usage import gemini_usage
 from ctxtrim.model import Line, Message, Span, Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, dump
 

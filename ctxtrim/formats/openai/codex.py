@@ -20,7 +20,7 @@ from ctxtrim.formats.openai.item_insert import insert_items, separate
 from ctxtrim.formats.openai.items import is_prompt, is_summary, kind_of, read_items
 from ctxtrim.formats.usage import answers_by_span, responses_usage
 from ctxtrim.model import Line, Message, Span, Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, dump
 

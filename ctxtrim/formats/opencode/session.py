@@ -19,7 +19,7 @@ from ctxtrim.formats.message_parts import call_part
 from ctxtrim.formats.opencode.live import SentMessages, info_of, insert, knows, relink
 from ctxtrim.formats.usage import pi_usage
 from ctxtrim.model import Message, Part, Span
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 

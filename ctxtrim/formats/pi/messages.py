@@ -23,7 +23,7 @@ from ctxtrim.formats.message_parts import (
 from ctxtrim.formats.pi.visibility import metadata_member, names_in, visibility, with_visibility
 from ctxtrim.formats.usage import is_complete, pi_usage
 from ctxtrim.model import Message, Part, Role, Span
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 from ctxtrim.text.records import dump
 
 ROLES: dict[object, Role] = {

@@ -28,7 +28,7 @@ from ctxtrim.formats.pi.thread import PiEntry, Thread, compaction_of, entries_in
 from ctxtrim.formats.pi.visibility import visibility, with_visibility
 from ctxtrim.formats.usage import is_complete
 from ctxtrim.model import VISIBLE, Line, Message, Span, Transcript
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord
 

@@ -12,7 +12,7 @@ from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request
 from ctxtrim.formats.traces.traces import record_format
 from ctxtrim.formats.usage import openai_usage, responses_usage
 from ctxtrim.model import Span
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 from ctxtrim.text.records import dump
 
 _INSIDE = ("runs", "items", "child_runs")

@@ -18,7 +18,7 @@ from ctxtrim.formats.openai import chat as openai_chat
 from ctxtrim.formats.openai import responses as openai_responses
 from ctxtrim.formats.traces import genai_messages, langchain_messages
 from ctxtrim.model import Message, Part, Role, Span
-from ctxtrim.request import Usage
+from ctxtrim.model.request import Usage
 from ctxtrim.text.records import value_in
 
 _DIALECTS = (

@@ -24,13 +24,6 @@ from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.evidence import copies, reread
 from ctxtrim.model import Message, Transcript
-from ctxtrim.placement.summary import (
-    SummaryWriter,
-    place_summary,
-    restore_summary,
-    with_stored,
-    with_summary,
-)
 from ctxtrim.stage import (
     KEEP,
     SUMMARIES,
@@ -47,6 +40,13 @@ from ctxtrim.stage import (
 )
 from ctxtrim.stages.keep import KeepRules
 from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
+from ctxtrim.stages.placement.summary import (
+    SummaryWriter,
+    place_summary,
+    restore_summary,
+    with_stored,
+    with_summary,
+)
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
 from ctxtrim.stages.trim.priority import STRATEGIES

@@ -1,0 +1,136 @@
+"""The division of a run among processes: which pieces they work on, and their results in order."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+
+from ctxtrim.cli.workers.pieces import Kit, Lines, Result
+from ctxtrim.cli.workers.pool import DeadWorkerError, Pool
+from ctxtrim.formats.reading import Numbered, Reading, line_chunks
+from ctxtrim.io.inputs import Input
+from ctxtrim.io.machine import WORTH, cores
+from ctxtrim.stage import NOT_HANDLED, Finding, Keeper
+from ctxtrim.stream import Done, done_chunks, stream
+
+_PIECE = 1 << 20  # bytes of lines that a process works on at a time
+_FILE = 1 << 25  # bytes of the largest file that a process works on as a whole
+_AHEAD = 2  # pieces in work for each process
+
+Pending = Future[Result | None]
+
+
+class Crew:
+    """The processes of a run: `jobs`, or all cores if the inputs are large (None).
+
+    With one process nothing is pickled, and all work is done here.
+    """
+
+    def __init__(self, kit: Kit, jobs: int | None, sources: Iterable[Input]) -> None:
+        self._kit = kit
+        self._size = jobs or cores()
+        self._waits = jobs is None  # until the input proves to be large
+        if self._waits and self._size > 1:
+            sizes = (source.size or 0 for source in sources if source.problem is None)
+            self._waits = sum(sizes) < WORTH
+        self._pool: Pool[Input | Lines, Result | None] | None = None
+        if self._size > 1:
+            self._pool = Pool(self._size, kit)
+
+    @property
+    def ahead(self) -> int:
+        """The number of files on which processes work before it is their turn."""
+        return 0 if self._pool is None or self._waits else self._size * _AHEAD
+
+    def start(self, source: Input) -> Pending | None:
+        """The future result of a whole file; None if the file is better read here."""
+        if self._pool is None or self._waits or source.problem or source.session is not None:
+            return None
+        size = source.size
+        return self._pool.submit(source) if size is not None and size <= _FILE else None
+
+    def results(self, source: Input, content: Reading, keeper: Keeper | None) -> Iterator[Done]:
+        """The results of the chunks of an open file, in order."""
+        path, job, form = source.path, self._kit.job_of(source.path), content.format
+        is_live = self._waits and not source.is_regular  # what a pipe holds is handled at once
+        if self._pool is None or content.layout != "conversation" or form is None or is_live:
+            yield from stream(path, content, job, keeper)
+            return
+        yield from done_chunks(path, content.first, job, keeper)
+        if self._waits:
+            few = line_chunks(form, self._kit.choice.formats, self._few(content.rest))
+            yield from done_chunks(path, few, job, keeper)
+        yield from self._in_order(
+            (Lines(path, form.name, lines) for lines in _batches(content.rest)), keeper
+        )
+
+    def close(self) -> None:
+        """End all processes."""
+        if self._pool is not None:
+            self._pool.close()
+
+    def _few(self, lines: Iterator[Numbered]) -> Iterator[Numbered]:
+        """The first lines, until they prove that the input is large."""
+        size = 0
+        for number, line in lines:
+            yield number, line
+            size += len(line)
+            if size >= WORTH:
+                self._waits = False
+                return
+
+    def _in_order(self, pieces: Iterable[Lines], keeper: Keeper | None) -> Iterator[Done]:
+        assert self._pool is not None
+        waiting: deque[tuple[Lines, Pending]] = deque()
+        try:
+            for piece in pieces:
+                waiting.append((piece, self._pool.submit(piece)))
+                if len(waiting) > self._size * _AHEAD:
+                    yield from self._taken(*waiting.popleft(), keeper)
+            while waiting:
+                yield from self._taken(*waiting.popleft(), keeper)
+        finally:
+            for _, pending in waiting:
+                pending.cancel()
+
+    def _taken(self, piece: Lines, pending: Pending, keeper: Keeper | None) -> Iterator[Done]:
+        """The results of some lines; if their process died, a finding about them."""
+        try:
+            result = pending.result()
+        except DeadWorkerError as error:
+            finding = dead(error, piece.lines[0][0], piece.lines[-1][0])
+            yield Done(piece.data, None, (), (finding,), is_changed=True, is_lossy=True)
+            return
+        if result is None:
+            yield from self._kit.on_lines(piece, keeper)
+        else:
+            yield from stored(result, keeper)
+
+
+def stored(result: Result, keeper: Keeper | None) -> Iterator[Done]:
+    """The results of a piece, after the keeper has stored their originals."""
+    for done in result.done:
+        for originals, stage in done.originals:
+            if keeper is not None:
+                keeper.keep(originals, stage)
+        yield done
+
+
+def dead(error: DeadWorkerError, first: int | None = None, last: int | None = None) -> Finding:
+    """The finding about a file, or some lines, whose process died."""
+    what = "the file" if first is None else f"lines {first} to {last}"
+    text = f"{what} cannot be handled: the process ended with {error}; try --jobs 1"
+    return Finding(NOT_HANDLED, "error", text, first)
+
+
+def _batches(lines: Iterable[Numbered]) -> Iterator[tuple[Numbered, ...]]:
+    """Lines in groups of about `_PIECE` bytes."""
+    batch: list[Numbered] = []
+    size = 0
+    for number, line in lines:
+        batch.append((number, line))
+        size += len(line)
+        if size >= _PIECE:
+            yield tuple(batch)
+            batch, size = [], 0
+    if batch:
+        yield tuple(batch)

@@ -1,0 +1,34 @@
+"""Conversion: from a transcript in any format to a request of a provider, with a list of losses.
+
+A target is one module and one row in `TARGETS`.
+"""
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ctxtrim.loading.lazy_table import LazyTable, module_table
+from ctxtrim.stage import Finding
+
+if TYPE_CHECKING:
+    from ctxtrim.formats.conversion.target import Target
+
+TARGETS: "LazyTable[Target]" = module_table(
+    "ctxtrim.formats.conversion",
+    {
+        "openai-chat": "openai_chat:TARGET",
+        "anthropic": "anthropic:TARGET",
+        "gemini": "gemini:TARGET",
+        "openai-responses": "openai_responses:TARGET",
+    },
+)
+
+
+class Conversion(Struct, frozen=True):
+    """A request as JSON text, and findings for all losses and changes.
+
+    `text` is None if the transcript cannot be converted; a finding has the reason.
+    """
+
+    text: str | None
+    findings: tuple[Finding, ...]

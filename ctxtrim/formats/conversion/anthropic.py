@@ -1,0 +1,150 @@
+"""Anthropic Messages: `{"model", "system"?, "messages", "tools"?}`.
+
+Results come first in the user message after their calls; texts of an answer come before its calls.
+Thinking needs Anthropic's signature. A request with calls needs tools, so tools without a schema
+get an empty one.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ctxtrim.formats.conversion.arguments import object_of
+from ctxtrim.formats.conversion.attachments import Attachment
+from ctxtrim.formats.conversion.losses import Losses
+from ctxtrim.formats.conversion.pieces import Piece
+from ctxtrim.formats.conversion.target import CallResult, Dialogue, Speaker, Target, Turn
+from ctxtrim.formats.conversion.tools import EMPTY, Tool, is_dated
+from ctxtrim.formats.fields import members
+from ctxtrim.formats.media_blocks import text_block
+
+_NATIVE = (
+    "document", "server_tool_use", "web_search_tool_result", "web_fetch_tool_result",
+    "code_execution_tool_result", "bash_code_execution_tool_result",
+    "text_editor_code_execution_tool_result", "tool_search_tool_result", "mcp_tool_use",
+    "mcp_tool_result", "container_upload", "search_result", "tool_reference",
+)  # fmt: skip
+_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_INVALID = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
+    """The request of a dialogue."""
+    request: dict[str, Any] = {} if dialogue.model is None else {"model": dialogue.model}
+    system = _blocks(dialogue.system)
+    if system:
+        request["system"] = _content(system)
+    request["messages"] = _messages(dialogue.turns, losses)
+    tools = [*map(_tool, dialogue.tools), *dialogue.native_tools]
+    names = _called(dialogue.turns)
+    if names and not tools:
+        losses.change("tool schema", f"an empty schema is inserted for {', '.join(names)}")
+        tools = [_tool(Tool(name, EMPTY)) for name in names]
+    return request | ({"tools": tools} if tools else {})
+
+
+def _messages(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
+    """The messages; results and the user texts after them share a message."""
+    found: list[tuple[str, list[dict[str, Any]]]] = []
+    for turn in turns:
+        role = "assistant" if turn.role == "assistant" else "user"
+        if turn.role == "tool":
+            blocks = list(map(_result, turn.results))
+        elif turn.role == "assistant":
+            blocks = list(_answer(turn, losses))
+        else:
+            blocks = _blocks(turn.pieces)
+        if found and found[-1][0] == role:
+            found[-1][1].extend(blocks)
+        else:
+            found.append((role, blocks))
+    return [{"role": role, "content": _content(blocks)} for role, blocks in found]
+
+
+def _content(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """One text as a string, else blocks."""
+    is_text = len(blocks) == 1 and blocks[0]["type"] == "text"
+    return str(blocks[0]["text"]) if is_text else blocks
+
+
+def _answer(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
+    """The blocks of an answer; texts after a call move before the first call."""
+    kinds = [piece.kind for piece in turn.pieces]
+    first = kinds.index("call") if "call" in kinds else len(kinds)
+    late = [piece for piece in turn.pieces[first:] if piece.kind == "text"]
+    if late:
+        losses.change("order", "the text after a call is before it now", turn.message)
+    rest = [piece for piece in turn.pieces[first:] if piece.kind != "text"]
+    for piece in (*turn.pieces[:first], *late, *rest):
+        if piece.kind == "call":
+            arguments = object_of(piece, turn.message, losses)
+            yield {"type": "tool_use", "id": piece.call_id, "name": piece.name, "input": arguments}
+        else:
+            yield from _blocks([piece])
+
+
+def _result(answer: CallResult) -> dict[str, Any]:
+    blocks = _blocks(answer.pieces)
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": answer.call.call_id}
+    result |= {"content": _content(blocks)} if blocks else {}
+    return result | ({} if answer.is_error is None else {"is_error": answer.is_error})
+
+
+def _blocks(pieces: Iterable[Piece]) -> list[dict[str, Any]]:
+    return [text_block(piece.text) if piece.kind == "text" else piece.value for piece in pieces]
+
+
+def _attachment(found: Attachment, role: Speaker) -> dict[str, Any] | None:
+    """An image or a PDF; None if the API does not accept it."""
+    if role not in ("user", "tool"):
+        return None
+    if found.kind not in ("image", "pdf") or found.file_id is not None:
+        return None
+    if found.url is not None:
+        source = {"type": "url", "url": found.url}
+    elif found.kind == "pdf" or found.mime in _IMAGES:
+        source = {"type": "base64", "media_type": found.mime, "data": found.data or ""}
+    else:
+        return None
+    return {"type": "image" if found.kind == "image" else "document", "source": source}
+
+
+def _thinking(piece: Piece) -> dict[str, Any] | None:
+    """Thinking with Anthropic's signature."""
+    value = members(piece.value)
+    if value.get("type") == "redacted_thinking":
+        return {"type": "redacted_thinking", "data": value.get("data", "")}
+    signature = value.get("signature") if value.get("type") == "thinking" else None
+    if not isinstance(signature, str) or not signature:
+        return None
+    return {"type": "thinking", "thinking": piece.text, "signature": signature}
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    description = {} if tool.description is None else {"description": tool.description}
+    return {"name": tool.name, **description, "input_schema": tool.schema}
+
+
+def _called(turns: Iterable[Turn]) -> list[str]:
+    """The names of the tools that are called."""
+    calls = [piece for turn in turns for piece in turn.pieces if piece.kind == "call"]
+    return list(dict.fromkeys(call.name for call in calls))
+
+
+def _is_native(value: Any) -> bool:
+    return isinstance(value, Mapping) and value.get("type") in _NATIVE
+
+
+TARGET = Target(
+    "anthropic",
+    write,
+    reasoning=_thinking,
+    attachment=_attachment,
+    is_native=_is_native,
+    is_native_tool=is_dated,
+    invalid_name=_INVALID,
+    invalid_id=_INVALID,
+    alternates=True,
+    is_blank=lambda text: not text.strip(),
+    flags_errors=True,
+)

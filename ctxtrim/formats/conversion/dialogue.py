@@ -1,0 +1,118 @@
+"""From a transcript to a dialogue: the messages that the model reads, calls and results paired.
+
+::
+
+    messages ──▶ turns ──▶ answers after their calls ──▶ roles as the target needs them
+                   └── pieces, read from the source
+"""
+
+from collections.abc import Iterable
+from itertools import takewhile
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.conversion.identifiers import Identifiers
+from ctxtrim.formats.conversion.losses import Losses
+from ctxtrim.formats.conversion.pieces import Piece
+from ctxtrim.formats.conversion.target import Dialogue, Target, Turn
+from ctxtrim.formats.conversion.tools import Tool, tools_in
+from ctxtrim.formats.conversion.turn_reader import TurnReader
+from ctxtrim.model import Transcript
+
+OPENING = "[The conversation starts with an answer.]"
+"""The text of a user message that is inserted before a first message of the assistant."""
+_TOOL = "tool"  # the name of a tool without a name
+
+
+def dialogue_of(
+    transcript: Transcript, target: Target, losses: Losses, keeps_reasoning: bool
+) -> Dialogue:
+    """The dialogue of a transcript as a target needs it."""
+    names = Identifiers(target.invalid_name, 64, _TOOL)
+    tools, native = _tools(transcript, target, losses, names)
+    reader = TurnReader(transcript, target, losses, names, keeps_reasoning)
+    turns = list(reader.turns())
+    system: tuple[Piece, ...] = ()
+    if target.alternates:
+        leading = list(takewhile(lambda turn: turn.role == "system", turns))
+        system = tuple(piece for turn in leading for piece in turn.pieces)
+        turns = _alternating(turns[len(leading) :], losses)
+    if not target.may_end_with_reasoning:
+        turns = _followed(turns, losses)
+        turns = _merged(turns) if target.alternates else turns
+    return Dialogue(tuple(turns), system, transcript.model, tools, native)
+
+
+def _tools(
+    transcript: Transcript, target: Target, losses: Losses, names: Identifiers
+) -> tuple[tuple[Tool, ...], tuple[object, ...]]:
+    """The functions with valid names, and the tools that only the target's provider defines."""
+    tools: list[Tool] = []
+    native: list[object] = []
+    for tool in tools_in(transcript.tools) if transcript.tools is not None else ():
+        if isinstance(tool, Tool):
+            name = names.same(tool.name)
+            if name != tool.name:
+                losses.change("tool name", f"the tool {tool.name} is now {name}")
+            tools.append(replace(tool, name=name))
+        elif target.is_native_tool(tool):
+            native.append(tool)
+        else:
+            name = str(tool.get("type") or tool.get("name") or next(iter(tool), "without a name"))
+            losses.lose("tool schema", f"the tool {name} is defined by its provider")
+    return tuple(tools), tuple(native)
+
+
+def _alternating(turns: Iterable[Turn], losses: Losses) -> list[Turn]:
+    """The turns with a user turn first, without system turns, and with adjacent turns merged."""
+    found: list[Turn] = []
+    for turn in turns:
+        if turn.role == "system":
+            what = "the system message between others is a user text now"
+            losses.change("system message", what, turn.message)
+            turn = replace(turn, role="user")
+        found.append(turn)
+    if found and found[0].role != "user":
+        losses.change("first message", "a user message is inserted before the first answer")
+        found.insert(0, Turn("user", (Piece("text", OPENING),)))
+    return _merged(found)
+
+
+def _merged(turns: Iterable[Turn]) -> list[Turn]:
+    """The turns, with adjacent user turns and adjacent assistant turns merged."""
+    found: list[Turn] = []
+    for turn in turns:
+        if found and turn.role == found[-1].role != "tool":
+            found[-1] = replace(found[-1], pieces=(*found[-1].pieces, *turn.pieces))
+        else:
+            found.append(turn)
+    return found
+
+
+def _followed(turns: list[Turn], losses: Losses) -> list[Turn]:
+    """The turns without reasoning at the end of an answer.
+
+    An answer of reasoning alone continues in the answer after it.
+    """
+    found: list[Turn] = []
+    waiting: tuple[Piece, ...] = ()
+    for turn, following in zip(turns, [*turns[1:], None][: len(turns)], strict=True):
+        turn, waiting = replace(turn, pieces=(*waiting, *turn.pieces)), ()
+        if turn.role == "assistant":
+            count = sum(1 for _ in takewhile(_is_reasoning, reversed(turn.pieces)))
+            pieces, rest = turn.pieces[: len(turn.pieces) - count], turn.pieces[-count or None :]
+            if count and not pieces and following is not None and following.role == "assistant":
+                waiting = rest
+                continue
+            for _ in range(count):
+                what = "reasoning that no text and no call follows"
+                losses.lose("reasoning text", what, turn.message)
+            turn = replace(turn, pieces=pieces)
+            if not pieces:
+                continue
+        found.append(turn)
+    return found
+
+
+def _is_reasoning(piece: Piece) -> bool:
+    return piece.kind == "reasoning"

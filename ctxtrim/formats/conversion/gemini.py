@@ -1,0 +1,138 @@
+"""Gemini: `{"contents", "systemInstruction"?, "tools"?}`. The model is a part of the API's address.
+
+Results are in the user content after their calls, each followed by its images. Gemini 3 refuses
+calls of the current turn without its signature; for calls of other models Google names a word that
+takes its place.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ctxtrim.formats.conversion.arguments import object_of
+from ctxtrim.formats.conversion.attachments import Attachment
+from ctxtrim.formats.conversion.losses import Losses
+from ctxtrim.formats.conversion.pieces import Piece
+from ctxtrim.formats.conversion.reasoning import thought_signature
+from ctxtrim.formats.conversion.target import CallResult, Dialogue, Speaker, Target, Turn
+from ctxtrim.formats.conversion.tools import Tool
+from ctxtrim.formats.gemini.parts import text_part
+
+UNSIGNED = "skip_thought_signature_validator"
+"""The signature of a call that another model made. Source: Gemini API, thought signatures."""
+_CODE = ("executableCode", "executable_code", "codeExecutionResult", "code_execution_result")
+
+
+def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
+    """The request of a dialogue."""
+    system = list(map(_part, dialogue.system))
+    request: dict[str, Any] = {"systemInstruction": {"parts": system}} if system else {}
+    request["contents"] = _contents(dialogue.turns, losses)
+    declarations = list(map(_declaration, dialogue.tools))
+    tools = [{"functionDeclarations": declarations}] if declarations else []
+    tools += dialogue.native_tools
+    return request | ({"tools": tools} if tools else {})
+
+
+def _contents(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
+    """The contents; results and the user texts after them share one."""
+    turns = list(turns)
+    prompt = max((n for n, turn in enumerate(turns) if turn.role == "user"), default=0)
+    found: list[dict[str, Any]] = []
+    unsigned = 0
+    for position, turn in enumerate(turns):
+        role = "model" if turn.role == "assistant" else "user"
+        if turn.role == "tool":
+            parts = [part for answer in turn.results for part in _result(answer)]
+        elif turn.role == "assistant":
+            parts = list(_answer(turn, losses, is_current=position > prompt))
+            unsigned += sum(part.get("thoughtSignature") == UNSIGNED for part in parts)
+        else:
+            parts = list(map(_part, turn.pieces))
+        if found and found[-1]["role"] == role:
+            found[-1]["parts"] += parts
+        else:
+            found.append({"role": role, "parts": parts})
+    if unsigned:
+        what = f"{unsigned} calls of the current turn have the signature {UNSIGNED}"
+        losses.change("signature", what)
+    return found
+
+
+def _answer(turn: Turn, losses: Losses, is_current: bool) -> Iterator[dict[str, Any]]:
+    """The parts of an answer. The first call of an answer carries its signature."""
+    is_signed = not is_current or any(piece.signature for piece in turn.pieces)
+    for piece in turn.pieces:
+        if piece.kind != "call":
+            yield _part(piece)
+            continue
+        arguments = object_of(piece, turn.message, losses)
+        call = {"id": piece.call_id, "name": piece.name, "args": arguments}
+        signature = piece.signature
+        if not is_signed:
+            signature, is_signed = UNSIGNED, True
+        yield {"functionCall": call} | ({"thoughtSignature": signature} if signature else {})
+
+
+def _result(answer: CallResult) -> Iterator[dict[str, Any]]:
+    """A function response, and its images and files after it."""
+    text = "\n".join(piece.text for piece in answer.pieces if piece.kind == "text")
+    key = "error" if answer.is_error else "output"
+    call = answer.call
+    response = {"id": call.call_id, "name": call.name, "response": {key: text}}
+    yield {"functionResponse": response}
+    yield from (piece.value for piece in answer.pieces if piece.kind != "text")
+
+
+def _part(piece: Piece) -> Any:
+    """A text, with its signature; the value of any other piece."""
+    if piece.kind != "text":
+        return piece.value
+    return text_part(piece.text) | (
+        {"thoughtSignature": piece.signature} if piece.signature else {}
+    )
+
+
+def _attachment(found: Attachment, role: Speaker) -> dict[str, Any] | None:
+    """Data or a URL; None for a file id and in the system instruction."""
+    if role == "system":
+        return None
+    if found.data is not None:
+        return {"inlineData": {"mimeType": found.mime, "data": found.data}}
+    if found.url is not None:
+        return {"fileData": {"mimeType": found.mime, "fileUri": found.url}}
+    return None
+
+
+def _thought(piece: Piece) -> dict[str, Any] | None:
+    if not piece.text:
+        return None
+    signature = thought_signature(piece.value)
+    signed = {"thoughtSignature": signature} if signature else {}
+    return {"text": piece.text, "thought": True} | signed
+
+
+def _declaration(tool: Tool) -> dict[str, Any]:
+    description = {} if tool.description is None else {"description": tool.description}
+    schema = {"parametersJsonSchema": tool.schema} if tool.schema["properties"] else {}
+    return {"name": tool.name, **description, **schema}
+
+
+def _is_native(value: Any) -> bool:
+    return isinstance(value, dict) and any(key in value for key in _CODE)
+
+
+TARGET = Target(
+    "gemini",
+    write,
+    reasoning=_thought,
+    attachment=_attachment,
+    is_native=_is_native,
+    is_native_tool=lambda tool: "type" not in tool and "name" not in tool,
+    invalid_name=re.compile(r"[^a-zA-Z0-9_.:-]|^[^a-zA-Z_]"),
+    invalid_id=re.compile(r"[^a-zA-Z0-9_-]"),
+    alternates=True,
+    is_blank=lambda text: not text,
+    signs_parts=True,
+    flags_errors=True,
+)

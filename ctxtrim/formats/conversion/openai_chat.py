@@ -1,0 +1,134 @@
+"""Chat Completions: `{"model", "messages", "tools"?}`.
+
+Reasoning texts become `reasoning_content`, which DeepSeek, Moonshot, vLLM and others read. A tool
+message has texts only, so its images and files follow the results in a user message.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ctxtrim.formats.conversion.arguments import object_of, parsed
+from ctxtrim.formats.conversion.attachments import Attachment
+from ctxtrim.formats.conversion.losses import Losses
+from ctxtrim.formats.conversion.pieces import Piece
+from ctxtrim.formats.conversion.target import CallResult, Dialogue, Speaker, Target, Turn
+from ctxtrim.formats.conversion.tools import Tool
+from ctxtrim.formats.media_blocks import text_block
+from ctxtrim.model import Message
+from ctxtrim.text.records import dump
+
+_SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
+_AUTHOR = re.compile(r"[^\s<|\\/>]{1,64}")
+
+
+def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
+    """The request of a dialogue."""
+    request: dict[str, Any] = {} if dialogue.model is None else {"model": dialogue.model}
+    request["messages"] = [
+        message for turn in dialogue.turns for message in _messages(turn, losses)
+    ]
+    tools = [*map(_tool, dialogue.tools), *dialogue.native_tools]
+    return request | ({"tools": tools} if tools else {})
+
+
+def _messages(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
+    if turn.role == "tool":
+        yield from _results(turn.results, losses)
+        return
+    author = turn.message.name if turn.message is not None else None
+    named = {"name": author} if author is not None and _AUTHOR.fullmatch(author) else {}
+    if turn.role == "assistant":
+        yield {"role": "assistant", **named, **_answer(turn, losses)}
+        return
+    yield {"role": turn.role, **named, "content": _content(_blocks(turn.pieces))}
+
+
+def _answer(turn: Turn, losses: Losses) -> dict[str, Any]:
+    """The content, reasoning and calls of an answer."""
+    texts = _blocks(piece for piece in turn.pieces if piece.kind == "text")
+    reasoning = [piece.value for piece in turn.pieces if piece.kind == "reasoning"]
+    calls = [_call(piece, turn.message, losses) for piece in turn.pieces if piece.kind == "call"]
+    answer: dict[str, Any] = {"content": _content(texts) if texts else None if calls else ""}
+    if reasoning:
+        answer["reasoning_content"] = "\n\n".join(reasoning)
+    return answer | ({"tool_calls": calls} if calls else {})
+
+
+def _call(piece: Piece, message: Message | None, losses: Losses) -> dict[str, Any]:
+    value = object_of(piece, message, losses)
+    is_object = bool(piece.text.strip()) and parsed(piece.text) is not None
+    text = piece.text if is_object else dump(value)
+    return {
+        "id": piece.call_id,
+        "type": "function",
+        "function": {"name": piece.name, "arguments": text},
+    }
+
+
+def _results(answers: Iterable[CallResult], losses: Losses) -> Iterator[dict[str, Any]]:
+    """A tool message for each result, then a user message with their images and files."""
+    moved: list[dict[str, Any]] = []
+    for answer in answers:
+        texts = _blocks(piece for piece in answer.pieces if piece.kind == "text")
+        content = _content(texts) if texts else ""
+        yield {"role": "tool", "tool_call_id": answer.call.call_id, "content": content}
+        attachments = _blocks(piece for piece in answer.pieces if piece.kind != "text")
+        if attachments:
+            what = "the attachment of a result is in a user message after the results"
+            losses.change("attachment", what, answer.message)
+        moved += attachments
+    if moved:
+        yield {"role": "user", "content": moved}
+
+
+def _content(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """One text as a string, else blocks."""
+    is_text = len(blocks) == 1 and blocks[0]["type"] == "text"
+    return str(blocks[0]["text"]) if is_text else blocks
+
+
+def _blocks(pieces: Iterable[Piece]) -> list[dict[str, Any]]:
+    return [text_block(piece.text) if piece.kind == "text" else piece.value for piece in pieces]
+
+
+def _attachment(found: Attachment, role: Speaker) -> dict[str, Any] | None:
+    """An image, a sound or a PDF; None if the API does not accept it."""
+    if role not in ("user", "tool"):
+        return None
+    if found.kind == "image" and found.file_id is None:
+        detail = {"detail": found.detail} if found.detail in ("low", "high", "auto") else {}
+        return {"type": "image_url", "image_url": {"url": found.data_url} | detail}
+    if found.kind == "audio" and found.data is not None and found.mime in _SOUNDS:
+        sound = {"data": found.data, "format": _SOUNDS[found.mime]}
+        return {"type": "input_audio", "input_audio": sound}
+    if found.kind != "pdf":
+        return None
+    if found.data is not None:
+        file = {"filename": found.name or "document.pdf", "file_data": found.data_url}
+        return {"type": "file", "file": file}
+    return {"type": "file", "file": {"file_id": found.file_id}} if found.file_id else None
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    function: dict[str, Any] = {"name": tool.name}
+    if tool.description is not None:
+        function["description"] = tool.description
+    function["parameters"] = tool.schema
+    if tool.is_strict:
+        function["strict"] = True
+    return {"type": "function", "function": function}
+
+
+TARGET = Target(
+    "openai-chat",
+    write,
+    reasoning=lambda piece: piece.text or None,
+    attachment=_attachment,
+    is_native=lambda value: False,
+    is_native_tool=lambda tool: tool.get("type") == "custom" and "custom" in tool,
+    invalid_name=re.compile(r"[^a-zA-Z0-9_-]"),
+    longest_id=40,
+    may_end_with_reasoning=True,
+    names_authors=True,
+)

@@ -1,0 +1,135 @@
+"""OpenAI Responses: `{"model", "instructions"?, "input", "tools"?}`.
+
+The first system message becomes `instructions` if it is one text. Reasoning needs OpenAI's
+encrypted content. A call whose arguments are not a JSON object is a custom tool call.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from ctxtrim.formats.conversion.arguments import parsed
+from ctxtrim.formats.conversion.attachments import Attachment
+from ctxtrim.formats.conversion.losses import Losses
+from ctxtrim.formats.conversion.pieces import Piece
+from ctxtrim.formats.conversion.target import CallResult, Dialogue, Speaker, Target, Turn
+from ctxtrim.formats.conversion.tools import Tool, is_dated
+from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.media_blocks import input_text, output_text
+
+_NATIVE = (
+    "compaction", "compaction_summary", "context_compaction", "web_search_call",
+    "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call",
+    "mcp_list_tools", "tool_search_call",
+)  # fmt: skip
+
+
+def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
+    """The request of a dialogue."""
+    request: dict[str, Any] = {} if dialogue.model is None else {"model": dialogue.model}
+    turns = list(dialogue.turns)
+    first = turns[0] if turns else Turn("system")
+    if first.role == "system" and [piece.kind for piece in first.pieces] == ["text"]:
+        request["instructions"] = turns.pop(0).pieces[0].text
+    request["input"] = [item for turn in turns for item in _items(turn)]
+    tools = [*map(_tool, dialogue.tools), *dialogue.native_tools]
+    return request | ({"tools": tools} if tools else {})
+
+
+def _items(turn: Turn) -> Iterator[dict[str, Any]]:
+    """The items of a turn: runs of texts and attachments as messages, all others alone."""
+    for answer in turn.results:
+        yield _output(answer)
+    for is_content, together in groupby(turn.pieces, _is_content):
+        if is_content:
+            spell = output_text if turn.role == "assistant" else input_text
+            content = _blocks(together, spell)
+            yield {"type": "message", "role": turn.role, "content": content}
+        else:
+            yield from (_call(piece) if piece.kind == "call" else piece.value for piece in together)
+
+
+def _is_content(piece: Piece) -> bool:
+    return piece.kind in ("text", "attachment")
+
+
+def _call(piece: Piece) -> dict[str, Any]:
+    item = {"call_id": piece.call_id, "name": piece.name}
+    if _is_custom(piece):
+        return {"type": "custom_tool_call", **item, "input": piece.text}
+    return {"type": "function_call", **item, "arguments": piece.text.strip() or "{}"}
+
+
+def _is_custom(call: Piece) -> bool:
+    return parsed(call.text) is None
+
+
+def _output(answer: CallResult) -> dict[str, Any]:
+    """The output of a call: one text as a string, else blocks."""
+    blocks = _blocks(answer.pieces, input_text)
+    is_text = len(blocks) == 1 and blocks[0]["type"] == "input_text"
+    content = blocks[0]["text"] if is_text else blocks or ""
+    kind = "custom_tool_call_output" if _is_custom(answer.call) else "function_call_output"
+    return {"type": kind, "call_id": answer.call.call_id, "output": content}
+
+
+def _blocks(pieces: Iterable[Piece], spell: Callable[[str], Any]) -> list[dict[str, Any]]:
+    return [spell(piece.text) if piece.kind == "text" else piece.value for piece in pieces]
+
+
+def _attachment(found: Attachment, role: Speaker) -> dict[str, Any] | None:
+    """An image or a PDF; None if the API does not accept it."""
+    if role == "assistant":
+        return None
+    if found.kind == "image":
+        details = ("low", "high", "auto", "original")
+        detail = {"detail": found.detail} if found.detail in details else {}
+        place = {"file_id": found.file_id} if found.file_id else {"image_url": found.data_url}
+        return {"type": "input_image", **place, **detail}
+    if found.kind != "pdf":
+        return None
+    if found.data is not None:
+        name = found.name or "document.pdf"
+        return {"type": "input_file", "filename": name, "file_data": found.data_url}
+    if found.url is not None:
+        return {"type": "input_file", "file_url": found.url}
+    return {"type": "input_file", "file_id": found.file_id}
+
+
+def _reasoning(piece: Piece) -> dict[str, Any] | None:
+    """A reasoning item with encrypted content, without the id of a stored response."""
+    value = members(piece.value)
+    sealed = value.get("encrypted_content")
+    if value.get("type") != "reasoning" or not isinstance(sealed, str):
+        return None
+    return {
+        "type": "reasoning", "summary": elements(value.get("summary")), "encrypted_content": sealed
+    }  # fmt: skip
+
+
+def _tool(tool: Tool) -> dict[str, Any]:
+    description = {} if tool.description is None else {"description": tool.description}
+    strict = tool.is_strict or False  # the default of this API is true, of others false
+    function = {"name": tool.name, **description, "parameters": tool.schema, "strict": strict}
+    return {"type": "function", **function}
+
+
+def _is_native(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("type") in _NATIVE
+
+
+def _is_native_tool(tool: dict[str, Any]) -> bool:
+    is_typed = isinstance(tool.get("type"), str) and tool["type"] != "function"
+    return is_typed and not is_dated(tool) and "custom" not in tool
+
+
+TARGET = Target(
+    "openai-responses",
+    write,
+    reasoning=_reasoning,
+    attachment=_attachment,
+    is_native=_is_native,
+    is_native_tool=_is_native_tool,
+    invalid_name=re.compile(r"[^a-zA-Z0-9_-]"),
+)

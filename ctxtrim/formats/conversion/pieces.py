@@ -1,0 +1,134 @@
+"""The pieces of a message without a format, read from the parts and their values in the source."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from ctxtrim.formats.conversion.attachments import Attachment, attachment_of
+from ctxtrim.formats.conversion.losses import Losses
+from ctxtrim.formats.conversion.reasoning import native_reasoning, signature_in, thought_signature
+from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.formats.source_values import SourceValues
+from ctxtrim.model import Message, Part, Span
+from ctxtrim.text.records import dump
+
+PieceKind = Literal["text", "reasoning", "call", "attachment", "native"]
+
+
+class Piece(Struct, frozen=True):
+    """One piece of a message.
+
+    `text` is the text, or the arguments of a call. `value` is the JSON value in the source; for
+    `native` pieces, and for reasoning and attachments that a target keeps, it is the value to
+    write. `signature` is what the provider signed or encrypted. `call_id` and `name` are those of a
+    call.
+    """
+
+    kind: PieceKind
+    text: str = ""
+    value: Any = None
+    signature: str | None = None
+    attachment: Attachment | None = None
+    call_id: str = ""
+    name: str = ""
+
+
+class PieceReader:
+    """Reads the pieces of messages.
+
+    `is_native`: the target accepts a JSON value of the source as it is.
+    """
+
+    def __init__(
+        self, values: SourceValues, losses: Losses, is_native: Callable[[Any], bool]
+    ) -> None:
+        self._values, self._losses, self._is_native = values, losses, is_native
+
+    def read(self, message: Message, parts: Iterable[Part]) -> Iterator[Piece]:
+        """The pieces of some parts of a message, without its calls."""
+        for together in _by_source(parts):
+            part = together[0]
+            if part.kind == "reasoning":
+                yield self._reasoning(together)
+            elif part.media is not None:
+                yield from self._attachment(message, part)
+            elif part.kind != "tool_call":
+                yield from self._text(message, part)
+
+    def value_of(self, part: Part) -> Any:
+        """The JSON value that a part was read from; None if it is unknown."""
+        span = part.source or part.block
+        return None if span is None else self._values.at(span)
+
+    def _around(self, part: Part) -> Any:
+        """The object around the list of blocks that contains a part; None if it is unknown."""
+        if part.block is None or len(part.block.path) < 2:
+            return None
+        return self._values.at(Span(part.block.line, part.block.path[:-2]))
+
+    def _reasoning(self, together: list[Part]) -> Piece:
+        value = native_reasoning(self.value_of(together[0]), self._around(together[0]))
+        text = "\n\n".join(part.text for part in together if part.text and not part.media)
+        if isinstance(value, dict) and value.get("type") == "redacted_thinking":
+            text = ""
+        signature = signature_in(value)
+        if signature is None and any(part.sealed or part.media for part in together):
+            signature = ""
+        return Piece("reasoning", text, value, signature)
+
+    def _attachment(self, message: Message, part: Part) -> Iterator[Piece]:
+        value, media = self.value_of(part), part.media
+        if media is None or media.kind == "sealed":
+            if value is not None and self._is_native(value):
+                yield Piece("native", value=value)
+            else:
+                self._losses.lose("encrypted text", "a text that only its provider reads", message)
+            return
+        found = attachment_of(value, media)
+        if found is not None:
+            yield Piece("attachment", attachment=found)
+            return
+        what = "image" if media.kind == "image" else "file"
+        self._losses.lose(what, f"the source has no data, URL or id of this {what}", message)
+
+    def _text(self, message: Message, part: Part) -> Iterator[Piece]:
+        value = self.value_of(part) if part.span is None else None
+        if isinstance(value, dict) and dump(value) == part.text:
+            yield from self._block(message, value)
+            return
+        signature = thought_signature(self.value_of(part)) if part.sealed else None
+        yield Piece("text", part.spelled, signature=signature)
+
+    def _block(self, message: Message, value: dict[str, Any]) -> Iterator[Piece]:
+        """A block that is neither a text nor an image or a file."""
+        if self._is_native(value):
+            yield Piece("native", value=value)
+        elif value.get("type") == "document":
+            yield Piece("text", _document_text(value))
+        else:
+            kind = value.get("type")
+            name = f"of type {kind}" if isinstance(kind, str) else "without a type"
+            self._losses.lose("content block", f"a block {name}", message)
+
+
+def _by_source(parts: Iterable[Part]) -> Iterator[list[Part]]:
+    """The parts, with reasoning parts of one value in the source together."""
+
+    def key(part: Part) -> object:
+        is_shared = part.kind == "reasoning" and part.source is not None
+        return part.source if is_shared else id(part)
+
+    for _, together in groupby(parts, key):
+        yield list(together)
+
+
+def _document_text(value: dict[str, Any]) -> str:
+    """The text of an Anthropic document."""
+    source = members(value.get("source"))
+    content = source.get("content", source.get("data"))
+    texts = [string(members(block).get("text")) or "" for block in elements(content)]
+    text = content if isinstance(content, str) else "\n".join(texts)
+    title = value.get("title")
+    return f"{title}\n{text}" if isinstance(title, str) else text

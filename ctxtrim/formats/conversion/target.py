@@ -1,0 +1,81 @@
+"""The contract of a target: what its API accepts, and how a dialogue is written for it."""
+
+import re
+from collections.abc import Callable
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from ctxtrim.formats.conversion.attachments import Attachment
+from ctxtrim.formats.conversion.losses import Losses
+from ctxtrim.formats.conversion.pieces import Piece
+from ctxtrim.formats.conversion.tools import Tool
+from ctxtrim.model import Message
+
+Speaker = Literal["system", "user", "assistant", "tool"]
+
+
+class CallResult(Struct, frozen=True):
+    """The result of a call. `message` is the result as read; None for a repaired call."""
+
+    call: Piece
+    pieces: tuple[Piece, ...]
+    is_error: bool | None = None
+    message: Message | None = None
+
+
+class Turn(Struct, frozen=True):
+    """One message of the target, or the results after an assistant message (`tool`).
+
+    `message` is the first message as read that it contains; None for an inserted turn.
+    """
+
+    role: Speaker
+    pieces: tuple[Piece, ...] = ()
+    results: tuple[CallResult, ...] = ()
+    message: Message | None = None
+
+
+class Dialogue(Struct, frozen=True):
+    """A conversation without a format.
+
+    `system` has the texts before the conversation, for targets that keep them apart. `native_tools`
+    are tool schemas that only the target's provider defines.
+    """
+
+    turns: tuple[Turn, ...]
+    system: tuple[Piece, ...] = ()
+    model: str | None = None
+    tools: tuple[Tool, ...] = ()
+    native_tools: tuple[Any, ...] = ()
+
+
+class Target(Struct, frozen=True):
+    """An API that requests are written for.
+
+    `write`: the request of a dialogue. `reasoning`: a reasoning piece as a value of the target;
+    None if the target cannot hold it. `attachment`: the same for an attachment in a message of a
+    role. `is_native`: the target accepts a block or an item as it is;
+    `is_native_tool`: the same for a tool schema. `invalid_id`, `longest_id`: characters and length
+    that call ids cannot have; `invalid_name`: the same for tool names. `alternates`: roles
+    alternate, a user message comes first, and system messages are apart. `is_blank`: texts that the
+    target refuses. `may_end_with_reasoning`: an answer may contain reasoning alone.
+    `signs_parts`: texts and calls can have a signature. `flags_errors`: a result can be marked as
+    an error. `names_authors`: messages can have the name of their author.
+    """
+
+    name: str
+    write: Callable[[Dialogue, Losses], dict[str, Any]]
+    reasoning: Callable[[Piece], Any]
+    attachment: Callable[[Attachment, Speaker], Any]
+    is_native: Callable[[Any], bool]
+    is_native_tool: Callable[[dict[str, Any]], bool]
+    invalid_name: re.Pattern[str]
+    invalid_id: re.Pattern[str] | None = None
+    longest_id: int = 64
+    alternates: bool = False
+    is_blank: Callable[[str], bool] = lambda text: False
+    may_end_with_reasoning: bool = False
+    signs_parts: bool = False
+    flags_errors: bool = False
+    names_authors: bool = False

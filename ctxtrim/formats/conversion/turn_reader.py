@@ -1,0 +1,213 @@
+"""From a transcript to turns: the messages that the model reads, with calls and results paired."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ctxtrim.conversation.turns import Shape, shape
+from ctxtrim.formats.conversion.identifiers import Identifiers
+from ctxtrim.formats.conversion.losses import Losses
+from ctxtrim.formats.conversion.pieces import Piece, PieceReader
+from ctxtrim.formats.conversion.reasoning import thought_signature
+from ctxtrim.formats.conversion.target import CallResult, Speaker, Target, Turn
+from ctxtrim.formats.source_values import SourceValues
+from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.stages.repair import ANSWER
+
+
+class TurnReader:
+    """Reads the turns of a transcript for a target. `losses` collects what a turn cannot have."""
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        target: Target,
+        losses: Losses,
+        names: Identifiers,
+        keeps_reasoning: bool,
+    ) -> None:
+        self._messages = transcript.messages
+        self._records_calls = transcript.records_calls
+        self._target, self._losses, self._names = target, losses, names
+        self._keeps_reasoning = keeps_reasoning
+        self._pieces = PieceReader(SourceValues(transcript.source.lines), losses, target.is_native)
+        self._shape: Shape = shape(transcript.messages)
+        self._ids = Identifiers(target.invalid_id, target.longest_id, "call")
+        self._results, self._apart = _results(transcript.messages, self._shape)
+
+    def turns(self) -> Iterator[Turn]:
+        """The turns in order: results follow their calls, and every call has one."""
+        for position, message in enumerate(self._messages):
+            if not message.agent_visible:
+                self._losses.lose("hidden message", "the model does not see it", message, "info")
+                continue
+            if message.metadata:
+                keys = ", ".join(key for key, _ in message.metadata)
+                self._losses.lose("debug field", f"the fields {keys}", message, "info")
+            if message.role != "tool" and message.name and not self._target.names_authors:
+                what = f"the author {message.name}"
+                self._losses.lose("author name", what, message, "info")
+            if message.role == "tool":
+                yield from self._unpaired(position, message)
+            elif message.role == "assistant":
+                yield from self._answer(message)
+            else:
+                yield from self._words(message)
+
+    def _words(self, message: Message) -> Iterator[Turn]:
+        """The turn of a user or system message. Only the model makes calls."""
+        for call in message.calls:
+            what = f"the call of {call.name}, which a user made, and its result"
+            self._losses.lose("user's call", what, message)
+        pieces = tuple(self._spoken(message, message.parts, message.role))
+        if pieces or not any(message.calls):
+            yield from self._unless_empty(Turn(message.role, pieces, message=message), message)
+
+    def _unless_empty(self, turn: Turn, message: Message) -> Iterator[Turn]:
+        if turn.pieces:
+            yield turn
+        else:
+            self._losses.lose("empty message", f"the {message.role} message is empty", message)
+
+    def _unpaired(self, position: int, message: Message) -> Iterator[Turn]:
+        """The turn of a result whose call is not a call of the assistant: a user text."""
+        call, home = self._shape.call[position], self._messages[self._shape.exchange[position]]
+        if call is not None and any(call is other for other in home.calls):
+            return  # after its call, or lost with a user's call
+        if call is None and self._records_calls:
+            what = "the result answers no call before it; it is a user text now"
+            self._losses.change("result", what, message)
+        pieces = tuple(self._spoken(message, message.parts, "user"))
+        yield from self._unless_empty(Turn("user", pieces, message=message), message)
+
+    def _answer(self, message: Message) -> Iterator[Turn]:
+        """The turn of an assistant message, and the turn of its results."""
+        pieces: list[Piece] = []
+        answers: list[tuple[int, CallResult]] = []
+        for together in _runs(message.parts):
+            if together[0].kind != "tool_call":
+                pieces += self._spoken(message, together, "assistant")
+                continue
+            call = self._call(message, together[0])
+            pieces.append(call)
+            position = self._results.get(id(together[0]))
+            answers.append(
+                (len(self._messages), self._no_result(message, call))
+                if position is None
+                else (position, self._result(position, call))
+            )
+        turn = Turn("assistant", tuple(pieces), message=message)
+        yield from self._unless_empty(turn, message)
+        if answers:
+            ordered = [answer for _, answer in sorted(answers, key=lambda pair: pair[0])]
+            yield Turn("tool", results=tuple(ordered), message=ordered[0].message)
+
+    def _call(self, message: Message, part: Part) -> Piece:
+        call_id, name = self._ids.unique(part.call_id), self._names.same(part.name)
+        if part.call_id and call_id != part.call_id:
+            self._losses.change("call id", f"the call id {part.call_id} is now {call_id}", message)
+        if name != part.name:
+            self._losses.change("tool name", f"the tool {part.name} is now {name}", message)
+        signature = thought_signature(self._pieces.value_of(part)) if part.sealed else None
+        piece = Piece("call", part.text, None, signature, call_id=call_id, name=name)
+        return self._signed(message, piece)
+
+    def _no_result(self, message: Message, call: Piece) -> CallResult:
+        what = f"call {call.call_id} of {call.name} has no result; one is inserted that says so"
+        self._losses.change("result", what, message)
+        return CallResult(call, (Piece("text", ANSWER),))
+
+    def _result(self, position: int, call: Piece) -> CallResult:
+        message = self._messages[position]
+        if position in self._apart:
+            self._losses.change("order", "the result now follows its call directly", message)
+        # an exit code in the text is no flag
+        flags = [part.is_error for part in message.parts if part.wrapper is None]
+        is_error = next((flag for flag in flags if flag is not None), None)
+        if is_error and not self._target.flags_errors:
+            what = "the mark that the result is an error"
+            self._losses.lose("error flag", what, message, "info")
+        pieces = self._pieces.read(message, message.parts)
+        kept = (held for piece in pieces for held in self._held(message, piece, "tool"))
+        return CallResult(call, tuple(kept), is_error, message)
+
+    def _spoken(self, message: Message, parts: Iterable[Part], role: Speaker) -> Iterator[Piece]:
+        """The pieces of some parts that the target can hold in a message of a role."""
+        for piece in self._pieces.read(message, parts):
+            if piece.kind != "text" or not self._target.is_blank(piece.text):
+                yield from self._held(message, piece, role)
+            elif piece.text:
+                self._losses.lose("blank text", "a text of white space", message, "info")
+
+    def _held(self, message: Message, piece: Piece, role: Speaker) -> Iterator[Piece]:
+        """The piece as the target holds it, if it can."""
+        if piece.kind == "reasoning":
+            yield from self._reasoning(message, piece)
+        elif piece.attachment is not None:
+            value, what = self._target.attachment(piece.attachment, role), piece.attachment.what
+            if value is not None:
+                yield replace(piece, value=value)
+            else:
+                where = f"of type {piece.attachment.mime} in a message of role {role}"
+                self._losses.lose(what, f"a {what} {where}", message)
+        else:
+            yield self._signed(message, piece)
+
+    def _signed(self, message: Message, piece: Piece) -> Piece:
+        if piece.signature is None or self._target.signs_parts:
+            return piece
+        what = "a signature of another provider"
+        self._losses.lose("signature", what, message, "info")
+        return replace(piece, signature=None)
+
+    def _reasoning(self, message: Message, piece: Piece) -> Iterator[Piece]:
+        if not piece.text and piece.signature is None:
+            return
+        value = self._target.reasoning(piece) if self._keeps_reasoning else None
+        if value is not None:
+            is_kept = isinstance(value, dict) and piece.signature in value.values()
+            if piece.signature is not None and not is_kept:
+                self._losses.lose("signature", "a signature of reasoning", message, "info")
+            yield replace(piece, value=value)
+        elif not self._keeps_reasoning:
+            self._losses.lose("reasoning text", "reasoning, as requested", message, "info")
+        elif piece.text:
+            what = f"reasoning without a signature that {self._target.name} accepts"
+            self._losses.lose("reasoning text", what, message)
+        else:
+            what = "reasoning that only its provider reads"
+            self._losses.lose("encrypted reasoning text", what, message)
+
+
+def _results(messages: Sequence[Message], shape: Shape) -> tuple[dict[int, int], set[int]]:
+    """The position of each result by the identity of its call, and the positions of the results
+    that other messages separate from their call.
+    """
+    positions: dict[int, int] = {}
+    apart: set[int] = set()
+    before = -1  # the message before, as the model sees it
+    for position, (message, call) in enumerate(zip(messages, shape.call, strict=True)):
+        if not message.agent_visible:
+            continue
+        if call is not None:
+            home = shape.exchange[position]
+            positions[id(call)] = position
+            if before != home and (shape.exchange[before] != home or before in apart):
+                apart.add(position)
+        before = position
+    return positions, apart
+
+
+def _runs(parts: Iterable[Part]) -> Iterator[list[Part]]:
+    """Each call alone, and the parts between calls together."""
+    run: list[Part] = []
+    for part in parts:
+        if part.kind == "tool_call":
+            if run:
+                yield run
+            yield [part]
+            run = []
+        else:
+            run.append(part)
+    if run:
+        yield run

@@ -1,0 +1,171 @@
+"""The counter and budget of each transcript, from the options about models and budgets."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ctxtrim.errors import UsageError
+from ctxtrim.metering.calibration import anchor, calibrate, recorded
+from ctxtrim.model import Transcript
+from ctxtrim.model.request import Api
+from ctxtrim.stage import Finding
+from ctxtrim.text.numbers import Share
+from ctxtrim.tokens import Budget, StandIn, Tokenizer
+from ctxtrim.tokens.counter import Counter, keep
+from ctxtrim.tokens.models import Model, assumed_model, find_model, framing_of, nearest_models
+
+RESERVE = 4096  # tokens reserved for the answer
+BOUND = "-bound"
+"""The suffix of tokenizers that replace ctok's if it is not installed."""
+BOUNDED = Finding(
+    "claude-bounded",
+    "info",
+    "Claude's tokens are an upper bound; on Python 3.12 or newer ctok counts them",
+)
+USAGE = "usage"
+"""The tokenizer that uses recorded usage up to the last answer, and counts later
+messages by model.
+"""
+_BY_MODEL = (None, "auto", USAGE)
+
+
+class Meter(Struct, frozen=True):
+    """The counter and budget of one transcript. `notes` are findings about assumptions."""
+
+    model: str | None
+    counter: Counter
+    budget: Budget
+    notes: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Metering:
+    """The options about models and budgets, in tokens. `tokenizer_of` makes tokenizers by name.
+
+    `limit` may be a share of the window, before the reserve. `model_of` resolves a model name.
+    `most`: maximum assumed window, unless one is given. `spare`: the default reserve. `session`:
+    the limit if neither a limit nor a window is known; 0 for none. `calibrates`: recorded usage
+    corrects the counts of each transcript. Facts that depend on the model alone are computed once
+    per model.
+    """
+
+    tokenizer_of: Callable[[str], Tokenizer]
+    model: str | None = None
+    tokenizer: str | None = None
+    context_window: int | None = None
+    reserve: int | None = None
+    limit: int | Share | None = None
+    safety: float = 1.0
+    calibrates: bool = False
+    model_of: Callable[[str | None], Model] = assumed_model
+    most: int | None = None
+    spare: int | None = None
+    session: int | None = None
+    _known: dict[tuple[str | None, Api | None], Meter] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        """Check the options, so that contradictions are errors before anything is read."""
+        if self.tokenizer not in _BY_MODEL:
+            self.tokenizer_of(self.tokenizer)
+        if self.model is not None or self.context_window is not None or self.limit is not None:
+            self._meter_of(self.model)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The options without what was computed from them."""
+        return vars(self) | {"_known": {}}
+
+    def meter(self, transcript: Transcript) -> Meter:
+        """The counter and budget of a transcript, for the given model or the recorded one."""
+        meter = self._meter_of(self.model or transcript.model, transcript.options.api)
+        meter = replace(meter, counter=meter.counter.fresh())
+        if self.calibrates or self.tokenizer == USAGE:
+            answers = recorded(transcript, partial(_count_alike, meter.model))
+            if self.calibrates:
+                meter = self._taught(meter, *calibrate(meter.counter, transcript, answers))
+            if self.tokenizer == USAGE:
+                meter = self._taught(meter, *anchor(meter.counter, transcript, answers))
+        return meter
+
+    def _taught(self, meter: Meter, counter: Counter, note: Finding) -> Meter:
+        """The corrected counter. If counts become estimates, the safety margin applies."""
+        is_estimated = counter.tokenizer.exactness == "estimated"
+        budget = meter.budget
+        if is_estimated:
+            budget = replace(budget, safety=self.safety)
+        return replace(meter, counter=counter, budget=budget, notes=(*meter.notes, note))
+
+    def _meter_of(self, name: str | None, api: Api | None = None) -> Meter:
+        return self._known.get((name, api)) or keep(self._known, (name, api), self._make(name, api))
+
+    def _make(self, name: str | None, api: Api | None) -> Meter:
+        model = self.model_of(name)
+        chosen = self.tokenizer if self.tokenizer not in _BY_MODEL else model.tokenizer
+        tokenizer = self.tokenizer_of(chosen or model.tokenizer)
+        _, framing = framing_of(model, tokenizer.exactness, api)
+        is_own = chosen in (
+            model.tokenizer,
+            f"{model.tokenizer}{BOUND}",
+        ) or tokenizer == self.tokenizer_of(model.tokenizer)
+        if not (model.is_known and is_own):
+            tokenizer = StandIn(tokenizer)
+        budget = self._budget(model, self.safety if tokenizer.exactness == "estimated" else 1.0)
+        is_strange = name is not None and not model.is_known and not model.source
+        notes = [self._unknown(name or "", tokenizer.name, budget)] if is_strange else []
+        if tokenizer.name.endswith(BOUND) and not (chosen or "").endswith(BOUND):
+            notes.append(BOUNDED)
+        return Meter(name, Counter(tokenizer, framing), budget, tuple(notes))
+
+    def _budget(self, model: Model, safety: float) -> Budget:
+        window = self.context_window or min(model.context_window, self.most or model.context_window)
+        wanted = self.spare if self.reserve is None else self.reserve
+        reserve = (
+            wanted if self.reserve is not None or (wanted is not None and wanted < window) else None
+        )
+        if reserve is None:
+            reserve = RESERVE if window > RESERVE else window // 2
+        if reserve >= window and self.limit is None:
+            raise UsageError(
+                f"a reserve of {reserve:,} tokens leaves no room in a context window of "
+                f"{window:,}; use a smaller --reserve or a larger --context-window"
+            )
+        max_input = model.max_input
+        is_known = self.context_window is not None or model.is_known or bool(model.source)
+        left = window - (reserve if wanted is None else wanted)
+        known_room = min(left, max_input or left) if is_known and left > 0 else None
+        limit = self.limit.of(window) if isinstance(self.limit, Share) else self.limit
+        given = limit
+        if limit is None and known_room is None and self.session:
+            limit = min(self.session, window - reserve, max_input or self.session)
+        return Budget(
+            window,
+            reserve,
+            max_input,
+            limit,
+            safety,
+            known_room if given is None else given,
+        )
+
+    def _unknown(self, name: str, tokenizer: str, budget: Budget) -> Finding:
+        nearest = ", ".join(nearest_models(name))
+        return Finding(
+            "unknown-model",
+            "warning",
+            f"model {name} is unknown: counted as {tokenizer}, context window "
+            f"{budget.context_window:,} assumed"
+            + (f" (nearest names: {nearest})" if nearest else "")
+            + "; set --context-window and --tokenizer to correct this",
+        )
+
+
+def _count_alike(name: str | None, other: str) -> bool:
+    """Whether two models are the same, or have the same known tokenizer. None is like any model."""
+    if name in (None, other):
+        return True
+    first, second = find_model(name), find_model(other)
+    return first is not None and second is not None and first.tokenizer == second.tokenizer

@@ -1,0 +1,309 @@
+"""The values of a conversation: frozen, and with the location of each value in the file.
+
+Locations do not take part in equality: two transcripts are equal when a model would read the same.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ctxtrim.model.request import RequestOptions, Usage
+from ctxtrim.text.json_paths import Path
+
+Role = Literal["system", "user", "assistant", "tool"]
+Kind = Literal["text", "reasoning", "tool_call", "tool_result", "attachment"]
+
+ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
+KINDS: tuple[Kind, ...] = ("text", "reasoning", "tool_call", "tool_result", "attachment")
+
+VISIBLE = (True, True, None)
+"""The default visibility: the model and the person see the message, and it has no kind."""
+
+SMALLEST = 100
+"""Bytes below which image data is not a complete image: the smallest JPEG has 107, a TIFF 110."""
+
+MediaKind = Literal["image", "audio", "pdf", "file", "sealed"]
+
+
+class _Readable(Struct, frozen=True, eq=False, gc=False):
+    """A value that equals another if a model reads the same in both."""
+
+    def _read(self) -> tuple[object, ...]:
+        """The fields that a model reads."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self._read() == other._read()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # Struct has its own
+
+    def __hash__(self) -> int:
+        return hash(self._read())
+
+
+class Media(Struct, frozen=True, gc=False):
+    """One attachment. A field is None where it is unknown; the attachment then costs the most that
+    it can.
+
+    `width` and `height` are pixels. `detail` is the requested resolution (low, high, auto,
+    original; for Gemini low, medium, high, ultra_high). `seconds` is the length of a sound, `pages`
+    the largest possible number of PDF pages, `size` the bytes of the file if the block contains it.
+    A `sealed` attachment is text that only the provider can read, such as encrypted reasoning.
+    """
+
+    kind: MediaKind
+    width: int | None = None
+    height: int | None = None
+    detail: str | None = None
+    seconds: float | None = None
+    pages: int | None = None
+    size: int | None = None
+
+    @property
+    def pixels(self) -> tuple[int, int] | None:
+        """Width and height if both are known and positive.
+
+        Data too small for an image counts as one pixel.
+        """
+        if self.width is None or self.height is None or min(self.width, self.height) < 1:
+            return (1, 1) if self.size is not None and self.size < SMALLEST else None
+        return self.width, self.height
+
+
+class Line(NamedTuple):
+    """The bytes of one JSON value as read from the file, terminator included.
+
+    Almost always one line of the file. Two values glued together on one line share a `number`; a
+    whole JSON document is one value. All of them joined are the file, byte for byte.
+    """
+
+    data: bytes
+    number: int  # the line of the file at which the value starts, counted from 1
+
+
+class Span(Struct, frozen=True, order=True, gc=False):
+    """The location of a value: the index of its line and its JSON path, `()` for the whole line."""
+
+    line: int
+    path: Path = ()
+
+    def inside(self, *keys: str | int) -> "Span":
+        """The span of a value inside this one."""
+        return Span(self.line, self.path + keys)
+
+
+class Wrapper(_Readable, frozen=True, eq=False):
+    """JSON around a text: the model reads `before`, the text as a JSON string, and `after`.
+
+    `is_ascii` and `escaped` (characters escaped although JSON allows them) reproduce the original
+    escaping.
+    """
+
+    before: str
+    after: str
+    is_ascii: bool = False
+    escaped: str = ""
+
+    def _read(self) -> tuple[object, ...]:
+        return (self.before, self.after)
+
+    def around(self, text: str) -> str:
+        """The JSON with a text in its place."""
+        return self.before + self.quoted(text) + self.after
+
+    def quoted(self, text: str) -> str:
+        """A text as a JSON string, with the escaping of the original."""
+        string = json.dumps(text, ensure_ascii=self.is_ascii)
+        for character in self.escaped:
+            string = string.replace(character, f"\\u{ord(character):04x}")
+        return string
+
+
+class Part(_Readable, frozen=True, eq=False):
+    """One piece of a message that the model reads.
+
+    `text` is the text that the model reads; for a tool call its arguments, as JSON. An attachment
+    has `media` instead; an attachment without `media` is a text document. `span` locates the string
+    that contains `text`; None if it cannot be rewritten. `block` locates the element to remove with
+    the part; None if the part cannot be removed alone. `source` then locates the JSON value that
+    the part was read from, if it has more than `text`. `wrapper` is the JSON around `text` if the
+    string at `span` contains JSON. `sealed` counts the characters of encrypted reasoning attached
+    to the part. `text_block` writes a text that replaces an attachment at `block`; None if the
+    format cannot hold one. Stages may change a `text` with a `span`, drop a part with a `block`,
+    and replace an attachment by a text (`conversation.edits`).
+    """
+
+    kind: Kind
+    text: str = ""
+    call_id: str | None = None
+    name: str | None = None
+    is_error: bool | None = None
+    media: Media | None = None
+    span: Span | None = None
+    block: Span | None = None
+    wrapper: Wrapper | None = None
+    sealed: int = 0
+    text_block: Callable[[str], Any] | None = None
+    source: Span | None = None
+
+    def _read(self) -> tuple[object, ...]:
+        return (
+            self.kind,
+            self.text,
+            self.call_id,
+            self.is_error,
+            self.media,
+            self.wrapper,
+            self.sealed,
+        )
+
+    @property
+    def spelled(self) -> str:
+        """The complete text that the model reads: `text`, inside its wrapper if there is one."""
+        return self.text if self.wrapper is None else self.wrapper.around(self.text)
+
+
+class Companion(NamedTuple):
+    """A line of type `kind` that is removed with its message and never sent, such as progress."""
+
+    span: Span
+    kind: str
+
+
+class Message(_Readable, frozen=True, eq=False):
+    """One message. A tool result is a separate message even if the file stores several in one
+    element.
+
+    `is_injected`: a user message that the client wrote, not the person. `is_summary`: it replaces
+    all messages before it. `turn`: the number of its turn if the file contains it. `metadata`:
+    debug keys that a stage may set, as (key, value) pairs. `index`: the position among the messages
+    as read; None for an inserted message. `spans`: everything to remove with the message.
+    `agent_visible`: a hidden message stays in the file, but is neither sent nor counted.
+    `user_visible`: the client shows it to the person. `kind`: a label that a stage sets, such as
+    `tool_result_archived`. `action`: a tool call written in the text of an assistant message; it
+    pairs with the next result and costs nothing extra. `is_demo`: part of a demonstration, dropped
+    before messages of the session. `companions`: lines that are removed with the message.
+    """
+
+    role: Role
+    parts: tuple[Part, ...]
+    name: str | None = None
+    is_injected: bool = False
+    is_summary: bool = False
+    metadata: tuple[tuple[str, int], ...] = ()
+    index: int | None = None
+    spans: tuple[Span, ...] = ()
+    turn: int | None = None
+    agent_visible: bool = True
+    user_visible: bool = True
+    kind: str | None = None
+    action: Part | None = None
+    is_demo: bool = False
+    companions: tuple[Companion, ...] = ()
+
+    def _read(self) -> tuple[object, ...]:
+        return (
+            self.role,
+            self.parts,
+            self.metadata,
+            self.agent_visible,
+            self.user_visible,
+            self.kind,
+        )
+
+    @property
+    def visibility(self) -> tuple[bool, bool, str | None]:
+        """Whether the model sees the message, whether the person does, and its kind."""
+        return self.agent_visible, self.user_visible, self.kind
+
+    @property
+    def calls(self) -> list[Part]:
+        """The tool calls of the message, in order."""
+        return [part for part in self.parts if part.kind == "tool_call"]
+
+    @property
+    def result(self) -> Part | None:
+        """The first tool result part (all of them share one call id), or None."""
+        for part in self.parts:
+            if part.kind == "tool_result":
+                return part
+        return None
+
+
+class Source(Struct, frozen=True):
+    """The original lines and the messages that were read from them.
+
+    `line_numbers` returns the line number of a span in the file; None for lines of their own.
+    """
+
+    lines: tuple[Line, ...]
+    messages: tuple[Message, ...]
+    line_numbers: Callable[[Span], int] | None = None
+
+
+class Transcript(_Readable, frozen=True, eq=False):
+    """One conversation, and the other fields of its request.
+
+    Stages change `messages`, never `source`.
+
+    `tools` is the JSON text of the tool schemas, `tool_choice` the name of the only allowed tool or
+    a word like `none`. `model` is the last model that answered, `id` the conversation's id in the
+    file. `first_line` is the index of the line with the conversation, `pointer` its JSON path
+    inside a larger document, `()` for the whole line. `locked` says why no stage may edit the
+    transcript; it is empty if stages may. `uncounted` is the number of messages with an unknown
+    role; they are kept unchanged. `usages` are the recorded usages of the answers, in order.
+    `hides`: the format can mark a message as hidden; otherwise stages drop it. `must_alternate`:
+    user and assistant messages have to alternate. `adds_texts`: the format can add a text to an
+    existing message. `options` are the other request fields that cost tokens.
+    """
+
+    messages: tuple[Message, ...]
+    source: Source
+    tools: str | None = None
+    tool_choice: str | None = None
+    model: str | None = None
+    id: str | None = None
+    pointer: Path = ()
+    first_line: int = 0
+    locked: str = ""
+    uncounted: int = 0
+    usages: tuple[Usage, ...] = ()
+    records_calls: bool = True
+    hides: bool = False
+    must_alternate: bool = False
+    adds_texts: bool = False
+    options: RequestOptions = RequestOptions()
+
+    def _read(self) -> tuple[object, ...]:
+        return (self.messages, self.tools, self.tool_choice)
+
+    @property
+    def usage(self) -> Usage | None:
+        """The usage of the last answer. Usages of several requests are never summed."""
+        return self.usages[-1] if self.usages else None
+
+    @property
+    def line(self) -> int:
+        """The line of the file at which the transcript starts, counted from 1."""
+        return self.line_at(Span(self.first_line, self.pointer))
+
+    def without_companions(self) -> "Transcript":
+        """The same transcript without companions: dropping a message removes no extra lines."""
+        if not any(message.companions for message in self.messages):
+            return self
+        messages = tuple(replace(message, companions=()) for message in self.messages)
+        return replace(self, messages=messages, source=replace(self.source, messages=messages))
+
+    def line_of(self, message: Message) -> int | None:
+        """The line of the file at which a message starts, from 1; None for an inserted message."""
+        return self.line_at(message.spans[0]) if message.spans else None
+
+    def line_at(self, span: Span) -> int:
+        """The line of the file at which a span starts, counted from 1."""
+        if self.source.line_numbers is not None:
+            return self.source.line_numbers(span)
+        return self.source.lines[span.line].number

@@ -1,0 +1,196 @@
+"""Digests of steps: texts by an LLM or by rules that replace calls and results."""
+
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ctxtrim.conversation.tool_results import ToolResult, results
+from ctxtrim.conversation.turns import Shape, grouped, visible
+from ctxtrim.evidence import extract_key_info, summary_line
+from ctxtrim.model import Message
+from ctxtrim.stages.placement.leads import digest_message, with_leads
+from ctxtrim.summaries import (
+    DIGEST,
+    FALLBACK,
+    HEURISTIC,
+    Summarizer,
+    Summary,
+    SummaryRequest,
+    bounded,
+    digests,
+    heuristic,
+    markers,
+    redacted,
+    summarized,
+    tool_prompt,
+)
+from ctxtrim.summaries.digests import DigestEntry
+from ctxtrim.summaries.excerpts import head
+from ctxtrim.tokens.counter import Counter
+
+MODES = ("llm", "heuristic", "off")
+"""Who writes digests. `off`: no digests, and nothing is removed."""
+
+_QUOTE = 200  # characters of the assistant's words next to its calls
+_EXCERPT = 80  # characters: with less room, an entry has no excerpt of a result
+_HEADER = len(digests.written([DigestEntry(markers.DIGEST, "")]))
+_BLANK = re.compile(r"\n\s*\n")
+
+
+class Step(Struct, frozen=True):
+    """Calls and results that are removed together.
+
+    `words` is the text of the assistant next to its calls.
+    """
+
+    home: int
+    positions: tuple[int, ...]
+    results: tuple[ToolResult, ...]
+    words: str
+
+
+def steps(messages: Sequence[Message], shape: Shape, protected: Set[int]) -> list[Step]:
+    """The removable steps, oldest first: all calls have results, and a prompt or an
+    answer follows.
+    """
+    tool_results = {result.position: result for result in results(messages, shape, shape.ages())}
+    exchanges = grouped(range(len(messages)), shape.exchange)
+    open_homes = {position for position, _ in shape.unanswered}
+    roles = ("assistant", "user")
+    spoken = [position for position in visible(messages) if messages[position].role in roles]
+    removable = []
+    for home, answers in grouped(tool_results, shape.exchange).items():
+        positions = exchanges[home]
+        if messages[home].role == "user" or home in open_homes:
+            continue
+        if protected.isdisjoint(positions) and spoken and positions[-1] < spoken[-1]:
+            step_results = tuple(tool_results[position] for position in answers)
+            removable.append(Step(home, positions, step_results, _words(messages[home])))
+    return removable
+
+
+def _words(message: Message) -> str:
+    """The text of a message without its leading digests."""
+    return "\n".join(part.text for part in with_leads(message).parts if part.kind == "text").strip()
+
+
+@dataclass(frozen=True)
+class Digests:
+    """The writer of digests: an LLM if there is one, else one line per result with its head and
+    tail.
+    """
+
+    counter: Counter
+    mode: str
+    summarizer: Summarizer | None = None
+    redacts: bool = True
+
+    def of(self, group: Sequence[Step], limit: int, may_ask: bool = True) -> Summary:
+        """The digest of steps, without a title.
+
+        As a message it has fewer than `limit` tokens if possible.
+
+        `may_ask`: whether an LLM may be used.
+        """
+        short = self.least(group)
+        if self.size(short) >= limit:
+            return Summary(short, FALLBACK)
+        group = [_masked(step) for step in group] if self.redacts else group
+
+        def fallback() -> str:
+            full = _full_text(group[0]) if len(group) == 1 else short
+            return full if self.size(full) < limit else short
+
+        if self.mode != "llm" or self.summarizer is None or not may_ask:
+            return Summary(fallback(), FALLBACK)
+        lines = _brief_lines(group[0]) if len(group) == 1 else []
+        opening = "".join(f"{line}\n" for line in lines)
+        request = SummaryRequest(
+            self._prompt(group),
+            DIGEST,
+            limit - self.size(opening),
+            self.counter.tokenizer,
+            most=max(1, DIGEST - _HEADER - len(opening)),
+            redacts=self.redacts,
+        )
+        summary = summarized(request, self.summarizer, lambda: "")
+        text = _without_separators(f"{opening}{summary.text}")
+        if summary.text and self.size(text) < limit:
+            return replace(summary, text=text)
+        return replace(summary, text=fallback(), by=FALLBACK)
+
+    def least(self, group: Sequence[Step]) -> str:
+        """The shortest digest of steps: the assistant's text and a line for each result of the
+        newest steps.
+        """
+        entries = []
+        for step in group:
+            lines = _brief_lines(_masked(step) if self.redacts else step)
+            text = _without_separators(bounded("\n".join(lines), HEURISTIC - _HEADER))
+            entries.append(DigestEntry(markers.DIGEST, text))
+        if len(entries) == 1:
+            return entries[0].text
+        return "\n\n".join(filter(None, digests.bounded(entries, HEURISTIC, len)))
+
+    def size(self, text: str) -> int:
+        """The tokens of a digest, including the line that may separate it from an answer."""
+        message = digest_message(digests.written([DigestEntry(markers.DIGEST, text)]), hides=False)
+        return self.counter.cost(message, 0).total + self.counter.text(markers.END)
+
+    def _prompt(self, steps: Sequence[Step]) -> str:
+        results = [result for step in steps for result in step.results]
+        names = ", ".join(dict.fromkeys(result.tool for result in results))
+        arguments = "\n".join(result.call.text for result in results if result.call is not None)
+        outputs = [
+            result.text if len(results) == 1 else f"{_line(result)}\n{result.text}"
+            for result in results
+        ]
+        return tool_prompt(names, arguments, "\n\n".join(outputs), redacts=self.redacts)
+
+
+def _brief_lines(step: Step) -> list[str]:
+    """The assistant's text, and a line for each result."""
+    words = [f"> {head(step.words, _QUOTE)}"] if step.words else []
+    return [*words, *map(_line, step.results)]
+
+
+def _full_text(step: Step) -> str:
+    """The assistant's text, and a line for each result with its head and tail if there is room."""
+    brief = _brief_lines(step)
+    room = HEURISTIC - _HEADER - sum(len(line) + 2 for line in brief)
+    room //= len(step.results)
+    lines = brief[: -len(step.results)]
+    for result, line in zip(step.results, brief[len(lines) :], strict=True):
+        lines.append(line)
+        excerpt = heuristic(result.text, room) if room >= _EXCERPT else ""
+        if excerpt:
+            lines.append(excerpt)
+    return _without_separators(bounded("\n".join(lines), HEURISTIC - _HEADER))
+
+
+def _without_separators(text: str) -> str:
+    """A text without empty lines, which separate entries, and without the end marker of digests."""
+    return _BLANK.sub("\n", text.replace(markers.END, "\n")).strip()
+
+
+def _masked(step: Step) -> Step:
+    """A step without secrets.
+
+    Masking comes before clipping, because a clipped key is not recognizable.
+    """
+    masked = []
+    for result in step.results:
+        call = result.call and replace(result.call, text=redacted(result.call.text))
+        masked.append(replace(result, text=redacted(result.text), call=call))
+    return replace(step, results=tuple(masked), words=redacted(step.words))
+
+
+def _line(result: ToolResult) -> str:
+    """A result as one line."""
+    part = result.message.result
+    arguments = result.call.text if result.call is not None else None
+    info = extract_key_info(result.text, result.tool, arguments, part.is_error if part else None)
+    return summary_line(info, result.tool)

@@ -1,0 +1,148 @@
+"""Replace messages by a summary or digests: the positions of the texts, and the changes of each
+message.
+
+::
+
+    system · old · old · prompt · answer             system · [summary] · prompt · answer
+    prompt · step · step · step · answer             prompt · [digests] · step · answer
+
+If roles must alternate, a summary becomes the leading text of the next prompt, and digests become
+the leading text of the next answer. A prompt never begins with digests, because the person did not
+type them.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from ctxtrim.conversation.turns import is_alternating, shape
+from ctxtrim.model import Message, Transcript
+from ctxtrim.stages.placement.leads import (
+    can_lead,
+    digest_message,
+    has_summary,
+    is_digest,
+    leads,
+    summary_message,
+    with_leads,
+)
+
+ARCHIVED = "tool_result_archived"
+"""The kind of a result that is hidden because a digest replaces it."""
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """A transcript after replacement, and the positions of messages that were inserted or got a
+    leading text.
+    """
+
+    transcript: Transcript
+    touched: tuple[int, ...]
+
+
+def replace_messages(
+    transcript: Transcript,
+    dropped: Set[int],
+    summary: str | None = None,
+    digests: Mapping[int, str] | None = None,
+    alternates: bool | None = None,
+) -> Replaced:
+    """The transcript without some messages, with a summary after the first system messages and
+    digests in place.
+
+    `dropped` are positions. `digests` are texts by the position of the next message; the messages
+    that they replace are hidden if the format can hide messages. An earlier summary is replaced.
+    `alternates`: whether roles alternated before any message was shortened or dropped; None to
+    check.
+    """
+    if alternates is None:
+        alternates = takes_turns(transcript.messages)
+    messages: list[Message | None] = list(transcript.messages)
+    if summary is not None:
+        messages = [
+            None if message is None or message.is_summary else _without_summary(message)
+            for message in messages
+        ]
+    hides = digests is not None and transcript.hides
+    joins = transcript.must_alternate and not transcript.hides
+    rewrite = _Rewrite(hides, transcript.adds_texts)
+    for position, message in enumerate(messages):
+        if digests and position in digests:
+            rewrite.digests.append(digests[position])
+        if message is None or position in dropped:
+            if message is not None and hides:
+                rewrite.messages.append(_hidden(message))
+            continue
+        if message.agent_visible and message.role != "system":
+            message = rewrite.before(message, summary, alternates or joins, joins)
+            summary = None
+        rewrite.messages.append(message)
+    if digests and len(messages) in digests:
+        rewrite.digests.append(digests[len(messages)])
+    rewrite.flush()
+    if summary is not None:
+        rewrite.insert(summary_message(summary))
+    return Replaced(replace(transcript, messages=tuple(rewrite.messages)), tuple(rewrite.touched))
+
+
+class _Rewrite:
+    """The messages so far, and the digests to insert before the next visible message."""
+
+    def __init__(self, hides: bool, adds_texts: bool) -> None:
+        self.hides = hides
+        self.adds_texts = adds_texts
+        self.messages: list[Message] = []
+        self.touched: list[int] = []
+        self.digests: list[str] = []
+
+    def insert(self, message: Message) -> None:
+        self.touched.append(len(self.messages))
+        self.messages.append(message)
+
+    def before(
+        self, message: Message, summary: str | None, alternates: bool, joins: bool
+    ) -> Message:
+        """Insert the texts before a message, or return the message with them as leading texts."""
+        own = leads(message)
+        if summary is not None:
+            if alternates and message.role == "user" and can_lead(message, False):
+                self.touched.append(len(self.messages))
+                return with_leads(message, summary, own.digests)
+            self.insert(summary_message(summary))
+        if self.digests and joins:
+            if is_digest(message):
+                return message  # an older digest is not a turn of the person; the answer follows it
+            if message.role == "assistant" and can_lead(message, self.adds_texts):
+                self.touched.append(len(self.messages))
+                texts = self.digests if own.digests is None else [*self.digests, own.digests]
+                self.digests = []
+                return with_leads(message, digests="\n\n".join(texts))
+        self.flush()
+        return message
+
+    def flush(self) -> None:
+        """Insert the pending digests as one message."""
+        if self.digests:
+            self.insert(digest_message("\n\n".join(self.digests), self.hides))
+            self.digests = []
+
+
+def takes_turns(messages: Sequence[Message]) -> bool:
+    """Whether user and assistant alternate, ignoring digests, which are inserted
+    next to prompts.
+    """
+    without_digests = [message for message in messages if not is_digest(message)]
+    return is_alternating(without_digests, shape(without_digests))
+
+
+def _without_summary(message: Message) -> Message:
+    """A message without its leading summary."""
+    return with_leads(message, digests=leads(message).digests) if has_summary(message) else message
+
+
+def _hidden(message: Message) -> Message:
+    return replace(
+        message, agent_visible=False, kind=ARCHIVED if message.role == "tool" else message.kind
+    )

@@ -1,0 +1,256 @@
+"""Replace the oldest steps by digests until no more tool results are visible than allowed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from ctxtrim.conversation.turns import Shape, current_task, visible
+from ctxtrim.model import Message, Transcript
+from ctxtrim.stage import Action, Change, Finding, Outcome, change_of
+from ctxtrim.stages.placement.digests import Digests, Step, steps
+from ctxtrim.stages.placement.leads import can_lead, is_digest, leads, with_leads
+from ctxtrim.stages.placement.replace import replace_messages, takes_turns
+from ctxtrim.summaries import markers
+from ctxtrim.summaries.digests import DigestEntry, bounded, entries_of, written
+
+_MOST = 4096  # tokens of all digests together
+_SHARE = 8  # and at most this fraction of the budget
+_DIGEST = 300  # tokens: the usual length of a digest by an LLM
+
+
+def cut_off(
+    transcript: Transcript,
+    digests: Digests,
+    budget: int,
+    protected: Mapping[int, str],
+    cutoff: int,
+    appends: bool = False,
+    is_compaction: bool = False,
+) -> Outcome:
+    """Replace the oldest steps by digests until at most `cutoff` results are visible.
+
+    The changes also name the results that are kept although they exceed the limit.
+    `budget`, in tokens, limits all digests together. `protected` maps positions of kept messages to
+    reasons. `appends`: insert digests before the newest prompt, not after the step.
+    `is_compaction`: write one digest for all steps.
+    """
+    messages = transcript.messages
+    seen = [position for position in visible(messages) if messages[position].role == "tool"]
+    if len(seen) <= cutoff or digests.mode == "off":
+        return Outcome(transcript)
+    newest = seen[-cutoff] if cutoff else len(messages)
+    excess = len(seen) - cutoff
+    reason = f"{len(seen)} tool results > {cutoff}"
+    counter = digests.counter
+    shape = counter.shape(messages)
+    costs = [cost.total for cost in counter.costs(messages)]
+    sites = _Sites(transcript, shape, appends)
+    kept = [
+        change_of(messages, position, "kept", reason_kept)
+        for position, reason_kept in protected.items()
+    ]
+    replaced: list[Step] = []
+
+    def keep(step: Step, reason: str) -> None:
+        for result in step.results:
+            kept.append(change_of(messages, result.position, "kept", reason))
+
+    for step in steps(messages, shape, protected.keys()):
+        if excess <= 0 or step.results[0].position >= newest:
+            break
+        obstacle = sites.obstacle(step)
+        if obstacle is not None:
+            keep(step, obstacle)
+            continue
+        sites.dropped.update(step.positions)
+        replaced.append(step)
+        excess -= len(step.results)
+    most = min(_MOST, budget // _SHARE)
+    entries, troubles = _entries(replaced, digests, costs, most, is_compaction)
+    if not entries:
+        return Outcome(transcript, tuple(kept))
+    after, changes = _placed(transcript, sites, entries, most, digests, reason)
+    if counter.tokens(after) >= counter.tokens(transcript):
+        for step in replaced:
+            keep(step, "a digest would not be smaller")
+        return Outcome(transcript, tuple(kept))
+    findings = tuple(
+        Finding("summary", "warning", f"{trouble}; using one line per result instead")
+        for trouble in troubles
+    )
+    return Outcome(after, (*changes, *kept), findings)
+
+
+def _entries(
+    taken: Sequence[Step], digests: Digests, costs: Sequence[int], most: int, is_compaction: bool
+) -> tuple[list[tuple[Step, DigestEntry]], list[str]]:
+    """The digest of each step, or one digest of all steps with the last step.
+
+    Also returns why an LLM did not write some.
+    """
+    entries: list[tuple[Step, DigestEntry]] = []
+    troubles: dict[str, None] = {}
+    groups = [taken] if is_compaction and taken else [[step] for step in taken]
+    # Older digests are shortened anyway, so no LLM writes them.
+    first_by_llm = len(groups) - max(1, most // 2 // _DIGEST)
+    for number, group in enumerate(groups):
+        tokens = sum(costs[position] for step in group for position in step.positions)
+        digest = digests.of(group, tokens, may_ask=number >= first_by_llm)
+        if digest.trouble is not None:
+            troubles[digest.trouble] = None
+        entries.append(
+            (group[-1], DigestEntry(markers.DIGEST if is_compaction else markers.STEP, digest.text))
+        )
+    return entries, list(troubles)
+
+
+@dataclass
+class _Sites:
+    """The positions of the digests of removed steps.
+
+    If roles must alternate, the next visible message must be an answer that can begin with the
+    digests.
+    """
+
+    transcript: Transcript
+    shape: Shape
+    appends: bool
+    dropped: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        messages = self.transcript.messages
+        self.alternates = takes_turns(messages)
+        self.joins = self.transcript.must_alternate and not self.transcript.hides
+        self.task = current_task(messages) if self.appends and not self.joins else None
+        seen = []
+        for position in visible(messages):
+            if messages[position].role != "system" and not is_digest(messages[position]):
+                seen.append(position)
+        self._after: dict[int, int] = dict(pairwise(seen))
+        self._ends = list(_ends(self.shape.exchange))
+
+    def obstacle(self, step: Step) -> str | None:
+        """Why the digest of a step cannot be inserted; None if it can."""
+        if not (self.joins and self.alternates):
+            return None
+        after = self._after.get(step.positions[-1])
+        if after is not None:
+            answer = self.transcript.messages[after]
+            if answer.role == "assistant" and can_lead(answer, self.transcript.adds_texts):
+                return None
+        return "no answer follows that can begin with its digest"
+
+    def of(self, step: Step) -> int:
+        """The position of the message before which a digest is inserted.
+
+        It starts a new exchange, and is not a system message.
+        """
+        messages = self.transcript.messages
+        if self.task is not None:
+            return self.task
+        position = step.positions[-1]
+        while True:
+            if self._ends[position] > position:
+                position = self._ends[position]
+            elif position + 1 < len(messages) and messages[position + 1].role == "system":
+                position += 1
+            else:
+                return position + 1
+
+
+def _placed(
+    transcript: Transcript,
+    sites: _Sites,
+    entries: Sequence[tuple[Step, DigestEntry]],
+    most: int,
+    digests: Digests,
+    reason: str,
+) -> tuple[Transcript, list[Change]]:
+    """The transcript with new and earlier digests within one limit, and the change
+    of each message.
+    """
+    messages = list(transcript.messages)
+    groups = _groups(messages, sites, entries)
+    flat = [entry for _, group in groups for entry in group]
+    texts = iter(bounded(flat, most, digests.counter.text))
+    new: dict[int, str] = {}
+    dropped, merged = set(sites.dropped), []
+    for (position, has_digests), group in groups:
+        shortened = [DigestEntry(title, next(texts)) for title, _ in group]
+        text = written([entry for entry in shortened if entry.text])
+        if not has_digests:
+            new |= {position: text} if text else {}
+        elif text != leads(messages[position]).digests:
+            if not text and is_digest(messages[position]):
+                dropped.add(position)
+            else:
+                messages[position] = with_leads(
+                    messages[position], leads(messages[position]).summary, text or None
+                )
+                merged.append(position)
+    whole = replace(transcript, messages=tuple(messages))
+    placed = replace_messages(whole, dropped, digests=new, alternates=sites.alternates)
+    old = transcript.messages
+    changes = [change_of(old, position, "summarized", reason) for position in sorted(dropped)]
+    changes += [
+        change_of(old, position, "merged", "all digests are bounded together")
+        for position in merged
+    ]
+    after = placed.transcript.messages
+    for position in placed.touched:
+        action: Action = "inserted" if after[position].index is None else "merged"
+        changes.append(change_of(after, position, action, "a digest of the steps before it"))
+    return placed.transcript, changes
+
+
+_Group = tuple[tuple[int, bool], list[DigestEntry]]
+
+
+def _groups(
+    messages: Sequence[Message], sites: _Sites, entries: Sequence[tuple[Step, DigestEntry]]
+) -> list[_Group]:
+    """All digests in order, by the message that they precede, lead or fill.
+
+    Digests of a removed answer move to the new digest of that step. New digests join a preceding
+    message of digests.
+    """
+    new_entries: dict[int, list[DigestEntry]] = {}
+    for step, entry in entries:
+        new_entries.setdefault(sites.of(step), []).append(entry)
+    groups: list[_Group] = []
+    moved: list[DigestEntry] = []
+    # the preceding digests, if they are a separate message
+    open_group: list[DigestEntry] | None = None
+    for position in range(len(messages) + 1):
+        if position in new_entries:
+            new = [*moved, *new_entries[position]]
+            moved = []
+            if open_group is None:
+                groups.append(((position, False), open_group := new))
+            else:
+                open_group += new
+        if position == len(messages):
+            break
+        message = messages[position]
+        if not message.agent_visible or message.role == "system":
+            continue
+        digests = leads(message).digests
+        if position in sites.dropped:
+            moved += entries_of(digests) if digests is not None else []
+            continue
+        open_group = None
+        if digests is not None:
+            groups.append(((position, True), entries_of(digests)))
+            open_group = groups[-1][1] if is_digest(message) and not sites.joins else None
+    return groups
+
+
+def _ends(exchange: Sequence[int]) -> Iterator[int]:
+    """For each position, the last message of all exchanges that have started by then."""
+    last: Mapping[int, int] = {home: position for position, home in enumerate(exchange)}
+    end = -1
+    for home in exchange:
+        end = max(end, last[home])
+        yield end

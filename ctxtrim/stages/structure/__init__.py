@@ -1,0 +1,48 @@
+"""The message rules of providers, by name, one module each."""
+
+from collections.abc import Iterator, Sequence
+
+from ctxtrim.conversation.turns import Shape
+from ctxtrim.loading.lazy_table import LazyTable, module_table
+from ctxtrim.model import Transcript
+from ctxtrim.stage import Finding, Severity
+from ctxtrim.stages.structure import checks
+from ctxtrim.stages.structure.rule import CheckedMessages, Profile, Rule
+
+PROFILES: LazyTable[Profile] = module_table(
+    "ctxtrim.stages.structure",
+    {
+        "openai": "openai:PROFILE",
+        "openai-responses": "openai_responses:PROFILE",
+        "anthropic": "anthropic:PROFILE",
+        "gemini": "gemini:PROFILE",
+        "strict": "strict:PROFILE",
+    },
+)
+
+PAIRING: Sequence[Rule] = checks.pairing("", "")
+"""Rules of all providers: every call has its result and every result its call."""
+
+
+def findings(
+    rules: Sequence[Rule], transcript: Transcript, shape: Shape, is_request: bool = False
+) -> Iterator[Finding]:
+    """A finding for every breach of some rules, in message order.
+
+    A breach of a rule that only applies to requests is a warning in recordings.
+    """
+    conversation = CheckedMessages(
+        transcript.messages, shape, transcript.tools is not None, transcript.records_calls
+    )
+    found = [
+        (breach.position, rule, breach.what)
+        for rule in rules
+        for breach in rule.breaches(conversation)
+    ]
+    for position, rule, what in sorted(found, key=lambda breach: breach[0]):
+        message = transcript.messages[position]
+        severity: Severity = "warning" if rule.for_request and not is_request else rule.severity
+        details = (f"refused with: {rule.answer}",) if rule.answer else ()
+        yield Finding(
+            rule.code, severity, what, transcript.line_of(message), message.index, details=details
+        )

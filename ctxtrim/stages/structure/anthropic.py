@@ -1,0 +1,85 @@
+"""Rules of Anthropic Messages, with their sources in brackets.
+
+All results must follow in the message after their calls, before any text. Thinking blocks are kept
+or removed as a whole. Consecutive messages of one role are merged today, but older gateways reject
+them: a warning. So is a system message in the middle, which only newer models accept.
+"""
+
+from ctxtrim.stages.structure import checks
+from ctxtrim.stages.structure.rule import Profile, Rule
+
+_UNANSWERED = (
+    "`tool_use` ids were found without `tool_result` blocks immediately after. Each `tool_use` "
+    "block must have a corresponding `tool_result` block in the next message. "
+    "[anthropics/claude-code#2697]"
+)
+PROFILE = Profile(
+    "anthropic",
+    (
+        *checks.pairing(
+            "unexpected `tool_use_id` found in `tool_result` blocks. Each `tool_result` block must "
+            "have a corresponding `tool_use` block in the previous message. [EchoBird#106]",
+            _UNANSWERED,
+        ),
+        Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
+        Rule(
+            "text-after-call",
+            checks.text_after_call,
+            "refused with status 400: text may not follow `tool_use` [sst/opencode, recorded "
+            "request]",
+        ),
+        Rule(
+            "duplicate-call-id",
+            checks.duplicate_call_id,
+            "`tool_use` ids must be unique [anthropics/claude-code#20901]",
+        ),
+        Rule(
+            "empty-content",
+            checks.blank_text,
+            "messages: text content blocks must be non-empty [anthropics/claude-code#59812]",
+        ),
+        Rule(
+            "thinking-only-message",
+            checks.only_reasoning,
+            "all messages must have non-empty content except for the optional final assistant "
+            "message [vercel/ai#13430]",
+        ),
+        Rule(
+            "first-not-user",
+            checks.first_not_user,
+            'messages: first message must use the "user" role [lobehub/lobe-chat#1601]',
+        ),
+        Rule(
+            "roles-not-alternating",
+            checks.not_alternating,
+            'messages: roles must alternate between "user" and "assistant", but found multiple '
+            '"user" roles in a row [baibot#13]',
+            "warning",
+        ),
+        Rule(
+            "system-not-first",
+            checks.system_not_first,
+            "role 'system' is not supported on this model (before Opus 4.8)",
+            "warning",
+        ),
+        Rule(
+            "ends-with-assistant",
+            checks.ends_with_assistant,
+            "This model does not support assistant message prefill. The conversation must end with "
+            "a user message. [copilot-api#261]",
+            for_request=True,
+        ),
+        Rule(
+            "tools-missing",
+            checks.calls_without_tools,
+            "Requests which include `tool_use` or `tool_result` blocks must define tools "
+            "[BerriAI/litellm#5388]",
+            for_request=True,
+        ),
+        Rule(
+            "lone-surrogate",
+            checks.lone_surrogate,
+            "no low surrogate in string [anthropics/claude-code#60394]",
+        ),
+    ),
+)

@@ -1,0 +1,225 @@
+"""Checks for one kind of problem each: from a conversation to its breaches."""
+
+import json
+from collections.abc import Iterator
+
+from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.model import Message, Part
+from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
+
+Breaches = Iterator[Breach]
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
+
+
+def result_without_call(conversation: CheckedMessages) -> Breaches:
+    """Tool results without a call before them, in formats that record calls."""
+    for position, message in conversation.sent:
+        if (
+            conversation.records_calls
+            and message.role == "tool"
+            and conversation.shape.call[position] is None
+        ):
+            result = message.result
+            yield Breach(
+                position,
+                f"tool result {result.call_id if result else None} answers no call before it",
+            )
+
+
+def call_without_result(conversation: CheckedMessages) -> Breaches:
+    """Calls without a result, although the conversation continued."""
+    return (
+        _unanswered(position, call)
+        for position, call in conversation.shape.unanswered
+        if position != _last_spoken(conversation)
+    )
+
+
+def pending_call(conversation: CheckedMessages) -> Breaches:
+    """Calls of the last message that wait for their results."""
+    return (
+        _unanswered(position, call, " yet")
+        for position, call in conversation.shape.unanswered
+        if position == _last_spoken(conversation)
+    )
+
+
+def _unanswered(position: int, call: Part, yet: str = "") -> Breach:
+    return Breach(position, f"call {call.call_id} of {call.name} has no result{yet}")
+
+
+def _last_spoken(conversation: CheckedMessages) -> int:
+    """The position of the last message that is not a result."""
+    return max(
+        (
+            position
+            for position, message in conversation.sent
+            if message.role in ("user", "assistant")
+        ),
+        default=-1,
+    )
+
+
+def result_apart(conversation: CheckedMessages) -> Breaches:
+    """Tool results with other messages between them and their call."""
+    for position, message in conversation.sent:
+        home = conversation.shape.exchange[position]
+        between = (
+            other
+            for other in range(home + 1, position)
+            if conversation.messages[other].agent_visible
+        )
+        if home < position and any(conversation.shape.exchange[other] != home for other in between):
+            result = message.result
+            yield Breach(
+                position,
+                f"tool result {result.call_id if result else None} does not follow its "
+                "call directly",
+            )
+
+
+def duplicate_call_id(conversation: CheckedMessages) -> Breaches:
+    """Ids that two calls share."""
+    seen: set[str] = set()
+    for position, message in conversation.sent:
+        for call in message.calls:
+            if call.call_id in seen:
+                yield Breach(position, f"call id {call.call_id} is used again")
+            if call.call_id is not None:
+                seen.add(call.call_id)
+
+
+def arguments_no_json(conversation: CheckedMessages) -> Breaches:
+    """Arguments that are not the JSON text of an object."""
+    for position, message in conversation.sent:
+        for call in message.calls:
+            if not _is_object(call.text):
+                yield Breach(
+                    position,
+                    f"the arguments of call {call.call_id} of {call.name} are not a JSON object",
+                )
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def no_content(conversation: CheckedMessages) -> Breaches:
+    """Messages without any content."""
+    for position, message in conversation.sent:
+        if not message.parts:
+            yield Breach(position, f"the {message.role} message has no content")
+
+
+def blank_text(conversation: CheckedMessages) -> Breaches:
+    """Texts of only white space. The last assistant message may be empty."""
+    for position, message in conversation.sent:
+        is_last = position == conversation.sent[-1][0] and message.role == "assistant"
+        if message.role == "tool" or is_last:
+            continue
+        if not message.parts or any(
+            part.kind == "text" and not part.text.strip() for part in message.parts
+        ):
+            yield Breach(position, f"the {message.role} message has an empty text")
+
+
+def only_reasoning(conversation: CheckedMessages) -> Breaches:
+    """Assistant messages that contain only thinking."""
+    for position, message in conversation.sent:
+        if message.parts and all(part.kind == "reasoning" for part in message.parts):
+            yield Breach(position, "the assistant message contains only thinking")
+
+
+def reasoning_at_end(conversation: CheckedMessages) -> Breaches:
+    """Reasoning at the end of an answer."""
+    for position, message in conversation.sent:
+        if message.parts and message.parts[-1].kind == "reasoning":
+            yield Breach(position, "the reasoning ends its answer")
+
+
+def text_after_call(conversation: CheckedMessages) -> Breaches:
+    """Texts after a call in the same message."""
+    for position, message in conversation.sent:
+        kinds = [part.kind for part in message.parts]
+        if "tool_call" in kinds and "text" in kinds[kinds.index("tool_call") :]:
+            yield Breach(position, "a text follows a tool call in the same message")
+
+
+def first_not_user(conversation: CheckedMessages) -> Breaches:
+    """A first message, system messages aside, that is not from the user."""
+    first = next(
+        (position for position, message in conversation.sent if message.role != "system"), None
+    )
+    if first is not None and conversation.messages[first].role != "user":
+        yield Breach(
+            first,
+            f"the first message is from {conversation.messages[first].role}, not from the user",
+        )
+
+
+def not_alternating(conversation: CheckedMessages) -> Breaches:
+    """Two consecutive messages of one role.
+
+    Results belong to their call; either role may follow them.
+    """
+    before: Message | None = None
+    for position, message in conversation.sent:
+        if message.role == "system":
+            continue
+        if before is not None and before.role == message.role and message.role != "tool":
+            yield Breach(position, f"two messages from {message.role} in a row")
+        before = message
+
+
+def call_after_model(conversation: CheckedMessages) -> Breaches:
+    """Calls right after another message of the model."""
+    before: Message | None = None
+    for position, message in conversation.sent:
+        if before is not None and before.role == message.role == "assistant" and any(message.calls):
+            yield Breach(position, "a function call follows another model message")
+        before = message
+
+
+def system_not_first(conversation: CheckedMessages) -> Breaches:
+    """System messages after a message of another role."""
+    begun = False
+    for position, message in conversation.sent:
+        if message.role == "system" and begun:
+            yield Breach(position, "a system message follows other messages")
+        begun |= message.role != "system"
+
+
+def ends_with_assistant(conversation: CheckedMessages) -> Breaches:
+    """A conversation that ends with an assistant message without calls."""
+    last, message = conversation.sent[-1] if conversation.sent else (-1, None)
+    if message is not None and message.role == "assistant" and not any(message.calls):
+        yield Breach(last, "the last message is from the assistant, so there is nothing to answer")
+
+
+def lone_surrogate(conversation: CheckedMessages) -> Breaches:
+    """Half of a UTF-16 surrogate pair, which UTF-8 cannot encode."""
+    for position, message in conversation.sent:
+        if any(_SURROGATE.search(part.text) for part in message.parts if not part.text.isascii()):
+            yield Breach(position, "a text contains half of a surrogate pair")
+
+
+def calls_without_tools(conversation: CheckedMessages) -> Breaches:
+    """Calls in a request without tool schemas."""
+    if not conversation.has_tools:
+        first = next(
+            (position for position, message in conversation.sent if any(message.calls)), None
+        )
+        if first is not None:
+            yield Breach(first, "there are tool calls but no tool schemas")
+
+
+def pairing(no_call: str, no_result: str) -> tuple[Rule, ...]:
+    """The rules that pair calls and results, with the provider's error messages."""
+    return (
+        Rule("tool-result-without-call", result_without_call, no_call),
+        Rule("call-without-result", call_without_result, no_result),
+        Rule("call-without-result", pending_call, no_result, for_request=True),
+    )

@@ -1,0 +1,20 @@
+"""Rules of OpenAI Responses, whose reasoning items need the items that follow them."""
+
+from ctxtrim.stages.structure import checks
+from ctxtrim.stages.structure.rule import Profile, Rule
+
+PROFILE = Profile(
+    "openai-responses",
+    (
+        *checks.pairing(
+            "No tool call found for function call output with call_id … [agno-agi/agno#9372]",
+            "No tool output found for function call … [llm-memory-api#179]",
+        ),
+        Rule(
+            "reasoning-without-follower",
+            checks.reasoning_at_end,
+            "Item 'rs_…' of type 'reasoning' was provided without its required following item. "
+            "[vercel/ai#7099]",
+        ),
+    ),
+)

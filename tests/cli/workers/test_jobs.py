@@ -1,0 +1,147 @@
+"""The number of processes changes nothing but the time."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+from conftest import COMMAND, ENVIRONMENT, FIXTURES, ROOT, Ran, run_process
+
+from ctxtrim.cli.workers import crew
+from ctxtrim.cli.workers.crew import Crew
+from ctxtrim.cli.workers.pieces import Kit
+from ctxtrim.formats.choice import FormatChoice
+from ctxtrim.formats.conversion import Conversion
+from ctxtrim.formats.conversion.request import convert
+from ctxtrim.formats.reading import HEAD, open_reading
+from ctxtrim.io.inputs import Input
+from ctxtrim.metering import Metering
+from ctxtrim.model import Transcript
+from ctxtrim.pipeline import StagePipeline
+from ctxtrim.stream import Job
+from ctxtrim.tokenizers import tokenizer
+
+SAMPLES = ("agent.jsonl", "claude-code.jsonl", "broken.jsonl", "document.json")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Some files: conversations, a session, a document, and files that cannot be read."""
+    place = tmp_path / "in"
+    place.mkdir()
+    for name in SAMPLES:
+        shutil.copy(FIXTURES / name, place)
+    (place / "empty.jsonl").write_bytes(b"")
+    (place / "other.jsonl").write_bytes(b"neither JSON\nnor a transcript\n")
+    (place / "ctxtrim.toml").write_text('[[paths]]\nmatch = "agent.jsonl"\nbudget = "500"\n')
+    many = (FIXTURES / "agent.jsonl").read_bytes() * 40
+    (place / "many.jsonl").write_bytes(many + b'{"messages": [{"role": "us')
+    return place
+
+
+def ran(jobs: int, place: Path, *words: object) -> tuple[Ran, dict[str, bytes]]:
+    """The result of a run in a copy of a folder, and the files of the copy after it."""
+    work = place.parent / "work"
+    shutil.copytree(place, work)
+    result = run_process(*words, "--jobs", jobs, cwd=work)
+    files = {
+        str(path.relative_to(work)): path.read_bytes()
+        for path in sorted(work.rglob("*"))
+        if path.is_file() and "originals" not in path.parts
+    }
+    shutil.rmtree(work)
+    return result, files
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("count", ".", "--json"),
+        ("count", ".", "--explain", "--explain-format"),
+        ("check", "."),
+        ("check", ".", "--verbose", "--strict", "--report", "report.sarif"),
+        ("trim", ".", "--budget", 400, "-o", "out", "--report", "report.json"),
+        ("trim", "many.jsonl", "agent.jsonl", "--budget", 400),
+        ("truncate", ".", "--max-age", 1, "--in-place", "--archive", "originals"),
+        ("convert", ".", "--to", "anthropic", "-o", "out"),
+    ],
+    ids=lambda words: " ".join(map(str, words[:3])),
+)
+def test_bytes_reports_and_exit_codes_are_the_same(folder: Path, words: tuple[object, ...]) -> None:
+    expected, files = ran(1, folder, *words)
+    assert ran(3, folder, *words) == (expected, files)
+    assert expected.code != 2
+
+
+def test_an_archive_of_several_processes_restores_the_input(folder: Path) -> None:
+    path = folder / "many.jsonl"
+    before = path.read_bytes()
+    archive = folder / "originals"
+    edit = ("truncate", "--max-age", 1, "--in-place", "--archive", archive, path)
+    run_process(*edit, "--jobs", 2)
+    assert path.read_bytes() != before
+    assert run_process("restore", path, "--archive", archive, "-o", path).code == 0
+    assert path.read_bytes() == before
+
+
+def dies_at(fatal: str, transcript: Transcript) -> Conversion:
+    """A request; a transcript with a fatal word kills the process."""
+    if any(fatal in part.text for message in transcript.messages for part in message.parts):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return convert(transcript, to="openai-chat")
+
+
+def test_lines_of_a_dead_process_are_named_and_the_others_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crew, "_PIECE", 1)  # bytes, so that each line is a piece
+    # the lines by which the format is detected are handled by the run itself
+    texts = (*("early",) * HEAD, "fatal", "late", "last")
+    lines = [
+        json.dumps({"messages": [{"role": "user", "content": text}]}).encode() + b"\n"
+        for text in texts
+    ]
+    job = Job(StagePipeline((), Metering(tokenizer)), convert=partial(dies_at, "fatal"))
+    kit = Kit(job, {}, FormatChoice(), 1 << 20, is_recorded=False, writes=True)
+    path = tmp_path / "talks.jsonl"
+    path.write_bytes(b"".join(lines))
+    source = Input(str(path), path.name)
+    group = Crew(kit, 2, [source])
+    try:
+        done = list(group.results(source, open_reading(lines), None))
+    finally:
+        group.close()
+    assert [number for number, result in enumerate(done, 1) if result.data is None] == [HEAD + 1]
+    assert len(done) == len(texts)
+    (finding,) = done[HEAD].findings
+    assert finding.severity == "error"
+    assert finding.line == HEAD + 1
+    assert "cannot be handled: the process ended with signal SIGKILL" in finding.message
+    assert done[HEAD].is_lossy
+
+
+def test_an_interrupt_ends_all_processes_quietly(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    command = (*COMMAND, "count", "--jobs", "2", str(path))
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, cwd=ROOT, env=ENVIRONMENT, start_new_session=True
+    )
+    line = (FIXTURES / "agent.jsonl").read_bytes().split(b"\n")[0] + b"\n"
+    with path.open("wb", buffering=0) as pipe:
+        pipe.write(line * 400)  # several pieces, so that processes are at work
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors == b""
+
+
+def test_a_configuration_file_can_set_jobs(tmp_path: Path) -> None:
+    (tmp_path / "ctxtrim.toml").write_text("jobs = 0\n")
+    result = run_process("count", FIXTURES / "agent.jsonl", cwd=tmp_path)
+    assert result.code == 2
+    assert "expected at least 1" in result.err

@@ -1,0 +1,190 @@
+"""Calls and results, roles and ids in a converted conversation."""
+
+from typing import Any
+
+import pytest
+from conversions import converted, parts_of, transcript_of
+
+from ctxtrim.formats.conversion import TARGETS
+from ctxtrim.formats.conversion.dialogue import OPENING
+from ctxtrim.stages.repair import ANSWER
+
+
+def call(call_id: str, name: str = "look", arguments: str = '{"berth": 2}') -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def answer(*calls: dict[str, Any], text: str | None = None) -> dict[str, Any]:
+    return {"role": "assistant", "content": text, "tool_calls": list(calls)}
+
+
+def result(call_id: str, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+
+def chat(*messages: dict[str, Any], **fields: Any) -> Any:
+    prompt = {"role": "user", "content": "Is berth 2 free?"}
+    return transcript_of({"messages": [prompt, *messages], **fields})
+
+
+each_target = pytest.mark.parametrize("to", TARGETS)
+
+
+@each_target
+def test_results_follow_their_calls(to: str) -> None:
+    moored = {"role": "user", "content": "Hurry."}
+    messages = (answer(call("a"), call("b")), result("b", "free"), moored, result("a", "taken"))
+    found = converted(chat(*messages), to)
+    assert found.kinds["changed order"] == 1
+    assert [part.text for part in parts_of(found.request, "tool_result")] == ["free", "taken"]
+    assert [part.text for part in parts_of(found.request, "text")][-1] == "Hurry."
+    assert found.breaches - {"tools-missing"} == set()
+
+
+@each_target
+def test_a_call_without_a_result_gets_one_that_says_so(to: str) -> None:
+    found = converted(chat(answer(call("a"), call("b")), result("b", "free")), to)
+    texts = {part.call_id: part.text for part in parts_of(found.request, "tool_result")}
+    assert texts == {"a": ANSWER, "b": "free"}
+    (finding,) = [each for each in found.findings if each.kind == "result"]
+    assert (finding.code, finding.index, finding.line) == ("changed", 1, 1)
+
+
+@each_target
+def test_a_result_without_a_call_becomes_a_user_text(to: str) -> None:
+    found = converted(chat(result("gone", "free")), to)
+    assert found.kinds == {"changed result": 1}
+    assert not parts_of(found.request, "tool_result")
+    assert [part.text for part in parts_of(found.request, "text")] == ["Is berth 2 free?", "free"]
+
+
+@each_target
+def test_call_ids_are_unique_and_kept_if_they_are_valid(to: str) -> None:
+    messages = (answer(call("a")), result("a", "one"), answer(call("a")), result("a", "two"))
+    found = converted(chat(*messages), to)
+    assert [part.call_id for part in parts_of(found.request, "tool_call")] == ["a", "a_2"]
+    assert [part.call_id for part in parts_of(found.request, "tool_result")] == ["a", "a_2"]
+    assert found.kinds["changed call id"] == 1
+
+
+@pytest.mark.parametrize("to", ["anthropic", "gemini"])
+def test_characters_that_ids_cannot_have_are_replaced(to: str) -> None:
+    found = converted(chat(answer(call("functions.look:0")), result("functions.look:0", "")), to)
+    assert [part.call_id for part in parts_of(found.request, "tool_call")] == ["functions_look_0"]
+
+
+def test_an_id_is_not_too_long_for_chat_completions() -> None:
+    name = "call_" + "x" * 60
+    found = converted(chat(answer(call(name)), result(name, "free")), "openai-chat")
+    assert [part.call_id for part in parts_of(found.request, "tool_call")] == [name[:40]]
+
+
+@each_target
+def test_calls_without_ids_get_stable_ones(to: str) -> None:
+    parts = [{"functionCall": {"name": "look", "args": {}}}] * 2
+    results = [
+        {"functionResponse": {"name": "look", "response": {"output": text}}} for text in "xy"
+    ]
+    contents = [
+        {"role": "user", "parts": [{"text": "Look."}]},
+        {"role": "model", "parts": parts},
+        {"role": "user", "parts": results},
+    ]
+    found = converted(transcript_of({"contents": contents}), to)
+    ids = [part.call_id for part in parts_of(found.request, "tool_call")]
+    assert ids == ["call_1", "call_2"]
+    assert [part.call_id for part in parts_of(found.request, "tool_result")] == ids
+    assert converted(transcript_of({"contents": contents}), to).text == found.text
+
+
+@each_target
+def test_hidden_messages_are_left_out_and_counted(to: str) -> None:
+    hidden = {"role": "user", "content": "secret", "timestamp": 2}
+    messages = [
+        {"role": "user", "content": "Open the lock.", "timestamp": 1},
+        hidden | {"metadata": {"agentVisible": False, "userVisible": True}},
+        {"role": "assistant", "content": [{"type": "text", "text": "Open."}], "api": "x",
+         "stopReason": "stop", "timestamp": 3},
+    ]  # fmt: skip
+    found = converted(transcript_of({"messages": messages}), to)
+    assert found.kinds == {"lost hidden message": 1}
+    assert [part.text for part in parts_of(found.request, "text")] == ["Open the lock.", "Open."]
+
+
+@pytest.mark.parametrize("to", ["anthropic", "gemini"])
+def test_roles_alternate_and_the_user_is_first(to: str) -> None:
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "assistant", "content": "Ahoy."},
+        {"role": "user", "content": "One."},
+        {"role": "user", "content": "Two."},
+        {"role": "system", "content": "The tide is low."},
+        {"role": "assistant", "content": "Aye."},
+        {"role": "assistant", "content": "Aye aye."},
+    ]
+    request = converted(transcript_of({"messages": messages}), to).request
+    assert [(message.role, [part.text for part in message.parts]) for message in request.messages][
+        1:
+    ] == [
+        ("user", [OPENING]),
+        ("assistant", ["Ahoy."]),
+        ("user", ["One.", "Two.", "The tide is low."]),
+        ("assistant", ["Aye.", "Aye aye."]),
+    ]
+    assert [part.text for part in request.messages[0].parts] == ["Be brief."]
+
+
+@pytest.mark.parametrize("to", ["openai-chat", "openai-responses"])
+def test_openai_keeps_system_messages_in_their_place(to: str) -> None:
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "One."},
+        {"role": "system", "content": "The tide is low."},
+    ]
+    found = converted(transcript_of({"messages": messages}), to)
+    assert [message.role for message in found.request.messages] == ["system", "user", "system"]
+    assert found.findings == ()
+
+
+@each_target
+def test_arguments_that_are_not_an_object_are_kept(to: str) -> None:
+    found = converted(chat(answer(call("a", "patch", "*** Begin")), result("a", "done")), to)
+    (part,) = parts_of(found.request, "tool_call")
+    if to == "openai-responses":
+        assert part.text == "*** Begin"
+        assert found.value["input"][1]["type"] == "custom_tool_call"
+        assert found.value["input"][2]["type"] == "custom_tool_call_output"
+    else:
+        assert part.text == '{"input":"*** Begin"}'
+        assert found.kinds["changed argument"] == 1
+
+
+@each_target
+def test_actions_in_texts_stay_texts(to: str) -> None:
+    messages = [
+        {"role": "user", "content": "List the buoys.", "message_type": "observation"},
+        {"role": "assistant", "content": "ls", "thought": "", "action": "ls",
+         "message_type": "action"},
+        {"role": "user", "content": "north", "message_type": "observation"},
+    ]  # fmt: skip
+    found = converted(transcript_of({"messages": messages}), to)
+    assert [message.role for message in found.request.messages] == ["user", "assistant", "user"]
+    assert found.findings == ()
+
+
+def test_names_of_authors_stay_in_chat_completions() -> None:
+    source = transcript_of({"messages": [{"role": "user", "name": "Ada", "content": "Ahoy."}]})
+    assert converted(source, "openai-chat").value["messages"][0]["name"] == "Ada"
+    assert converted(source, "anthropic").kinds == {"lost author name": 1}
+
+
+def test_fields_of_the_request_that_are_lost_are_listed() -> None:
+    schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
+    found = converted(chat(response_format=schema, tool_choice="required"), "openai-chat")
+    assert found.kinds == {"lost output schema": 1, "lost tool choice": 1}
+
+
+def test_a_transcript_without_messages_to_send_is_not_converted() -> None:
+    found = converted(transcript_of({"messages": [{"role": "system", "content": "Hm."}]}), "gemini")
+    assert found.text is None
+    assert [finding.code for finding in found.findings] == ["not-converted"]

@@ -1,0 +1,195 @@
+"""Images, files and reasoning in a conversion."""
+
+from typing import Any
+
+import pytest
+from conversions import converted, parts_of, transcript_of
+from pictures import PICTURE as PNG
+from pictures import URL
+
+from ctxtrim.formats.conversion import TARGETS
+
+PROMPT = {"role": "user", "content": "What is this?"}
+PDF = "JVBERi0xLjQK" * 20
+ANTHROPIC_IMAGE = {"type": "base64", "media_type": "image/png", "data": PNG}
+each_target = pytest.mark.parametrize("to", TARGETS)
+
+
+def claude(*blocks: dict[str, Any], role: str = "user", **fields: Any) -> Any:
+    messages: list[dict[str, Any]] = [PROMPT, {"role": role, "content": list(blocks)}]
+    if role == "user":
+        messages = [{"role": "user", "content": list(blocks)}]
+    return transcript_of({"system": "Look.", "messages": messages, **fields})
+
+
+@each_target
+def test_an_image_keeps_its_data(to: str) -> None:
+    found = converted(claude({"type": "image", "source": ANTHROPIC_IMAGE}), to)
+    assert found.findings == ()
+    assert found.text is not None
+    assert PNG in found.text
+    (part,) = parts_of(found.request, "attachment")
+    assert part.media == parts_of(found.source, "attachment")[0].media
+
+
+@each_target
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image_url", "image_url": {"url": URL}},
+        {"type": "input_image", "image_url": URL},
+        {"type": "image", "data": PNG, "mimeType": "image/png"},
+    ],
+    ids=lambda block: block["type"],
+)
+def test_images_of_other_formats_keep_their_data(to: str, block: dict[str, Any]) -> None:
+    source = transcript_of({"messages": [{"role": "user", "content": [block]}]})
+    found = converted(source, to)
+    assert len(parts_of(found.request, "attachment")) == 1
+    assert PNG in (found.text or "")
+
+
+@each_target
+def test_a_document_keeps_its_data(to: str) -> None:
+    source = {"type": "base64", "media_type": "application/pdf", "data": PDF}
+    found = converted(claude({"type": "document", "source": source, "title": "chart"}), to)
+    assert found.findings == ()
+    assert PDF in (found.text or "")
+
+
+def test_an_image_at_a_url() -> None:
+    url = "https://harbor.example/buoy.png"
+    source = claude({"type": "image", "source": {"type": "url", "url": url}})
+    chat = converted(source, "openai-chat").value["messages"][1]["content"]
+    assert chat == [{"type": "image_url", "image_url": {"url": url}}]
+    part = converted(source, "gemini").value["contents"][0]["parts"][0]
+    assert part == {"fileData": {"mimeType": "image/png", "fileUri": url}}
+    same = converted(source, "anthropic").value["messages"][0]["content"][0]
+    assert same == {"type": "image", "source": {"type": "url", "url": url}}
+
+
+def test_an_image_that_is_only_a_file_id_is_lost_and_listed() -> None:
+    text = {"type": "text", "text": "See."}
+    source = claude(text, {"type": "image", "source": {"type": "file", "file_id": "file_1"}})
+    found = converted(source, "anthropic")
+    (finding,) = found.findings
+    assert (finding.code, finding.kind, finding.index) == ("lost", "image", 1)
+    assert converted(source, "openai-responses").kinds == {}
+
+
+@pytest.mark.parametrize("to", ["anthropic", "gemini"])
+def test_a_user_message_comes_first_even_if_the_first_one_is_lost(to: str) -> None:
+    lost = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
+    messages = [
+        {"role": "user", "content": [lost]},
+        {"role": "assistant", "content": "A buoy."},
+        {"role": "user", "content": "Sure?"},
+    ]
+    found = converted(transcript_of({"system": "Look.", "messages": messages}), to)
+    assert found.breaches == set()
+    assert found.kinds["changed first message"] == 1
+
+
+def test_the_path_of_an_image_is_no_data() -> None:
+    block = {"type": "image_url", "image_url": {"url": "pictures/buoy.jpg"}}
+    source = transcript_of({"messages": [PROMPT, {"role": "user", "content": [block]}]})
+    assert converted(source, "gemini").kinds["lost image"] == 1
+
+
+def test_images_of_results_follow_them_in_chat_completions() -> None:
+    blocks = [{"type": "text", "text": "a buoy"}, {"type": "image", "source": ANTHROPIC_IMAGE}]
+    messages = [
+        PROMPT,
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": name, "name": "look", "input": {}} for name in "ab"]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "a", "content": blocks},
+            {"type": "tool_result", "tool_use_id": "b", "content": "no", "is_error": True}]},
+    ]  # fmt: skip
+    source = transcript_of({"messages": messages})
+    found = converted(source, "openai-chat")
+    roles = [message["role"] for message in found.value["messages"]]
+    assert roles == ["user", "assistant", "tool", "tool", "user"]
+    assert found.value["messages"][4]["content"][0]["image_url"]["url"] == URL
+    assert found.kinds == {"changed attachment": 1, "lost error flag": 1}
+    same = converted(source, "anthropic").value["messages"]
+    assert same == messages
+    responses = converted(source, "openai-responses").value["input"]
+    assert [block["type"] for block in responses[3]["output"]] == ["input_text", "input_image"]
+
+
+THINKING = {"type": "thinking", "thinking": "A buoy.", "signature": "c2ln"}
+TEXT = {"type": "text", "text": "A buoy."}
+
+
+def test_thinking_keeps_its_signature_for_its_provider_alone() -> None:
+    source = claude(THINKING, TEXT, role="assistant")
+    assert converted(source, "anthropic").value["messages"][1]["content"] == [THINKING, TEXT]
+    chat = converted(source, "openai-chat")
+    assert chat.value["messages"][2] == {
+        "role": "assistant", "content": "A buoy.", "reasoning_content": "A buoy.",
+    }  # fmt: skip
+    assert chat.kinds == {"lost signature": 1}
+    gemini = converted(source, "gemini")
+    assert gemini.value["contents"][1]["parts"][0] == {"text": "A buoy.", "thought": True}
+    assert converted(source, "openai-responses").kinds == {"lost reasoning text": 1}
+
+
+def test_reasoning_can_be_dropped() -> None:
+    source = claude(THINKING, TEXT, role="assistant")
+    found = converted(source, "anthropic", keeps_reasoning=False)
+    assert found.value["messages"][1]["content"] == "A buoy."
+    assert found.kinds == {"lost reasoning text": 1}
+
+
+def test_encrypted_reasoning_stays_in_responses() -> None:
+    reasoning = {"type": "reasoning", "summary": [], "encrypted_content": "Z2Fy"}
+    texts = [{"type": "output_text", "text": "A buoy."}]
+    items = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "What?"}]},
+        reasoning | {"id": "rs_1"},
+        {"type": "message", "role": "assistant", "content": texts},
+    ]
+    source = transcript_of({"model": "gpt-5", "input": items})
+    found = converted(source, "openai-responses")
+    assert found.findings == ()
+    assert found.value["input"] == [items[0], reasoning, items[2]]
+    assert converted(source, "anthropic").kinds == {"lost encrypted reasoning text": 1}
+
+
+def test_a_signed_call_of_gemini_keeps_its_signature() -> None:
+    call = {"functionCall": {"id": "c", "name": "look", "args": {}}, "thoughtSignature": "c2ln"}
+    result = {"functionResponse": {"id": "c", "name": "look", "response": {"output": "a buoy"}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "Look."}]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [result]},
+    ]
+    source = transcript_of({"contents": contents})
+    assert converted(source, "gemini").value == {"contents": contents}
+    assert converted(source, "anthropic").kinds["lost signature"] == 1
+
+
+@pytest.mark.parametrize("api", ["anthropic-messages", "openai-completions"])
+def test_thinking_of_pi_is_signed_by_the_provider_that_it_names(api: str) -> None:
+    thinking = {"type": "thinking", "thinking": "A buoy.", "thinkingSignature": "c2ln"}
+    messages = [
+        {"role": "user", "content": "What?", "timestamp": 1},
+        {"role": "assistant", "content": [thinking, TEXT], "api": api, "stopReason": "stop"},
+    ]
+    found = converted(transcript_of({"messages": messages}), "anthropic")
+    blocks = [THINKING, TEXT] if api.startswith("anthropic") else "A buoy."
+    assert found.value["messages"][1]["content"] == blocks
+
+
+def test_reasoning_that_nothing_follows_is_lost() -> None:
+    found = converted(claude(THINKING, role="assistant"), "anthropic")
+    assert found.kinds == {"lost reasoning text": 1}
+    assert len(found.value["messages"]) == 1
+
+
+def test_a_block_of_another_provider_is_lost_and_listed() -> None:
+    search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}}
+    source = claude(search, TEXT, role="assistant")
+    assert converted(source, "anthropic").value["messages"][1]["content"] == [search, TEXT]
+    assert converted(source, "openai-chat").kinds == {"lost content block": 1}

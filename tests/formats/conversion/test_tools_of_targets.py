@@ -1,0 +1,93 @@
+"""Tool schemas in a conversion."""
+
+from typing import Any
+
+import pytest
+from conversions import converted, transcript_of
+
+from ctxtrim.formats.conversion import TARGETS
+
+SCHEMA = {"type": "object", "properties": {"berth": {"type": "integer"}}, "required": ["berth"]}
+ABOUT = "Look at a berth."
+SPELLED: dict[str, list[dict[str, Any]]] = {
+    "openai-chat": [
+        {"type": "function", "function": {
+            "name": "look", "description": ABOUT, "parameters": SCHEMA}}
+    ],
+    "anthropic": [{"name": "look", "description": ABOUT, "input_schema": SCHEMA}],
+    "gemini": [
+        {"functionDeclarations": [
+            {"name": "look", "description": ABOUT, "parametersJsonSchema": SCHEMA}]}
+    ],
+    "openai-responses": [
+        {"type": "function", "name": "look", "description": ABOUT, "parameters": SCHEMA,
+         "strict": False}
+    ],
+}  # fmt: skip
+
+
+def request(source: str, tools: list[dict[str, Any]]) -> dict[str, Any]:
+    """A request of a provider with tools."""
+    if source == "gemini":
+        return {"contents": [{"role": "user", "parts": [{"text": "Look."}]}], "tools": tools}
+    key = "input" if source == "openai-responses" else "messages"
+    return {key: [{"role": "user", "content": "Look."}], "tools": tools}
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("source", TARGETS)
+def test_schemas_of_every_provider_become_those_of_every_other(source: str, to: str) -> None:
+    found = converted(transcript_of(request(source, SPELLED[source])), to)
+    assert found.value["tools"] == SPELLED[to]
+    assert found.findings == ()
+
+
+def test_types_of_gemini_are_those_of_json_schema() -> None:
+    parameters = {
+        "type": "OBJECT",
+        "properties": {"berth": {"type": "INTEGER", "nullable": True}, "type": {"type": "STRING"}},
+    }
+    tools = [{"functionDeclarations": [{"name": "look", "parameters": parameters}]}]
+    found = converted(transcript_of(request("gemini", tools)), "anthropic")
+    assert found.value["tools"][0]["input_schema"] == {
+        "type": "object",
+        "properties": {"berth": {"type": ["integer", "null"]}, "type": {"type": "string"}},
+    }
+
+
+def test_a_tool_that_a_provider_defines_is_kept_by_it_alone() -> None:
+    bash = {"type": "bash_20250124", "name": "bash"}
+    source = transcript_of(request("anthropic", [bash, *SPELLED["anthropic"]]))
+    assert converted(source, "anthropic").value["tools"] == [*SPELLED["anthropic"], bash]
+    chat = converted(source, "openai-chat")
+    assert chat.value["tools"] == SPELLED["openai-chat"]
+    assert [finding.message for finding in chat.findings] == [
+        "the tool bash_20250124 is defined by its provider"
+    ]
+
+
+def test_a_name_that_a_target_refuses_is_replaced_in_schemas_and_calls() -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "port.look", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "free"},
+    ]
+    tools = [{"type": "function", "function": {"name": "port.look", "parameters": SCHEMA}}]
+    found = converted(transcript_of({"messages": messages, "tools": tools}), "anthropic")
+    assert found.value["tools"][0]["name"] == "port_look"
+    assert found.value["messages"][1]["content"][0]["name"] == "port_look"
+    assert found.kinds["changed tool name"] == 2
+    assert converted(found.source, "gemini").kinds["changed tool name"] == 0
+
+
+def test_anthropic_gets_schemas_for_calls_without_any() -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "free"},
+    ]
+    found = converted(transcript_of({"messages": messages}), "anthropic")
+    assert [tool["name"] for tool in found.value["tools"]] == ["look"]
+    assert found.kinds == {"changed tool schema": 1}

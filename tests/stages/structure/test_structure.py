@@ -1,0 +1,149 @@
+"""The rules of providers: for each rule a conversation that breaks it and a conversation that
+satisfies it.
+"""
+
+from typing import Any
+
+import pytest
+from builders import call, conversation, result, says, step, user
+from harness import read, run
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import budgets, files
+
+from ctxtrim.conversation.turns import shape
+from ctxtrim.model import Transcript
+from ctxtrim.stages.structure import PROFILES, findings
+
+SYSTEM = {"role": "system", "content": "Be kind."}
+FINE = [SYSTEM, user("go"), *step("a", "text"), says("so"), user("and?")]
+THINKS = {"role": "assistant", "reasoning_content": "hm"}
+ODD_CALL = {
+    "role": "assistant",
+    "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "no"}}],
+}
+TOOLS = [{"type": "function", "function": {"name": "bash", "parameters": {}}}]
+
+
+def broken(
+    profile: str, messages: list[dict[str, Any]], how: str = "recording", **envelope: Any
+) -> list[str]:
+    """The codes of the rules that some messages break, warnings with a question mark."""
+    row = run(
+        conversation(messages, **envelope), [("check", {"profile": profile, "as_": how})]
+    ).rows[0]
+    return [
+        finding.code + ("?" if finding.severity == "warning" else "") for finding in row.findings
+    ]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_valid_request_breaks_no_rule_of_any_provider(profile: str) -> None:
+    assert broken(profile, FINE, "request", tools=TOOLS) == []
+
+
+@pytest.mark.parametrize("how", ["recording", "request"])
+def test_openai_accepts_empty_content_next_to_calls(how: str) -> None:
+    talk = [user("go"), call("a") | {"content": ""}, result("a", ""), user("and?")]
+    assert broken("openai", talk, how, tools=TOOLS) == []
+    assert broken("openai", [user("go"), {"role": "assistant", "content": None}, user("and?")]) == [
+        "empty-content"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([user("go"), result("x", "text")], {"tool-result-without-call"}),
+        ([user("go"), call("a"), user("so?"), says("oh")], {"call-without-result"}),
+        ([user("go"), call("a"), user("wait"), result("a", "text")], {"tool-result-not-adjacent"}),
+        ([user("go"), {"role": "assistant"}, user("and?")], {"empty-content"}),
+        ([user("go"), says(" "), user("and?")], {"empty-content"}),
+        ([user(""), says("so"), user("and?")], {"empty-content"}),
+        ([says("Hello!"), user("go")], {"first-not-user"}),
+        ([user("go"), user("now")], {"roles-not-alternating"}),
+        ([user("go"), says("so"), says("then")], {"roles-not-alternating", "ends-with-assistant"}),
+        (
+            [user("go"), says("so"), call("a"), result("a", "text")],
+            {"roles-not-alternating", "call-after-model"},
+        ),
+        ([user("go"), *step("a", "text"), *step("a", "text")], {"duplicate-call-id"}),
+        ([user("go"), SYSTEM, says("so"), user("and?")], {"system-not-first"}),
+        ([user("go"), THINKS], {"thinking-only-message"}),
+        ([user("half \ud83d"), says("so"), user("and?")], {"lone-surrogate"}),
+        ([user("go"), says("so")], {"ends-with-assistant"}),
+        ([user("go"), call("a")], {"call-without-result"}),
+    ],
+)
+def test_the_strict_profile_includes_the_rules_of_every_provider(
+    messages: list[dict[str, Any]], expected: set[str]
+) -> None:
+    names = set(broken("strict", messages, "request", tools=TOOLS))
+    assert expected <= names
+    assert names - expected <= {"reasoning-without-follower", "ends-with-assistant"}
+
+
+@pytest.mark.parametrize(
+    ("profile", "messages", "expected"),
+    [
+        ("openai", [says("Hello!"), user("go"), user("now"), SYSTEM, says("so")], []),
+        ("openai", [user("go"), ODD_CALL, result("a", "x")], ["arguments-not-json?"]),
+        ("openai-responses", [user("go"), THINKS, user("so?")], ["reasoning-without-follower"]),
+        ("anthropic", [user("go"), user("now"), says("so"), SYSTEM],
+         ["roles-not-alternating?", "system-not-first?"]),
+        ("anthropic", [user("go"), says("so")], ["ends-with-assistant?"]),
+        ("gemini", [user("go"), says("so"), call("a"), result("a", "x")], ["call-after-model"]),
+        ("gemini", [says("Hello!"), user("go")], ["first-not-user?"]),
+    ],
+)  # fmt: skip
+def test_each_provider_has_its_own_rules(
+    profile: str, messages: list[dict[str, Any]], expected: list[str]
+) -> None:
+    assert broken(profile, messages, tools=TOOLS) == expected
+
+
+def test_a_rule_for_requests_alone_is_a_warning_in_a_recording() -> None:
+    talk = [user("go"), *step("a", "text"), says("so")]
+    assert broken("anthropic", talk, tools=TOOLS) == ["ends-with-assistant?"]
+    assert broken("anthropic", talk, "request", tools=TOOLS) == ["ends-with-assistant"]
+    assert broken("anthropic", talk, "request") == ["tools-missing", "ends-with-assistant"]
+
+
+def test_a_finding_names_the_message_and_the_error_of_the_provider() -> None:
+    row = run(
+        conversation([user("go"), result("x", "text")]), [("check", {"profile": "openai"})]
+    ).rows[0]
+    assert [(finding.index, finding.line) for finding in row.findings] == [(1, 1)]
+    assert "must be a response to a preceeding message" in row.findings[0].details[0]
+
+
+def _errors(profile: str, transcript: Transcript) -> set[str]:
+    turn_shape = shape(transcript.messages)
+    return {
+        finding.code
+        for finding in findings(PROFILES[profile].rules, transcript, turn_shape)
+        if finding.severity == "error"
+    }
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@given(files(), st.lists(st.sampled_from(["truncate", "trim"]), min_size=1, max_size=2), budgets)
+def test_no_stage_breaks_a_rule_that_the_input_satisfied(
+    profile: str, data: bytes, names: list[str], budget: int
+) -> None:
+    ran = run(data, [(name, {}) for name in names], limit=budget)
+    before = [
+        transcript
+        for chunk in read(data)
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
+    after = [
+        transcript
+        for chunk in read(ran.data or b"")
+        for transcript in chunk.transcripts
+        if transcript.messages
+    ]
+    if len(before) == len(after):
+        for old, new in zip(before, after, strict=True):
+            assert _errors(profile, old) or not _errors(profile, new)

@@ -88,7 +88,7 @@ _HOMES = {
     "CtxtrimError": "errors",
     "Done": "stream",
     "EnforcedLimit": "api.budgets",
-    "Event": "events",
+    "Event": "stages.events",
     "FileOutcome": "api.pipelines",
     "FileReference": "evidence",
     "FinalPrompt": "api.final_prompt",

@@ -18,7 +18,7 @@ RECIPES = {
     # The new modules of the package, and its files that get a row.
     "Add a stage": (["stages/strip_blanks.py"], ["stages/__init__.py"]),
     "Add a format": (["formats/chat_log.py"], ["formats/__init__.py"]),
-    "Add a target": (["conversion/plain_prompt.py"], ["conversion/__init__.py"]),
+    "Add a target": (["formats/conversion/plain_prompt.py"], ["formats/conversion/__init__.py"]),
     "Add a report": (["reports/tsv.py"], ["reports/__init__.py"]),
     "Add an option": ([], ["config/output_options.py"]),
 }

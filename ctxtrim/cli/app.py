@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ctxtrim.cli.messages import print_error
-from ctxtrim.cli.typer_commands import VERSION, HelpfulGroup, group
+from ctxtrim.cli.typer_commands import COMPLETE, PROGRAM, VERSION, HelpfulGroup, group
 from ctxtrim.config.names import suggestion
 from ctxtrim.text.escaping import clean
 
@@ -35,8 +35,6 @@ COMMANDS = {
 
 
 INSTALL, SHOW = "--install-completion", "--show-completion"
-PROGRAM, COMPLETE = "ctxtrim", "_CTXTRIM_COMPLETE"
-"""The name of the program, and the variable with which the script of a shell requests words."""
 
 
 class LazyGroup(HelpfulGroup):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
-from ctxtrim.cli.app import COMPLETE, PROGRAM
+from ctxtrim.cli.typer_commands import COMPLETE, PROGRAM
 from ctxtrim.config.names import option_name
 from ctxtrim.config.option import Option
 from ctxtrim.config.presets import PRESETS

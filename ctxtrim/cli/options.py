@@ -10,19 +10,15 @@ from typing import Annotated, Any
 
 import typer
 
-from ctxtrim.cli.app import COMPLETE
-from ctxtrim.cli.typer_commands import single_command
+from ctxtrim.cli.typer_commands import COMPLETE, single_command
 from ctxtrim.config.names import option_name
 from ctxtrim.config.option import Option
 from ctxtrim.config.output_options import REPORT_NAMES
-from ctxtrim.config.run_settings import OPTIONS, SECTIONS
+from ctxtrim.config.run_settings import IN_STAGES, OPTIONS, SECTIONS
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.reports import REPORTS
 from ctxtrim.stage import seams_of
 from ctxtrim.stages import STAGES
-
-IN_STAGES = "Settings of stages"
-"""The panel of options that the help of a command leaves out: the pages of stages explain them."""
 
 
 def command(

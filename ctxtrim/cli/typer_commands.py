@@ -19,6 +19,8 @@ from ctxtrim.text.escaping import clean
 
 CONTEXT = {"max_content_width": 120, "help_option_names": ["-h", "--help"]}
 """The settings of commands: the most columns of a help text, and the names of the help option."""
+PROGRAM, COMPLETE = "ctxtrim", "_CTXTRIM_COMPLETE"
+"""The name of the program, and the variable with which the script of a shell requests words."""
 
 
 class AsGiven:

@@ -27,6 +27,9 @@ PANELS = {
 }
 """The panels of sections in help texts, if they differ from the name of the section."""
 
+IN_STAGES = "Settings of stages"
+"""The panel of options that the help of a command leaves out: the pages of stages explain them."""
+
 SECTIONS: Mapping[str, tuple[Option, ...]] = {
     section: tuple(option.in_panel(PANELS.get(section, section.capitalize())) for option in options)
     for section, options in {**input_options.ROWS, **output_options.ROWS}.items()

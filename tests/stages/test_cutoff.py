@@ -265,6 +265,20 @@ def test_s3_8_digests_begin_the_next_answer_where_roles_alternate(form: str, wor
     assert "ls c1" in messages[1].parts[0].text
 
 
+def test_s3_8_steps_in_a_row_give_way_together_if_no_call_can_hold_a_digest() -> None:
+    call_and_result = [
+        {"from": "function_call", "value": '{"name": "bash", "arguments": {}}'},
+        {"from": "observation", "value": LONG},
+    ]
+    prompt, answer = {"from": "human", "value": "go"}, {"from": "gpt", "value": "ok"}
+    turns = [prompt, *call_and_result * 3, answer, prompt, answer]
+    data = json.dumps({"conversations": turns}).encode()
+    once = run(data, [("cutoff", {"tool_cutoff": 0})]).data or b""
+    (transcript,) = read(once)[0].transcripts
+    assert [message.role for message in transcript.messages] == ["user", "assistant"] * 2
+    assert run(once, [("cutoff", {"tool_cutoff": 0})]).data == once
+
+
 def test_s3_8_a_step_is_kept_if_no_answer_can_hold_its_digest() -> None:
     plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
     plain.append(

@@ -149,7 +149,8 @@ class _Sites:
         if not (self.joins and self.alternates):
             return True
         after = self._after.get(step.positions[-1])
-        if after is None:
+        is_lone_result = self.transcript.messages[step.home].role == "tool"  # separates answers
+        if after is None or is_lone_result:
             return False
         answer = self.transcript.messages[after]
         leads_answer = answer.role == "assistant" and can_lead(answer, self.transcript.adds_texts)

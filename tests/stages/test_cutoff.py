@@ -279,6 +279,17 @@ def test_s3_8_steps_in_a_row_give_way_together_if_no_call_can_hold_a_digest() ->
     assert run(once, [("cutoff", {"tool_cutoff": 0})]).data == once
 
 
+def test_s3_8_a_result_without_a_call_is_kept_where_it_separates_answers() -> None:
+    plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
+    for name in ("x", "y"):
+        plain.append({"role": "assistant", "texts": [f"see {name}"], "calls": []})
+        lost = {"role": "tool", "id": name, "texts": [LONG], "image": False, "error": None}
+        plain.append(lost)
+    data = encoded("anthropic", [*plain, {"role": "user", "texts": ["wait"]}])
+    once = run(data, [("cutoff", {"tool_cutoff": 0})]).data
+    assert run(once or b"", [("cutoff", {"tool_cutoff": 0})]).data == once
+
+
 def test_s3_8_a_step_is_kept_if_no_answer_can_hold_its_digest() -> None:
     plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
     plain.append(

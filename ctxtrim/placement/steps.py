@@ -117,7 +117,9 @@ class _Sites:
         messages = self.transcript.messages
         self.alternates = takes_turns(messages)
         self.joins = self.transcript.must_alternate and not self.transcript.hides
-        self.task = current_task(messages) if self.appends and not self.joins else None
+        task = current_task(messages) if self.appends and not self.joins else None
+        # nothing comes before the summary of a client's compaction
+        self.task = None if task is None or messages[task].is_summary else task
         seen = []
         for position in visible(messages):
             if messages[position].role != "system" and not is_digest(messages[position]):

@@ -77,9 +77,9 @@ def truncate_text(
     less = kept.within(LINES, max_lines).within(CHARACTERS, max_chars).within(BYTES, max_bytes)
     if less == kept:
         return Limited(content, text[before.start() :].lstrip("\n") if before else "")
-    less = less.settled
+    content, bare = less.shown
     total = before.groupdict() if before else _sizes(text)
-    return Limited(less.content, _notice(less.bare, total))
+    return Limited(content, _notice(bare, total))
 
 
 def is_limited(text: str) -> bool:
@@ -131,17 +131,19 @@ def _size(count: int) -> str:
 def _before(text: str, notice: re.Match[str]) -> tuple[str, tuple[Range, ...]]:
     """The content before a notice and the ranges of its head and tail, as long as the notice says.
 
-    The line break before the empty line may belong to either.
+    The line break before the empty line belongs to the content or to the notice: to the content if
+    there is one more before it.
     """
-    bare = text[: notice.start()]
-    for content in (bare, text[: notice.start() + 1]):
+    bare, broken = text[: notice.start()], text[: notice.start() + 1]
+    contents = (broken,) if bare.endswith("\n") else (bare, broken)
+    for content in contents:
         if len(content) == int(notice["shown"]):
             break
         for mark in marked(content):
             if len(content) - (mark.end - mark.start) == int(notice["shown"]):
                 return content, ((0, mark.start), (mark.end, len(content)))
     else:
-        content = bare  # edited after it was limited
+        content = contents[0]  # edited after it was limited
     return content, ((0, len(content)),)
 
 
@@ -173,32 +175,21 @@ class _Kept:
         return replace(self, ranges=tuple(ranges))
 
     @property
-    def settled(self) -> "_Kept":
-        """The ranges adjusted to the marker: the head without old markers and without its last line
-        break.
-        """
-        ranges = joined(self.ranges)
-        end = ranges[-1][1] if ranges else 0
-        removed = gaps(end, ranges, marked(self.text[:end]), 0)
-        if not removed:
-            return replace(self, ranges=((0, end),))
-        gap = removed[0]
-        start = gap.start
-        if (
-            start
-            and (gap.characters or self.text[gap.end - 1] != "\n")
-            and self.text[start - 1] == "\n"
-        ):
-            start -= 2 if self.text[start - 2 : start] == "\r\n" else 1
-        return replace(self, ranges=((0, start), (gap.end, end)))
-
-    @property
     def bare(self) -> str:
         """The kept text without markers."""
         return "".join(self.text[start:end] for start, end in self.ranges)
 
     @property
-    def content(self) -> str:
-        """The kept text with a marker in place of its middle."""
+    def shown(self) -> tuple[str, str]:
+        """The kept text with a marker in place of its middle, and the same without the marker, as a
+        later run reads it.
+        """
         text = self.text[: self.ranges[-1][1]]
-        return shown(text, joined(self.ranges), marked(text), 0)
+        kept, markers = joined(self.ranges), marked(text)
+        content = shown(text, kept, markers, 0)
+        removed = gaps(len(text), kept, markers, 0)
+        if not removed:
+            return content, content
+        tail = len(content) - len(text) + removed[0].end
+        mark = next(mark for mark in marked(content) if mark.end == tail)
+        return content, content[: mark.start] + content[tail:]

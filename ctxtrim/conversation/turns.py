@@ -155,12 +155,12 @@ def opening_task(messages: Sequence[Message]) -> int | None:
 
 def is_alternating(messages: Sequence[Message], shape: Shape) -> bool:
     """Whether user and assistant alternate: no adjacent messages of one role, and results right
-    after calls.
+    after their calls, if they have one.
     """
     spoken = [position for position in visible(messages) if messages[position].role != "system"]
     for before, after in pairwise(spoken):
         if messages[after].role == "tool":
-            is_valid = shape.exchange[after] == shape.exchange[before]
+            is_valid = shape.call[after] is None or shape.exchange[after] == shape.exchange[before]
         else:
             is_valid = messages[after].role != messages[before].role
         if not is_valid:

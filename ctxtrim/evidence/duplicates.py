@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ctxtrim.conversation.tool_results import result_text, tool_name
 from ctxtrim.conversation.turns import Shape
+from ctxtrim.evidence.errors import is_abridged
 from ctxtrim.model import Message
 
 _LEAST = 20  # characters; short texts such as "ok" and "done" repeat by chance
@@ -12,6 +13,8 @@ _LEAST = 20  # characters; short texts such as "ok" and "done" repeat by chance
 def copies(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
     """Older results with the same text as a newer one of the same tool: from their position to the
     newest.
+
+    Abridged results are no copies, because different results can have equal clips.
     """
     newest: dict[tuple[str, str], int] = {}
     newer_copies = {}
@@ -24,6 +27,6 @@ def copies(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
             continue
         tool = tool_name(message.result, shape.call[position])
         newest_position = newest.setdefault((tool, text), position)
-        if newest_position != position:
+        if newest_position != position and not is_abridged(message):
             newer_copies[position] = newest_position
     return newer_copies

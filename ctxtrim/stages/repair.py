@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.turns import Shape
+from ctxtrim.errors import NotEditableError
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import KEEP, Change, Outcome, change_of, setting
 from ctxtrim.stages.structure import checks
@@ -45,7 +46,10 @@ class Repair:
         return "every call has its result"
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """Changes name the messages that were dropped, lost a call or were inserted."""
+        """Changes name the messages that were dropped, lost a call or were inserted.
+
+        Raises a `NotEditableError` for a call that the format cannot remove from its message.
+        """
         shape = self.counter.shape(transcript.messages)
         conversation = CheckedMessages(
             transcript.messages, shape, records_calls=transcript.records_calls
@@ -105,6 +109,10 @@ class Repair:
         ):
             reason = f"dropped: empty without call {names}, which has no result"
             return None, change_of(transcript.messages, position, "repaired", reason)
+        if any(call.block is None for call in calls):
+            raise NotEditableError(
+                f"call {names} has no result and cannot be removed from its message"
+            )
         reason = f"without call {names}, which has no result"
         change = change_of(transcript.messages, position, "repaired", reason)
         return replace(message, parts=parts), change

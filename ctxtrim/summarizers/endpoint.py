@@ -99,23 +99,29 @@ class Endpoint:
                 )
                 with answer as response:
                     return self._read(response.iter_bytes(), deadline)
-        except openai.APITimeoutError:
+        except (openai.OpenAIError, ValueError) as error:
+            return self._problem(error, key)
+
+    def _problem(self, error: Exception, key: str | None) -> str:
+        """An error of the client in words, without the key."""
+        import openai
+
+        if isinstance(error, openai.APITimeoutError):
             return self._late
-        except openai.APIStatusError as error:
+        if isinstance(error, openai.APIStatusError):
+            status = error.status_code
             if error.response.has_redirect_location:
                 return (
-                    f"{self._endpoint} redirects to another origin (HTTP {error.status_code}), "
+                    f"{self._endpoint} redirects to another origin (HTTP {status}), "
                     "which is refused; give the address of the endpoint itself"
                 )
-            if error.status_code in (401, 403):
-                return f"{self._endpoint} refuses the key (HTTP {error.status_code}); see {KEYS[0]}"
-            text = line(error.message, key)
-            return f"{self._endpoint} answered HTTP {error.status_code}: {text}"
-        except openai.APIConnectionError as error:
+            if status in (401, 403):
+                return f"{self._endpoint} refuses the key (HTTP {status}); see {KEYS[0]}"
+            return f"{self._endpoint} answered HTTP {status}: {line(error.message, key)}"
+        if isinstance(error, openai.APIConnectionError):
             text = line(str(error.__cause__ or error), key)
             return f"{self._endpoint} cannot be reached: {text}"
-        except (openai.OpenAIError, ValueError) as error:
-            return f"the request to {self._endpoint} failed: {line(str(error), key)}"
+        return f"the request to {self._endpoint} failed: {line(str(error), key)}"
 
     def _read(self, blocks: Iterator[bytes], deadline: float) -> bytes | str:
         """The bytes of an answer as they arrive, or the problem in words."""

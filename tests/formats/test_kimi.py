@@ -136,6 +136,14 @@ def test_repair_removes_a_call_that_never_got_a_result() -> None:
     )
 
 
+def test_repair_removes_such_a_call_from_a_message_with_its_calls() -> None:
+    answer = said("assistant", "I look.", toolCalls=[{"id": "c1", "name": "Bash"}, {"id": "c2"}])
+    result = said("tool", "done", toolCallId="c2")
+    repaired = run(lines(answer, result, said("user", "And?")), [("repair", {})]).data
+    answer["message"]["toolCalls"] = [{"id": "c2"}]
+    assert repaired == lines(answer, result, said("user", "And?"))
+
+
 def test_a_tool_result_is_shortened_with_its_note() -> None:
     begin, text, call, result, end = step("I look.", "c1", result=LONG)
     result["event"]["result"] |= {"isError": False, "note": "took 3 s"}

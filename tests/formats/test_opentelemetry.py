@@ -195,6 +195,15 @@ def test_a_request_without_a_list_takes_no_new_message() -> None:
     ]
 
 
+def test_a_request_with_an_attribute_for_each_field_loses_no_call_of_several() -> None:
+    calls = [{"id": call_id, "name": "bash", "input": {}} for call_id in ("c1", "c2")]
+    answer = {"role": "assistant", "texts": [], "calls": calls}
+    talk = [*SHORT[:2], answer, SHORT[3] | {"id": "c2"}, SHORT[4]]
+    ran = run(line(flat(talk)), [("repair", {})])
+    (finding,) = ran.findings
+    assert finding.code == "not-editable" and "call c1 of bash has no result" in finding.message
+
+
 def test_usage_model_and_tools_are_those_of_the_span() -> None:
     found = attributes(TALK) | {
         "gen_ai.response.model": "gpt-4o-2024-08-06",

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from builders import call, contents, conversation, result, says, step, user
+from builders_pi import HEADER, compaction, lines
 from builders_pi import calls as pi_calls
-from builders_pi import lines
+from builders_pi import entry as pi_entry
 from builders_pi import result as pi_result
 from builders_pi import says as pi_says
 from builders_pi import text as pi_text
@@ -263,6 +264,47 @@ def test_s3_8_digests_begin_the_next_answer_where_roles_alternate(form: str, wor
     assert messages[1].parts[0].text.count(markers.STEP) == 1
     assert messages[1].parts[0].text.endswith(f"{markers.END}ok")
     assert "ls c1" in messages[1].parts[0].text
+
+
+def test_s3_8_steps_in_a_row_give_way_together_if_no_call_can_hold_a_digest() -> None:
+    call_and_result = [
+        {"from": "function_call", "value": '{"name": "bash", "arguments": {}}'},
+        {"from": "observation", "value": LONG},
+    ]
+    prompt, answer = {"from": "human", "value": "go"}, {"from": "gpt", "value": "ok"}
+    turns = [prompt, *call_and_result * 3, answer, prompt, answer]
+    data = json.dumps({"conversations": turns}).encode()
+    once = run(data, [("cutoff", {"tool_cutoff": 0})]).data or b""
+    (transcript,) = read(once)[0].transcripts
+    assert [message.role for message in transcript.messages] == ["user", "assistant"] * 2
+    assert run(once, [("cutoff", {"tool_cutoff": 0})]).data == once
+
+
+def test_s3_9_an_appended_digest_does_not_come_before_the_summary_of_a_client() -> None:
+    entries = [
+        pi_entry("a", None, pi_user("list")),
+        pi_entry("b", "a", pi_calls("c1")),
+        pi_entry("c", "b", pi_result("c1", [pi_text(LONG)])),
+        compaction("d", "c", "They listed it.", firstKeptEntryId="b"),
+        pi_entry("e", "d", pi_says("done")),
+    ]
+    settings = {"tool_cutoff": 0, "summary_place": "append"}
+    ran = run(lines(HEADER, *entries), [("cutoff", settings)])
+    assert ran.findings == ()
+    (transcript,) = read(ran.data or b"")[0].transcripts
+    texts = [message.parts[0].text for message in transcript.messages if message.agent_visible]
+    assert [text.startswith(TITLE) for text in texts] == [False, True, False]
+
+
+def test_s3_8_a_result_without_a_call_is_kept_where_it_separates_answers() -> None:
+    plain: list[dict[str, Any]] = [{"role": "user", "texts": ["go"]}]
+    for name in ("x", "y"):
+        plain.append({"role": "assistant", "texts": [f"see {name}"], "calls": []})
+        lost = {"role": "tool", "id": name, "texts": [LONG], "image": False, "error": None}
+        plain.append(lost)
+    data = encoded("anthropic", [*plain, {"role": "user", "texts": ["wait"]}])
+    once = run(data, [("cutoff", {"tool_cutoff": 0})]).data
+    assert run(once or b"", [("cutoff", {"tool_cutoff": 0})]).data == once
 
 
 def test_s3_8_a_step_is_kept_if_no_answer_can_hold_its_digest() -> None:

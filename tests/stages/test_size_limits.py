@@ -1,6 +1,7 @@
 """Limits of lines, characters and bytes: S3-5, S3-6 and S3-7 of the requirements."""
 
 import re
+from itertools import product
 
 import pytest
 from clipping_texts import edges, plain_texts, walked
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtrim.clipping.limits import is_limited, spill_notice, spilled_to, truncate_text
-from ctxtrim.clipping.markers import MARKER
+from ctxtrim.clipping.markers import MARKER, marker
 from ctxtrim.errors import UsageError
 
 LOG = "".join(f"line {number}\n" for number in range(5000))
@@ -153,6 +154,30 @@ def test_s3_7_texts_within_the_limits_are_unchanged(
     if output.is_truncated:
         total = [part.split("/")[1] for part in output.notice.split(",")]
         assert [part.split("/")[1] for part in two.notice.split(",")] == total
+
+
+def test_a_notice_counts_the_content_without_the_marker() -> None:
+    """With blank lines at the cut: the marker has the place of one line break."""
+    for text in ("left\n\nthe middle right", "left\r\n\r\nthe middle right"):
+        output = truncate_text(text, max_chars=len(text) - 7)
+        shown = len(MARKER.sub("", output.content)) - len("\n\n")
+        assert notice(output.text)[0].endswith(f"{shown}/{len(text)} chars")
+        assert f"truncated {len(text) - shown} characters" in output.content
+
+
+@pytest.mark.parametrize("limit", range(1, 8))
+def test_a_second_run_changes_no_text_with_line_breaks_at_the_cut(limit: int) -> None:
+    for pieces in product(["a", "bc", "\n", "\r\n"], repeat=5):
+        once = truncate_text("".join(pieces), max_chars=limit).text
+        assert truncate_text(once, max_chars=limit).text == once
+
+
+@given(st.lists(st.sampled_from(["a", "\n", marker(2, 0), marker(2, 3)])), limits)
+def test_a_second_run_changes_no_text_with_older_markers(
+    pieces: list[str], wanted: dict[str, int]
+) -> None:
+    once = truncate_text("\n".join(pieces), **wanted).text
+    assert truncate_text(once, **wanted).text == once
 
 
 @pytest.mark.parametrize("path", ["/tmp/ai_tool_outputs/ab.txt", "C:\\out puts\\x, sha256 y.txt"])

@@ -143,6 +143,21 @@ def refused(profile: str, transcript: Transcript) -> bool:
     return any(finding.severity == "error" for finding in parts)
 
 
+@pytest.mark.parametrize("stage", ["trim", "summarize"])
+def test_roles_alternate_around_a_summary_where_results_record_no_call(stage: str) -> None:
+    types = ["user", "assistant", "tool_result", "assistant", "tool_result", "assistant"]
+    messages = [
+        {"id": f"m{number}", "type": kind, "content": "Count the lamps. " * 9, "turn": 1}
+        for number, kind in enumerate(types)
+    ]
+    data = json.dumps({"messages": messages}).encode()
+    for budget in range(40, 300, 4):
+        settings = {"keep_recent_turns": 0} | ({"summarize": True} if stage == "trim" else {})
+        ran = run(data, [(stage, settings)], limit=budget)
+        for transcript in transcripts(ran.data):
+            assert not refused("strict", transcript)
+
+
 def session(first: str | None, last: str) -> bytes:
     """A session in which only the two answers name a model; `last` is the model of a long
     answer.

@@ -233,6 +233,29 @@ def test_only_the_newest_of_equal_results_stays_in_full() -> None:
     assert results(messages, dedupe=True, pin=["id:a"]) == [LONG, pointer, LONG, LONG]
 
 
+SHORTENED_ALIKE = {
+    "lines": ["a line\n" * 300 + end + "a line\n" * 300 for end in ("why\n", "who\n")],
+    "json": [json.dumps(["x" * 40] * 200 + [end] + ["x" * 40] * 200) for end in ("y", "z")],
+    "one line": ["word " * 600 + end + "word " * 600 for end in ("y", "z")],
+}
+
+
+@pytest.mark.parametrize("kind", SHORTENED_ALIKE)
+@pytest.mark.parametrize("limit", [{"max_tokens": 60}, {"max_tokens": 0, "max_chars": 90}])
+def test_different_results_with_equal_clips_are_not_duplicates(
+    kind: str, limit: dict[str, int]
+) -> None:
+    first, second = SHORTENED_ALIKE[kind]
+    messages = [user("go"), *step("a", first), *step("b", second), *step("c", second)]
+    settings = {"dedupe": True, "mode": "head"} | limit
+    once = run(conversation(messages), [("truncate", settings)]).data
+    assert run(once or b"", [("truncate", settings)]).data == once
+    of_first, of_second, of_third = contents(once)[2::2]
+    assert "truncated" in of_first
+    assert of_second == "[same content as the newer result c of bash]"
+    assert "truncated" in of_third
+
+
 KEY_VALUES = {
     "{age}": "7",
     "{N}": "7",

@@ -150,9 +150,12 @@ def _append(state: _Session, value: dict[str, Any], line: int) -> None:
         error = message.get("isError")
         is_error = error if isinstance(error, bool) else None
         parts = result_parts(parts, string(message.get("toolCallId")), None, is_error)
+    calls_span = span.inside("toolCalls")
     calls = [
-        call_part(call.get("arguments"), call.get("id"), call.get("name"), None, None)
-        for call in map(members, elements(message.get("toolCalls")))
+        call_part(
+            call.get("arguments"), call.get("id"), call.get("name"), None, calls_span.inside(number)
+        )
+        for number, call in enumerate(map(members, elements(message.get("toolCalls"))))
     ]
     metadata = metadata_in(value) if role == "tool" else ()
     is_prompt = role == "user" and _is_typed(members(message.get("origin")))

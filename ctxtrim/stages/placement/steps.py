@@ -1,8 +1,8 @@
 """Replace the oldest steps by digests until no more tool results are visible than allowed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from msgspec.structs import replace
 
@@ -51,30 +51,24 @@ def cut_off(
         change_of(messages, position, "kept", reason_kept)
         for position, reason_kept in protected.items()
     ]
-    replaced: list[Step] = []
 
-    def keep(step: Step, reason: str) -> None:
-        for result in step.results:
-            kept.append(change_of(messages, result.position, "kept", reason))
+    def keep(steps_kept: Sequence[Step], reason: str) -> None:
+        for step in steps_kept:
+            for result in step.results:
+                kept.append(change_of(messages, result.position, "kept", reason))
 
-    for step in steps(messages, shape, protected.keys()):
-        if excess <= 0 or step.results[0].position >= newest:
-            break
-        obstacle = sites.obstacle(step)
-        if obstacle is not None:
-            keep(step, obstacle)
-            continue
-        sites.dropped.update(step.positions)
-        replaced.append(step)
-        excess -= len(step.results)
+    old = takewhile(
+        lambda step: step.results[0].position < newest, steps(messages, shape, protected.keys())
+    )
+    replaced, blocked = sites.replaceable(old, excess)
+    keep(blocked, "no answer follows that can begin with its digest")
     most = min(_MOST, budget // _SHARE)
     entries, troubles = _entries(replaced, digests, costs, most, is_compaction)
     if not entries:
         return Outcome(transcript, tuple(kept))
     after, changes = _placed(transcript, sites, entries, most, digests, reason)
     if counter.tokens(after) >= counter.tokens(transcript):
-        for step in replaced:
-            keep(step, "a digest would not be smaller")
+        keep(replaced, "a digest would not be smaller")
         return Outcome(transcript, tuple(kept))
     findings = tuple(
         Finding("summary", "warning", f"{trouble}; using one line per result instead")
@@ -123,7 +117,9 @@ class _Sites:
         messages = self.transcript.messages
         self.alternates = takes_turns(messages)
         self.joins = self.transcript.must_alternate and not self.transcript.hides
-        self.task = current_task(messages) if self.appends and not self.joins else None
+        task = current_task(messages) if self.appends and not self.joins else None
+        # nothing comes before the summary of a client's compaction
+        self.task = None if task is None or messages[task].is_summary else task
         seen = []
         for position in visible(messages):
             if messages[position].role != "system" and not is_digest(messages[position]):
@@ -131,16 +127,36 @@ class _Sites:
         self._after: dict[int, int] = dict(pairwise(seen))
         self._ends = list(_ends(self.shape.exchange))
 
-    def obstacle(self, step: Step) -> str | None:
-        """Why the digest of a step cannot be inserted; None if it can."""
+    def replaceable(self, old: Iterable[Step], excess: int) -> tuple[list[Step], list[Step]]:
+        """Drop the oldest steps until `excess` results are dropped; return these steps, and the
+        steps whose digest has no place.
+
+        A step right before a dropped step can be dropped too: their digests have the same place.
+        """
+        replaced: list[Step] = []
+        blocked: list[Step] = []
+        for step in old:
+            if excess <= 0:
+                break
+            blocked.append(step)
+            while blocked and excess > 0 and self._has_place(blocked[-1]):
+                replaced.append(blocked.pop())
+                self.dropped.update(replaced[-1].positions)
+                excess -= len(replaced[-1].results)
+        replaced.sort(key=lambda step: step.positions[0])
+        return replaced, blocked
+
+    def _has_place(self, step: Step) -> bool:
+        """Whether the digest of a step can be inserted."""
         if not (self.joins and self.alternates):
-            return None
+            return True
         after = self._after.get(step.positions[-1])
-        if after is not None:
-            answer = self.transcript.messages[after]
-            if answer.role == "assistant" and can_lead(answer, self.transcript.adds_texts):
-                return None
-        return "no answer follows that can begin with its digest"
+        is_lone_result = self.transcript.messages[step.home].role == "tool"  # separates answers
+        if after is None or is_lone_result:
+            return False
+        answer = self.transcript.messages[after]
+        leads_answer = answer.role == "assistant" and can_lead(answer, self.transcript.adds_texts)
+        return after in self.dropped or leads_answer
 
     def of(self, step: Step) -> int:
         """The position of the message before which a digest is inserted.

@@ -24,8 +24,8 @@ from pathlib import Path
 
 import tiktoken
 
+from ctxtrim.cli.machine import calm_collector
 from ctxtrim.formats.reading import open_reading
-from ctxtrim.io.machine import calm_collector
 from ctxtrim.tokenizers import claude_ctok, encodings, tokenizer
 from ctxtrim.tokenizers.encodings import PATTERNS, VOCABULARIES
 

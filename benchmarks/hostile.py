@@ -401,20 +401,18 @@ def _text(name: str, size: int) -> str:
 
 def _command(command: str) -> int:
     """Run a command line here; its exit code."""
-    from ctxtrim.__main__ import main as ctxtrim
+    from ctxtrim.cli.app import command_line
+    from ctxtrim.cli.exit_codes import exit_code_of
 
     if not command.startswith(("count", "check")):
         command += " --quiet --on-overflow keep -o out.jsonl"
     sys.argv = ["ctxtrim", *command.split(), "in.jsonl"]
     try:
         with Path(os.devnull).open("w") as nothing, redirect_stdout(nothing):
-            ctxtrim()
-    except SystemExit as end:
-        return int(end.code or 0)
+            return exit_code_of(command_line)
     except MemoryError:
         print("MemoryError", file=sys.stderr)
         return 1
-    return 0
 
 
 def _conversation(text: str, position: str) -> bytes:

@@ -35,10 +35,9 @@ from pathlib import Path
 from msgspec.structs import replace
 from references import References, atoms_of, references
 
+from ctxtrim import STAGES, Message, Part, Transcript
 from ctxtrim.conversation.turns import current_task, shape
 from ctxtrim.formats.reading import open_reading
-from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.stages.trim import Trim
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
@@ -224,7 +223,7 @@ def measured(session: Session, prompt: Prompt, contender: Contender) -> Point:
 def _trim(strategy: str) -> Contender:
     def left(prompt: Prompt) -> Sequence[Message]:
         budget = Budget(128_000, 0, limit=prompt.budget)
-        outcome = Trim(prompt.counter, budget, strategy=strategy)(prompt.transcript)
+        outcome = STAGES["trim"](prompt.counter, budget, strategy=strategy)(prompt.transcript)
         return (
             ()
             if any(finding.code == "overflow" for finding in outcome.findings)

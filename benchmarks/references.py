@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ctxtrim import Message
 from ctxtrim.evidence.tool_kinds import strings
-from ctxtrim.model import Message
 
 _NUMBERED = re.compile(r"\d+(?:[:|\t]|→|\s+(?=\S))\s*")
 _SHORTEST, _LONGEST = 25, 300  # minimum and maximum characters of a line

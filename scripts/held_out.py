@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec.structs import fields, replace
 
+from ctxtrim import Transcript
 from ctxtrim.metering import Metering
-from ctxtrim.model import Transcript
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.models import assumed_model, framing_of

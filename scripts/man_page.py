@@ -5,10 +5,10 @@ from typing import Any
 
 import typer
 
+from ctxtrim import STAGES
 from ctxtrim.cli.app import COMMANDS, app
 from ctxtrim.cli.help_pages import Page, command_page, stage_page
 from ctxtrim.cli.typer_commands import CONTEXT
-from ctxtrim.stages import STAGES
 
 _CODES = {
     "0": "Success. For check: every transcript fits and is well formed.",

@@ -24,9 +24,9 @@ from typing import Any
 
 import held_out
 
+from ctxtrim import Transcript
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.metering import Metering
-from ctxtrim.model import Transcript
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.facts import Fact
 from ctxtrim.tokens.models import assumed_model, known_models

@@ -1,4 +1,232 @@
 """The API for programs: message lists in, new lists and small frozen values out.
 
-Arguments are never changed.
+Arguments are never changed. The names are loaded when they are first used.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ctxtrim import tokenizers
+    from ctxtrim.api.budgets import (
+        EnforcedLimit,
+        compute_max_input_tokens,
+        enforce_context_limit,
+        estimate_tokens,
+        trim_conversation,
+    )
+    from ctxtrim.api.compaction import (
+        Compacted,
+        compact,
+        effective_token_limit,
+        estimate_context_tokens,
+        should_compact,
+    )
+    from ctxtrim.api.configs import (
+        CompactConfig,
+        CountConfig,
+        PipelineConfig,
+        PromptConfig,
+        ReadConfig,
+        SummaryConfig,
+        TrimConfig,
+        TruncateConfig,
+    )
+    from ctxtrim.api.files import read
+    from ctxtrim.api.final_prompt import FinalPrompt, build_final_prompt
+    from ctxtrim.api.fit import PromptUsage
+    from ctxtrim.api.pipelines import FileOutcome, MessagesOutcome, Pipeline
+    from ctxtrim.api.provider_errors import is_context_length_exceeded
+    from ctxtrim.api.retention import (
+        AssistantMessage,
+        ContextWindow,
+        SpecRefreshMessage,
+        ToolResultMessage,
+        ToolResultRetentionPolicy,
+        UserMessage,
+    )
+    from ctxtrim.api.retry import with_recovery
+    from ctxtrim.api.summary import ContextSummary, summarize_context
+    from ctxtrim.api.tool_outputs import (
+        active_files,
+        count_steps,
+        summarize_tool_output,
+        tag_steps,
+        truncate_old_tool_outputs,
+    )
+    from ctxtrim.api.verdict import BudgetVerdict, fits
+    from ctxtrim.clipping.limits import truncate_text
+    from ctxtrim.errors import ContextOverflowError, CtxtrimError, Irreducible
+    from ctxtrim.evidence import FileReference, KeyInfo, extract_key_info
+    from ctxtrim.model import Message, Part, Transcript
+    from ctxtrim.reports.model import Row
+    from ctxtrim.stage import Change, Finding, Outcome, Stage
+    from ctxtrim.stages import STAGES
+    from ctxtrim.stages.events import Event
+    from ctxtrim.stream import Done
+    from ctxtrim.tokenizers import tokenizer
+    from ctxtrim.tokens import Budget, Tokenizer
+    from ctxtrim.tokens.counter import Count, Counter
+    from ctxtrim.tokens.framing import Framing
+    from ctxtrim.tokens.models import Model, find_model
+
+_HOMES = {
+    "AssistantMessage": "api.retention",
+    "Budget": "tokens",
+    "BudgetVerdict": "api.verdict",
+    "Change": "stage",
+    "CompactConfig": "api.configs",
+    "Compacted": "api.compaction",
+    "ContextOverflowError": "errors",
+    "ContextSummary": "api.summary",
+    "ContextWindow": "api.retention",
+    "Count": "tokens.counter",
+    "CountConfig": "api.configs",
+    "Counter": "tokens.counter",
+    "CtxtrimError": "errors",
+    "Done": "stream",
+    "EnforcedLimit": "api.budgets",
+    "Event": "stages.events",
+    "FileOutcome": "api.pipelines",
+    "FileReference": "evidence",
+    "FinalPrompt": "api.final_prompt",
+    "Finding": "stage",
+    "Framing": "tokens.framing",
+    "Irreducible": "errors",
+    "KeyInfo": "evidence",
+    "Message": "model",
+    "MessagesOutcome": "api.pipelines",
+    "Model": "tokens.models",
+    "Outcome": "stage",
+    "Part": "model",
+    "Pipeline": "api.pipelines",
+    "PipelineConfig": "api.configs",
+    "PromptConfig": "api.configs",
+    "PromptUsage": "api.fit",
+    "ReadConfig": "api.configs",
+    "Row": "reports.model",
+    "STAGES": "stages",
+    "SpecRefreshMessage": "api.retention",
+    "Stage": "stage",
+    "SummaryConfig": "api.configs",
+    "Tokenizer": "tokens",
+    "ToolResultMessage": "api.retention",
+    "ToolResultRetentionPolicy": "api.retention",
+    "Transcript": "model",
+    "TrimConfig": "api.configs",
+    "TruncateConfig": "api.configs",
+    "UserMessage": "api.retention",
+    "active_files": "api.tool_outputs",
+    "build_final_prompt": "api.final_prompt",
+    "compact": "api.compaction",
+    "compute_max_input_tokens": "api.budgets",
+    "count_steps": "api.tool_outputs",
+    "effective_token_limit": "api.compaction",
+    "enforce_context_limit": "api.budgets",
+    "estimate_context_tokens": "api.compaction",
+    "estimate_tokens": "api.budgets",
+    "extract_key_info": "evidence",
+    "find_model": "tokens.models",
+    "fits": "api.verdict",
+    "is_context_length_exceeded": "api.provider_errors",
+    "read": "api.files",
+    "should_compact": "api.compaction",
+    "summarize_context": "api.summary",
+    "summarize_tool_output": "api.tool_outputs",
+    "tag_steps": "api.tool_outputs",
+    "tokenizer": "tokenizers",
+    "tokenizers": "",
+    "trim_conversation": "api.budgets",
+    "truncate_old_tool_outputs": "api.tool_outputs",
+    "truncate_text": "clipping.limits",
+    "with_recovery": "api.retry",
+}
+
+__all__ = [
+    "STAGES",
+    "AssistantMessage",
+    "Budget",
+    "BudgetVerdict",
+    "Change",
+    "CompactConfig",
+    "Compacted",
+    "ContextOverflowError",
+    "ContextSummary",
+    "ContextWindow",
+    "Count",
+    "CountConfig",
+    "Counter",
+    "CtxtrimError",
+    "Done",
+    "EnforcedLimit",
+    "Event",
+    "FileOutcome",
+    "FileReference",
+    "FinalPrompt",
+    "Finding",
+    "Framing",
+    "Irreducible",
+    "KeyInfo",
+    "Message",
+    "MessagesOutcome",
+    "Model",
+    "Outcome",
+    "Part",
+    "Pipeline",
+    "PipelineConfig",
+    "PromptConfig",
+    "PromptUsage",
+    "ReadConfig",
+    "Row",
+    "SpecRefreshMessage",
+    "Stage",
+    "SummaryConfig",
+    "Tokenizer",
+    "ToolResultMessage",
+    "ToolResultRetentionPolicy",
+    "Transcript",
+    "TrimConfig",
+    "TruncateConfig",
+    "UserMessage",
+    "active_files",
+    "build_final_prompt",
+    "compact",
+    "compute_max_input_tokens",
+    "count_steps",
+    "effective_token_limit",
+    "enforce_context_limit",
+    "estimate_context_tokens",
+    "estimate_tokens",
+    "extract_key_info",
+    "find_model",
+    "fits",
+    "is_context_length_exceeded",
+    "read",
+    "should_compact",
+    "summarize_context",
+    "summarize_tool_output",
+    "tag_steps",
+    "tokenizer",
+    "tokenizers",
+    "trim_conversation",
+    "truncate_old_tool_outputs",
+    "truncate_text",
+    "with_recovery",
+]
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return list(__all__)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module."""
+    if name in _HOMES:
+        home = _HOMES[name]
+        return (
+            getattr(import_module(f"ctxtrim.{home}"), name)
+            if home
+            else import_module(f"ctxtrim.{name}")
+        )
+    raise AttributeError(f"module 'ctxtrim' has no attribute {name!r}")

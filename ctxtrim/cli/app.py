@@ -12,8 +12,8 @@ import typer
 
 from ctxtrim.cli.messages import print_error
 from ctxtrim.cli.typer_commands import COMPLETE, PROGRAM, VERSION, HelpfulGroup, group
-from ctxtrim.config.names import suggestion
 from ctxtrim.text.escaping import clean
+from ctxtrim.text.names import suggestion
 
 COMMANDS = {
     "count": "Count tokens and show where they are.",

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.config.run_settings import OPTIONS
-from ctxtrim.config.tolerance import parse_tolerance
 from ctxtrim.errors import STDIN, InputError, UsageError, reason
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import write_to
@@ -15,6 +14,7 @@ from ctxtrim.io.paths import mode_of, resolved
 from ctxtrim.reports.baseline import Baseline, parse_entries
 from ctxtrim.reports.model import INCOMPLETE, Report
 from ctxtrim.stage import Finding
+from ctxtrim.text.tolerance import parse_tolerance
 
 
 def open_baseline(values: Mapping[str, Any]) -> Baseline | None:

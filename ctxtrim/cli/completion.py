@@ -6,12 +6,12 @@ from importlib import import_module
 from pathlib import Path
 
 from ctxtrim.cli.typer_commands import COMPLETE, PROGRAM
-from ctxtrim.config.names import option_name
 from ctxtrim.config.option import Option
 from ctxtrim.config.presets import PRESETS
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import OutputError, UsageError
 from ctxtrim.reports import REPORTS
+from ctxtrim.text.names import option_name
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -11,12 +11,12 @@ from typing import Any
 from msgspec import Struct
 
 from ctxtrim.cli.examples import EXAMPLES
-from ctxtrim.config.names import option_name
 from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import IN_STAGES, OPTIONS
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.stage import DROP, KEEP, REPORT, RULES, SUMMARIES
 from ctxtrim.stages import STAGES
+from ctxtrim.text.names import option_name
 
 _OTHERS = "Options"
 _ORDER = ("Commands", "Stages", "Input", "Budget", DROP, KEEP, RULES, "Output")

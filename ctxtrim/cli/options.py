@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from ctxtrim.cli.typer_commands import COMPLETE, single_command
-from ctxtrim.config.names import option_name
 from ctxtrim.config.option import Option
 from ctxtrim.config.output_options import REPORT_NAMES
 from ctxtrim.config.run_settings import IN_STAGES, OPTIONS, SECTIONS
@@ -19,6 +18,7 @@ from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.reports import REPORTS
 from ctxtrim.stage import seams_of
 from ctxtrim.stages import STAGES
+from ctxtrim.text.names import option_name
 
 
 def command(

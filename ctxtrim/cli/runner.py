@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ctxtrim.cli import terminal
+from ctxtrim.cli.machine import WORTH, calm_collector, cores
 from ctxtrim.cli.progress import progress_bar
 from ctxtrim.cli.recordings import Recordings, open_recordings
 from ctxtrim.cli.request import Request, parse_request
@@ -14,7 +15,6 @@ from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
 from ctxtrim.formats.reading import Reading, open_reading
 from ctxtrim.io.clock import now
 from ctxtrim.io.inputs import reading
-from ctxtrim.io.machine import WORTH, calm_collector, cores
 from ctxtrim.io.outputs import Appended, Sink, write_to
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.model import Report, Row

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ctxtrim import __version__
 from ctxtrim.cli.exit_codes import exit_code_of
-from ctxtrim.config.names import suggestion
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.errors import UsageError
 from ctxtrim.text.escaping import clean
+from ctxtrim.text.names import suggestion
+from ctxtrim.version import __version__
 
 CONTEXT = {"max_content_width": 120, "help_option_names": ["-h", "--help"]}
 """The settings of commands: the most columns of a help text, and the names of the help option."""

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.config.keys import meanings
-from ctxtrim.config.names import suggestion
 from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import OPTIONS, SHARED
 from ctxtrim.config.source import SettingsSource, assign
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
+from ctxtrim.text.names import suggestion
 
 PREFIX = "CTXTRIM_"
 CONFIG = f"{PREFIX}CONFIG"

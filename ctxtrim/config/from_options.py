@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.config.keys import Meaning
-from ctxtrim.config.names import option_name
 from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import OPTIONS, SHARED
 from ctxtrim.config.source import SettingsSource, assign
 from ctxtrim.config.stage_specs import SETTINGS
+from ctxtrim.text.names import option_name
 
 ARGUMENTS = ("files", "stage")
 """What a command is given that is no setting: the inputs, and the stages of `run`."""

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ctxtrim.config.aliases import ALIASES, CONTEXT, STAGES_OF, WORDS, Alias
-from ctxtrim.config.names import field_name, kebab_case, option_name, suggestion
 from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import OPTIONS, SHARED
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
 from ctxtrim.stages import STAGES
+from ctxtrim.text.names import field_name, kebab_case, option_name, suggestion
 
 
 class Meaning(NamedTuple):

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.config.option import Option
-from ctxtrim.config.tolerance import parse_tolerance
 from ctxtrim.formats.conversion import TARGETS
 from ctxtrim.stages.reasoning import MODES
+from ctxtrim.text.tolerance import parse_tolerance
 
 GROUPS = ("tool", "file", "command", "turn", "role")
 """The groups of tokens that `count` shows."""

@@ -15,10 +15,10 @@ from typing import Annotated, Any
 
 from msgspec.structs import replace
 
-from ctxtrim.config.names import suggestion
 from ctxtrim.config.option import must_be
 from ctxtrim.config.source import SettingsSource
 from ctxtrim.errors import UsageError
+from ctxtrim.text.names import suggestion
 from ctxtrim.tokens.models import Model, assumed_model
 
 _LIMITS = ("context_window", "max_input", "max_output")

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.config.keys import Meaning
-from ctxtrim.config.names import field_name, kebab_case, option_name, suggestion
 from ctxtrim.config.option import Option, must_be
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.source import PathSection, SettingsSource, assign
@@ -27,6 +26,7 @@ from ctxtrim.stage import declares
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.globs import path_glob
+from ctxtrim.text.names import field_name, kebab_case, option_name, suggestion
 
 _LIMITS = ("profile", "max_messages", "max_tokens_per_result", "max_tool_share")
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from ctxtrim.config.names import field_name, option_name, suggestion
 from ctxtrim.config.option import Option, stage_option
 from ctxtrim.errors import UsageError
 from ctxtrim.loading.lazy_table import LazyTable
 from ctxtrim.stage import settings_of
 from ctxtrim.stages import STAGES
+from ctxtrim.text.names import field_name, option_name, suggestion
 
 _COMMAND = (
     "model",

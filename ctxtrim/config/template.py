@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.config.aliases import WORDS
-from ctxtrim.config.names import option_name
 from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import SECTIONS
 from ctxtrim.config.stage_specs import SETTINGS
+from ctxtrim.text.names import option_name
 
 SCHEMA = Path(__file__).with_name("ctxtrim.schema.json")
 """The JSON Schema of configuration files. `scripts/generated.py` writes it."""

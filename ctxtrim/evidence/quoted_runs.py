@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ctxtrim.evidence.paths_in_text import run_has_content
-from ctxtrim.text.json_spans import Range
 
 _RUN = 40  # minimum characters of a quotation
 _STRETCH = 20
@@ -53,7 +52,7 @@ class _TypedText:
     indexed: int = 0
     stretches: set[int] = field(default_factory=set)
     _windows: dict[int, int] = field(default_factory=dict)
-    _pending: list[Range] = field(default_factory=list)
+    _pending: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def strides(self) -> tuple[int, int]:

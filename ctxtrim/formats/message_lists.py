@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ctxtrim.errors import UsageError
 from ctxtrim.formats.base import (
     Edit,
     Format,
@@ -176,7 +177,10 @@ class _Lists:
 
     def __init__(self, dialect: Dialect, places: Sequence[str], has_lines: bool) -> None:
         self._dialect = dialect
-        self._known = [patterns(place) for place in places]
+        try:
+            self._known = [patterns(place) for place in places]
+        except ValueError as error:
+            raise UsageError(str(error)) from None
         self._has_lines = has_lines
 
     def sniff(self, value: object) -> Layout | None:

@@ -9,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.errors import UsageError
-from ctxtrim.metering.calibration import anchor, calibrate, recorded
 from ctxtrim.model import Transcript
 from ctxtrim.model.request import Api
 from ctxtrim.stage import Finding
@@ -85,6 +84,8 @@ class Metering:
         meter = self._meter_of(self.model or transcript.model, transcript.options.api)
         meter = replace(meter, counter=meter.counter.fresh())
         if self.calibrates or self.tokenizer == USAGE:
+            from ctxtrim.metering.calibration import anchor, calibrate, recorded
+
             answers = recorded(transcript, partial(_count_alike, meter.model))
             if self.calibrates:
                 meter = self._taught(meter, *calibrate(meter.counter, transcript, answers))

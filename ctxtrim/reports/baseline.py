@@ -18,11 +18,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.config.tolerance import Tolerance
 from ctxtrim.errors import InputError
 from ctxtrim.reports.model import Row
 from ctxtrim.stage import GROWTH, Finding
 from ctxtrim.text.escaping import json_text
+from ctxtrim.text.tolerance import Tolerance
 from ctxtrim.tokens import MARKS
 
 _VERSION = 1

@@ -6,13 +6,13 @@ from typing import Any
 
 from msgspec import structs
 
-from ctxtrim import __version__
-from ctxtrim.config.names import option_name
 from ctxtrim.pipeline import Measured, StageRun
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.reports.phrases import pointer
 from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import json_text
+from ctxtrim.text.names import option_name
+from ctxtrim.version import __version__
 
 
 def render(report: Report) -> Iterator[str]:

@@ -6,11 +6,11 @@ Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 from collections.abc import Iterator
 from typing import Any
 
-from ctxtrim import __version__
 from ctxtrim.reports.entries import Entry, entries, lines
 from ctxtrim.reports.model import Report
 from ctxtrim.stage import Finding
 from ctxtrim.text.escaping import json_text
+from ctxtrim.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}

@@ -13,7 +13,6 @@ from typing import Literal
 from msgspec import Struct
 
 from ctxtrim.conversation.turns import visible
-from ctxtrim.metering.calibration import recorded
 from ctxtrim.model import Message, Transcript
 
 CHARACTERS = 4  # a token
@@ -65,6 +64,8 @@ def estimate(transcript: Transcript) -> Estimate:
     An answer is valid if it is complete and newer than the last summary. `trim` cannot use this
     estimate, because recorded usage does not shrink when messages are dropped.
     """
+    from ctxtrim.metering.calibration import recorded  # few runs estimate
+
     messages = transcript.messages
     seen = len(visible(messages))
     answers = recorded(transcript, lambda model: True).answers

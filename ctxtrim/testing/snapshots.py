@@ -16,13 +16,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
+from ctxtrim.api import Message, Part, Transcript
 from ctxtrim.api.files import read
 from ctxtrim.api.messages import conversation
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.source_values import SourceValues
-from ctxtrim.model import Message, Part, Span, Transcript
 
 Snapshotable = str | Path | bytes | Transcript | Sequence[Any]
 _BREAKS = "\x7f\x85\u2028\u2029" + "".join(map(chr, range(0xD800, 0xE000)))
@@ -79,9 +80,9 @@ def _recorded(values: SourceValues, message: Message, has_events: bool) -> Mappi
     """
     if not message.spans:
         return {}
-    line, path = message.spans[0].line, message.spans[0].path
-    for length in range(len(path), -1 if has_events else 0, -1):
-        value = values.at(Span(line, path[:length]))
+    span = message.spans[0]
+    for length in range(len(span.path), -1 if has_events else 0, -1):
+        value = values.at(replace(span, path=span.path[:length]))
         if isinstance(value, dict) and not value.keys().isdisjoint((*_IDS, *_CLOCKS)):
             return value
     return {}

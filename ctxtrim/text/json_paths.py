@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from ctxtrim.errors import UsageError
-
 Path = tuple[str | int, ...]
 """The path of a value inside a JSON value: object keys and array indices."""
 
@@ -43,7 +41,7 @@ class Place(NamedTuple):
 
 
 def patterns(text: str) -> list[Pattern]:
-    """The pattern of each list of one conversation. Raises a `UsageError` for invalid paths."""
+    """The pattern of each list of one conversation. Raises a `ValueError` for invalid paths."""
     return [_pattern(path.strip()) for path in text.split(" + ")]
 
 
@@ -54,7 +52,7 @@ def _pattern(text: str) -> Pattern:
     while position < len(text):
         found = _KEY.match(text, position)
         if found is None:
-            raise UsageError(
+            raise ValueError(
                 f"--messages-path {text}: expected keys and brackets, as in "
                 "simulations[*].messages, "
                 f"at character {position + 1}"

@@ -14,9 +14,9 @@ from conftest import ENVIRONMENT, FIXTURES, ROOT, Run
 
 from ctxtrim.cli.app import COMMANDS
 from ctxtrim.cli.examples import EXAMPLES
-from ctxtrim.config.names import option_name
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.config.stage_specs import SETTINGS
+from ctxtrim.text.names import option_name
 
 SCREEN = 24  # lines of a terminal with 80 columns
 

@@ -15,7 +15,7 @@ import pytest
 MOST = {"check": (225, 420), "count": (225, 420)}
 """The most modules of ctxtrim, and of all, that a command may load; lower them when you can."""
 UNUSED = (
-    "ctxtrim.api",
+    "ctxtrim.api.options",
     "ctxtrim.archive.index",
     "ctxtrim.clipping.clipper",
     "ctxtrim.formats.conversion.dialogue",

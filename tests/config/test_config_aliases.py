@@ -9,10 +9,10 @@ import pytest
 from ctxtrim.config.aliases import ALIASES, WORDS
 from ctxtrim.config.from_agents_json import agents_file
 from ctxtrim.config.from_toml import own_file
-from ctxtrim.config.names import option_name
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
+from ctxtrim.text.names import option_name
 
 # Settings in the table that no stage has yet: their names are reported as unknown in this version.
 PENDING: set[str] = set()

@@ -10,10 +10,10 @@ from urllib.parse import unquote, urlparse
 from conftest import Run
 
 from ctxtrim.config import configured
-from ctxtrim.config.names import option_name
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.config.template import schema, template
+from ctxtrim.text.names import option_name
 
 SETTING = re.compile(r"^# (\[[a-z.-]+\]|[a-z_-]+ = .*)$", re.MULTILINE)
 DOCUMENT: dict[str, Any] = tomllib.loads(SETTING.sub(r"\1", template()))

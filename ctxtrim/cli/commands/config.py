@@ -10,13 +10,13 @@ from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.typer_commands import add_command, group
 from ctxtrim.config import SHARED, Config, Value
-from ctxtrim.config.names import option_name
 from ctxtrim.config.template import SCHEMA, template
 from ctxtrim.errors import UsageError
 from ctxtrim.io.outputs import write_to
 from ctxtrim.reports.tables import Table, plain
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import json_text
+from ctxtrim.text.names import option_name
 
 
 def show(

@@ -8,10 +8,10 @@ from ctxtrim.cli.app import app
 from ctxtrim.cli.help_pages import command_page, full_text, stage_page
 from ctxtrim.cli.messages import print_text
 from ctxtrim.cli.typer_commands import CONTEXT, has_bold, single_command
-from ctxtrim.config.names import suggestion
 from ctxtrim.errors import UsageError
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import clean
+from ctxtrim.text.names import suggestion
 
 
 def explain(

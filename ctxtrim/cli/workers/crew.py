@@ -4,11 +4,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 
+from ctxtrim.cli.machine import WORTH, cores
 from ctxtrim.cli.workers.pieces import Kit, Lines, Result
 from ctxtrim.cli.workers.pool import DeadWorkerError, Pool
 from ctxtrim.formats.reading import Numbered, Reading, line_chunks
 from ctxtrim.io.inputs import Input
-from ctxtrim.io.machine import WORTH, cores
 from ctxtrim.stage import NOT_HANDLED, Finding, Keeper
 from ctxtrim.stream import Done, done_chunks, stream
 

@@ -7,10 +7,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.archive.recorder import Register
+from ctxtrim.cli.machine import calm_collector
 from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.formats.reading import Detection, Numbered, line_chunks, open_reading
 from ctxtrim.io.inputs import Input, reading
-from ctxtrim.io.machine import calm_collector
 from ctxtrim.stage import Keeper
 from ctxtrim.stream import START, Done, Job, done_chunks, stream
 

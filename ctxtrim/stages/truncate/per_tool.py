@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ctxtrim import clipping
+from ctxtrim.clipping import MODES
 from ctxtrim.stages import placeholder
 from ctxtrim.text.numbers import whole_number
 
@@ -15,7 +15,7 @@ _NUMBERS = (
     "spill_above",
     "head_lines",
 )
-_WORDS = {"mode": clipping.MODES, "replace": placeholder.MODES}
+_WORDS = {"mode": MODES, "replace": placeholder.MODES}
 
 Rule = dict[str, int | str]
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim import clipping
+from ctxtrim.clipping import MODES as CLIPS
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.limits import spilled_to
 from ctxtrim.conversation import pins
@@ -61,7 +61,7 @@ class _Limits:
     max_lines: int = setting(0, "Keep at most N lines of one result; 0 for no limit.", least=0)
     max_bytes: int = setting(0, "Keep at most N bytes of one result; 0 for no limit.", least=0)
     max_chars: int = setting(0, "Keep at most N characters of one result; 0 for no limit.", least=0)
-    mode: Mode = setting("head-tail", "Keep this part of a clipped result.", choices=clipping.MODES)
+    mode: Mode = setting("head-tail", "Keep this part of a clipped result.", choices=CLIPS)
     spill_above: int = setting(
         0, "Move results of more than N characters to a file; 0 for no limit.", least=0
     )

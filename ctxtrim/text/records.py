@@ -37,9 +37,10 @@ def _integer(digits: str) -> int | float:
 
 _DIGITS: Final = bytes(ord("0") if chr(code) in "0123456789" else ord(" ") for code in range(256))
 _LONG: Final = b"0" * 19
-_END_OF_INTEGER: Final = re.compile(rb"[0-9]*\s*[,}\]]")
-_WINDOW: Final = 1 << 14
-_STRIDE: Final = 3  # 19 digits in a row are at least six of every third byte
+_END_OF_INTEGER: Final = re.compile(rb"[0-9]*+\s*+[,}\]]")
+_WINDOW: Final = 1 << 16
+_STRIDE: Final = 3
+_SAMPLED: Final = b"0" * 6  # 19 digits in a row are at least six of every third byte
 
 
 def _has_long_integer(data: bytes) -> bool:
@@ -48,11 +49,15 @@ def _has_long_integer(data: bytes) -> bool:
     A search for digits in a sample of the bytes comes first, for speed.
     """
     for start in range(0, len(data), _WINDOW):
-        end = start + _WINDOW + len(_LONG)
-        if b"000000" in data[start:end:_STRIDE].translate(_DIGITS) and _has_integer(
-            data, start, end
-        ):
-            return True
+        sample = data[start : start + _WINDOW + len(_LONG) : _STRIDE].translate(_DIGITS)
+        first = sample.find(_SAMPLED)
+        while first >= 0:
+            last = sample.find(b" ", first)
+            last = len(sample) if last < 0 else last
+            least = max(start, start + (first - 1) * _STRIDE)
+            if _has_integer(data, least, start + last * _STRIDE):
+                return True
+            first = sample.find(_SAMPLED, last)
     return False
 
 
@@ -69,17 +74,16 @@ def _has_integer(data: bytes, start: int, end: int) -> bool:
 
 
 def _is_integer(data: bytes, position: int) -> bool:
-    """Whether the digits at a position may be an integer, not a part of a text or a fraction."""
-    if _END_OF_INTEGER.match(data, position) is None:
-        return False
+    """Whether the digits at a position are an integer, not a part of a text or a fraction, and not
+    the rest of digits that were looked at before.
+    """
     before = position - 1
-    while before >= 0 and data[before] in b"0123456789":
-        before -= 1
     if before >= 0 and data[before] in b"-":
         before -= 1
     while before >= 0 and data[before] in b" \t\n\r\x0b\f":
         before -= 1
-    return before >= 0 and data[before] in b":,["
+    is_value = before >= 0 and data[before] in b":,["
+    return is_value and _END_OF_INTEGER.match(data, position) is not None
 
 
 _decoder: Final = json.JSONDecoder(parse_int=_integer)

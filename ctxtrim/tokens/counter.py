@@ -4,7 +4,7 @@ The effect of one edit can thus be measured without a recount of the rest.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import ceil
 from typing import TypeVar
@@ -115,7 +115,7 @@ class Counter(Struct, frozen=True, eq=False):
         seen = self._seen.get(id(messages))
         if seen is None:  # storing the messages keeps their ids unique
             shape = shape_of(messages)
-            costs = list(map(self.cost, messages, shape.fan))
+            costs = self._priced(messages, shape.fan)
             total = sum([cost.total for cost in costs])
             is_guessed = True in [cost.is_guessed for cost in costs]
             seen = _Seen(messages, shape, costs, total, is_guessed)
@@ -193,12 +193,7 @@ class Counter(Struct, frozen=True, eq=False):
 
         0 for a hidden message.
         """
-        is_parallel = fan > 1
-        key = (id(message), is_parallel)
-        cached = self._costs.get(key)
-        if cached is None:  # storing the message keeps its id unique
-            cached = self._costs[key] = (message, self._price(message, is_parallel))
-        return cached[1]
+        return self._priced((message,), (fan,))[0]
 
     def addends(self, message: Message, fan: int) -> Addends:
         """The tokens of a message by purpose, without those that are 0; `fan` as for `cost`.
@@ -209,7 +204,7 @@ class Counter(Struct, frozen=True, eq=False):
         if not message.agent_visible:
             return {}
         is_parallel = fan > 1
-        quoted = self._quoted(message, is_parallel)
+        quoted = self._quoted(is_parallel) if message.role == "tool" else None
         addends: Addends = {}
         for part in message.parts:
             for name, tokens in self._part(part, quoted).items():
@@ -234,12 +229,36 @@ class Counter(Struct, frozen=True, eq=False):
             self.tools, tools, self.framing.request.schemas(tools, self.tokenizer.count)
         )
 
-    def _price(self, message: Message, is_parallel: bool) -> Cost:
-        """The cost of a message; 0 for a hidden message."""
-        if not message.agent_visible:
-            return Cost((0,) * len(message.parts), 0, 0)
-        framing, texts = self.framing, self.texts
-        quoted = self._quoted(message, is_parallel)
+    def _priced(self, messages: Sequence[Message], fans: Sequence[int]) -> list[Cost]:
+        """The cost of each message, computed once; 0 for a hidden message."""
+        known, framing, frames = self._costs, self.framing, self.frames
+        costs = []
+        for message, fan in zip(messages, fans):  # noqa: B905 - strict takes time
+            is_parallel = fan > 1
+            key = (id(message), is_parallel)
+            cached = known.get(key)
+            if cached is not None:
+                costs.append(cached[1])
+                continue
+            if message.agent_visible:
+                parts, is_guessed = self._parts(message, is_parallel)
+                kind = framing.frame_key(message, is_parallel)
+                frame = frames.get(kind)
+                if frame is None:
+                    frame = keep(frames, kind, self._frame(message, is_parallel))
+                if framing.multiline and message.role == "assistant":
+                    frame += framing.line_breaks(message)
+                cost = Cost(tuple(parts), frame, sum(parts) + frame, is_guessed)
+            else:
+                cost = Cost((0,) * len(message.parts), 0, 0)
+            known[key] = (message, cost)  # storing the message keeps its id unique
+            costs.append(cost)
+        return costs
+
+    def _parts(self, message: Message, is_parallel: bool) -> tuple[list[int], bool]:
+        """The tokens of each part of a message, and whether any of them is an assumption."""
+        texts, count = self.texts, self.tokenizer.count
+        quoted = self._quoted(is_parallel) if message.role == "tool" else None
         parts = []
         is_guessed = False
         for part in message.parts:
@@ -247,25 +266,20 @@ class Counter(Struct, frozen=True, eq=False):
                 text = part.text if part.wrapper is None else part.spelled
                 tokens = texts.get(text)
                 if tokens is None:
-                    tokens = texts.add(text, self.tokenizer.count(text))
+                    tokens = texts.add(text, count(text))
             else:
                 tokens = sum(self._part(part, quoted).values())
                 is_guessed = is_guessed or _is_guessed(part)
             parts.append(tokens)
-        key = framing.frame_key(message, is_parallel)
-        frame = self.frames.get(key)
-        if frame is None:
-            around = framing.around(message, is_parallel, self._name)
-            frame = sum(around.values()) - around.get("line_breaks", 0)
-            keep(self.frames, key, frame)
-        if framing.multiline and message.role == "assistant":
-            frame += framing.line_breaks(message)
-        return Cost(tuple(parts), frame, sum(parts) + frame, is_guessed)
+        return parts, is_guessed
 
-    def _quoted(self, message: Message, is_parallel: bool) -> Callable[[str], str] | None:
-        """The function that escapes texts if the API sends them as JSON strings, or None."""
-        if message.role != "tool":
-            return None
+    def _frame(self, message: Message, is_parallel: bool) -> int:
+        """The tokens of the frame around a message, without those of line breaks."""
+        around = self.framing.around(message, is_parallel, self._name)
+        return sum(around.values()) - around.get("line_breaks", 0)
+
+    def _quoted(self, is_parallel: bool) -> Callable[[str], str] | None:
+        """The function that escapes results if the API sends them as JSON strings, or None."""
         if is_parallel and self.framing.escapes_parallel:
             return json.dumps
         return _QUOTED if self.framing.quotes_results else None

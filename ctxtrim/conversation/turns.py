@@ -55,16 +55,17 @@ def shape(messages: Sequence[Message]) -> Shape:
     """
     step: list[int] = []
     turn: list[int] = []
-    exchange: list[int] = []
-    answered: list[Part | None] = []
-    fan: list[int] = []
+    # of a message that is no result and makes no call
+    exchange = list(range(len(messages)))
+    answered: list[Part | None] = [None] * len(messages)
+    fan = [0] * len(messages)
     waiting: dict[str | None, list[tuple[int, Part]]] = {}
     # messages whose calls are all answered by one result without id or name
     closing: set[int] = set()
     acting: int | None = None  # the message with an action whose result comes next
     steps = turns = 0
     for position, message in enumerate(messages):
-        home, answers, width = position, None, 0
+        home = position
         role = message.role if message.agent_visible else None
         if role == "tool":
             result = message.result
@@ -72,29 +73,34 @@ def shape(messages: Sequence[Message]) -> Shape:
                 acting = None
             open_calls = waiting.get(result.call_id) if result else None
             if open_calls:
-                home, answers = _nearest(open_calls)
-                width = fan[home]
+                home, answered[position] = _nearest(open_calls)
+                fan[position] = fan[home]
                 if result and result.call_id is None and result.name is None:
                     closing.add(home)
             elif acting is not None:
-                home, answers, width = acting, messages[acting].action, 1
+                home, answered[position], fan[position] = acting, messages[acting].action, 1
                 acting = None
+            exchange[position] = home
         elif role is not None:
-            _close(waiting, closing)
+            if closing:
+                _close(waiting, closing)
             calls = [] if role == "system" else message.calls
-            width = len(calls)
-            acts = role == "assistant" and message.action is not None
-            acting = position if acts else None
-            steps += acts or (width > 0 and role == "assistant")
-            turns += role == "user"
             for call in calls:
                 waiting.setdefault(call.call_id, []).append((position, call))
-        turns = turns if message.turn is None else message.turn
+            fan[position] = len(calls)
+            acting = None
+            if role == "assistant":
+                if message.action is not None:
+                    acting = position
+                    steps += 1
+                elif calls:
+                    steps += 1
+            elif role == "user":
+                turns += 1
+        if message.turn is not None:
+            turns = message.turn
         step.append(step[home] if home < position else steps)
         turn.append(turns)
-        exchange.append(home)
-        answered.append(answers)
-        fan.append(width)
     _close(waiting, closing)
     unanswered = sorted(
         (entry for calls in waiting.values() for entry in calls), key=lambda entry: entry[0]

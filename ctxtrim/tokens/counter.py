@@ -4,7 +4,7 @@ The effect of one edit can thus be measured without a recount of the rest.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from math import ceil
 from typing import TypeVar
@@ -115,7 +115,9 @@ class Counter(Struct, frozen=True, eq=False):
         seen = self._seen.get(id(messages))
         if seen is None:  # storing the messages keeps their ids unique
             shape = shape_of(messages)
-            costs = self._priced(messages, shape.fan)
+            # the costs of messages are looked up only for further lists, which share messages
+            price = self.cost if self._seen or self._costs else self._price
+            costs = list(map(price, messages, shape.fan))
             total = sum([cost.total for cost in costs])
             is_guessed = True in [cost.is_guessed for cost in costs]
             seen = _Seen(messages, shape, costs, total, is_guessed)
@@ -166,7 +168,7 @@ class Counter(Struct, frozen=True, eq=False):
             framing += cost.frame
             role = message.role
             by_role[role] += cost.total - cost.frame
-            for part, tokens in zip(message.parts, cost.parts, strict=True):
+            for part, tokens in zip(message.parts, cost.parts):  # noqa: B905 - strict takes time
                 kind = part.kind
                 by_kind[kind] += tokens
                 if role == "tool" or kind == "tool_call":
@@ -193,7 +195,16 @@ class Counter(Struct, frozen=True, eq=False):
 
         0 for a hidden message.
         """
-        return self._priced((message,), (fan,))[0]
+        costs = self._costs
+        if not costs:  # storing the messages keeps their ids unique
+            for seen in self._seen.values():
+                keys = zip(map(id, seen.messages), [fan > 1 for fan in seen.shape.fan], strict=True)
+                costs.update(zip(keys, zip(seen.messages, seen.costs, strict=True), strict=True))
+        key = (id(message), fan > 1)
+        cached = costs.get(key)
+        if cached is None:
+            cached = costs[key] = (message, self._price(message, fan))
+        return cached[1]
 
     def addends(self, message: Message, fan: int) -> Addends:
         """The tokens of a message by purpose, without those that are 0; `fan` as for `cost`.
@@ -229,35 +240,11 @@ class Counter(Struct, frozen=True, eq=False):
             self.tools, tools, self.framing.request.schemas(tools, self.tokenizer.count)
         )
 
-    def _priced(self, messages: Sequence[Message], fans: Sequence[int]) -> list[Cost]:
-        """The cost of each message, computed once; 0 for a hidden message."""
-        known, framing, frames = self._costs, self.framing, self.frames
-        costs = []
-        for message, fan in zip(messages, fans):  # noqa: B905 - strict takes time
-            is_parallel = fan > 1
-            key = (id(message), is_parallel)
-            cached = known.get(key)
-            if cached is not None:
-                costs.append(cached[1])
-                continue
-            if message.agent_visible:
-                parts, is_guessed = self._parts(message, is_parallel)
-                kind = framing.frame_key(message, is_parallel)
-                frame = frames.get(kind)
-                if frame is None:
-                    frame = keep(frames, kind, self._frame(message, is_parallel))
-                if framing.multiline and message.role == "assistant":
-                    frame += framing.line_breaks(message)
-                cost = Cost(tuple(parts), frame, sum(parts) + frame, is_guessed)
-            else:
-                cost = Cost((0,) * len(message.parts), 0, 0)
-            known[key] = (message, cost)  # storing the message keeps its id unique
-            costs.append(cost)
-        return costs
-
-    def _parts(self, message: Message, is_parallel: bool) -> tuple[list[int], bool]:
-        """The tokens of each part of a message, and whether any of them is an assumption."""
-        texts, count = self.texts, self.tokenizer.count
+    def _price(self, message: Message, fan: int) -> Cost:
+        """The cost of a message; 0 for a hidden message."""
+        if not message.agent_visible:
+            return Cost((0,) * len(message.parts), 0, 0)
+        framing, texts, is_parallel = self.framing, self.texts, fan > 1
         quoted = self._quoted(is_parallel) if message.role == "tool" else None
         parts = []
         is_guessed = False
@@ -266,12 +253,18 @@ class Counter(Struct, frozen=True, eq=False):
                 text = part.text if part.wrapper is None else part.spelled
                 tokens = texts.get(text)
                 if tokens is None:
-                    tokens = texts.add(text, count(text))
+                    tokens = texts.add(text, self.tokenizer.count(text))
             else:
                 tokens = sum(self._part(part, quoted).values())
                 is_guessed = is_guessed or _is_guessed(part)
             parts.append(tokens)
-        return parts, is_guessed
+        key = framing.frame_key(message, is_parallel)
+        frame = self.frames.get(key)
+        if frame is None:
+            frame = keep(self.frames, key, self._frame(message, is_parallel))
+        if framing.multiline and message.role == "assistant":
+            frame += framing.line_breaks(message)
+        return Cost(tuple(parts), frame, sum(parts) + frame, is_guessed)
 
     def _frame(self, message: Message, is_parallel: bool) -> int:
         """The tokens of the frame around a message, without those of line breaks."""

@@ -94,6 +94,8 @@ class Framing(Struct, frozen=True):
 
     def frame_key(self, message: Message, is_parallel: bool) -> tuple[object, ...]:
         """What the tokens of `around` depend on, except `line_breaks`."""
+        if message.role != "assistant":
+            return message.role, message.name
         parts = message.parts
         kinds = parts[0].kind if len(parts) == 1 else tuple([part.kind for part in parts])
         has_text = self.preamble is None or _has_text(message)

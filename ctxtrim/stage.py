@@ -285,7 +285,7 @@ LEFT_OUT = (NOT_HANDLED, SELF_CHECK, NOT_EDITABLE, NOT_CONVERTED)
 
 def has_overflow(findings: Iterable[Finding]) -> bool:
     """Whether the findings report that a transcript does not fit."""
-    return any(finding.code == OVERFLOW for finding in findings)
+    return OVERFLOW in [finding.code for finding in findings]
 
 
 def is_handled(findings: Iterable[Finding]) -> bool:

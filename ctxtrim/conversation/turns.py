@@ -71,12 +71,10 @@ def shape(messages: Sequence[Message]) -> Shape:
             result = message.result
             if result is None or result.call_id is not None:
                 acting = None
-            open_calls = waiting.get(result.call_id) if result else None
-            if open_calls:
-                home, answered[position] = _nearest(open_calls)
+            found = _answered(result, waiting, closing) if result else None
+            if found is not None:
+                home, answered[position] = found
                 fan[position] = fan[home]
-                if result and result.call_id is None and result.name is None:
-                    closing.add(home)
             elif acting is not None:
                 home, answered[position], fan[position] = acting, messages[acting].action, 1
                 acting = None
@@ -85,18 +83,13 @@ def shape(messages: Sequence[Message]) -> Shape:
             if closing:
                 _close(waiting, closing)
             calls = [] if role == "system" else message.calls
+            fan[position] = len(calls)
             for call in calls:
                 waiting.setdefault(call.call_id, []).append((position, call))
-            fan[position] = len(calls)
-            acting = None
-            if role == "assistant":
-                if message.action is not None:
-                    acting = position
-                    steps += 1
-                elif calls:
-                    steps += 1
-            elif role == "user":
-                turns += 1
+            acts = role == "assistant" and message.action is not None
+            acting = position if acts else None
+            steps += acts or (bool(calls) and role == "assistant")
+            turns += role == "user"
         if message.turn is not None:
             turns = message.turn
         step.append(step[home] if home < position else steps)
@@ -114,6 +107,19 @@ def shape(messages: Sequence[Message]) -> Shape:
         tuple(unanswered),
         steps,
     )
+
+
+def _answered(
+    result: Part, waiting: dict[str | None, list[tuple[int, Part]]], closing: set[int]
+) -> tuple[int, Part] | None:
+    """The call that a result answers, with the position of its message; None if none waits."""
+    open_calls = waiting.get(result.call_id)
+    if not open_calls:
+        return None
+    found = _nearest(open_calls)
+    if result.call_id is None and result.name is None:
+        closing.add(found[0])
+    return found
 
 
 def _close(waiting: dict[str | None, list[tuple[int, Part]]], homes: set[int]) -> None:

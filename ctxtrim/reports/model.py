@@ -350,6 +350,8 @@ class Report:
 
 def _worse(exactness: Exactness, other: Exactness) -> Exactness:
     """The exactness of a sum. A bound plus a value that may be too low is only an estimate."""
+    if exactness == other:
+        return exactness
     if {exactness, other} == {"reconstructed", "bounded"}:
         return "estimated"
-    return exactness if exactness == other else max(exactness, other, key=ORDER.index)
+    return max(exactness, other, key=ORDER.index)

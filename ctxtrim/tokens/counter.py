@@ -152,8 +152,8 @@ class Counter(Struct, frozen=True, eq=False):
         if self.tokenizer.exactness != "exact":
             # a reconstructed count may be too low even if the rest is bounded
             return self.tokenizer.exactness
-        is_plain = transcript.tools is None and all(map(_is_plain, transcript.messages))
-        return request if is_plain and self.framing.is_verified else "bounded"
+        is_verified = self.framing.is_verified and transcript.tools is None
+        return request if is_verified and _are_plain(transcript.messages) else "bounded"
 
     def count(self, transcript: Transcript) -> Count:
         """The tokens of the whole request, in total and by role, kind and tool."""
@@ -336,11 +336,16 @@ def keep(cache: dict[K, T], key: K, value: T) -> T:
     return value
 
 
-def _is_plain(message: Message) -> bool:
-    """Whether a message, if the model reads it, has only texts of the file and is no result."""
-    return not message.agent_visible or (
-        message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
-    )
+def _are_plain(messages: Messages) -> bool:
+    """Whether the messages that the model reads have only texts of the file and are no results."""
+    for message in messages:
+        if message.agent_visible:
+            if message.role == "tool":
+                return False
+            for part in message.parts:
+                if part.kind != "text" or part.span is None:
+                    return False
+    return True
 
 
 def _is_guessed(part: Part) -> bool:

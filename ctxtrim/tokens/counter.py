@@ -249,7 +249,7 @@ class Counter(Struct, frozen=True, eq=False):
         parts = []
         is_guessed = False
         for part in message.parts:
-            if part.kind in _PLAIN and quoted is None and part.media is None and not part.sealed:
+            if quoted is None and part.kind in _PLAIN and part.media is None and not part.sealed:
                 text = part.text if part.wrapper is None else part.spelled
                 tokens = texts.get(text)
                 if tokens is None:

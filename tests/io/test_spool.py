@@ -58,7 +58,7 @@ def test_five_times_the_transcripts_take_no_more_memory(tmp_path: Path, name: st
     file = tmp_path / "chats.jsonl"
     words = [str(tmp_path / word) if "." in word else word for word in COMMANDS[name]]
     peaks = []
-    for number in (6_000, 15_000):
+    for number in (6_000, 30_000):
         file.write_bytes(
             b"".join(line(chat(f"Good morning, number {at}.")) for at in range(number))
         )

@@ -91,6 +91,7 @@ class Counter(Struct, frozen=True, eq=False):
 
     def fresh(self) -> "Counter":
         """A counter for another transcript."""
+        self.texts.next_transcript()
         return Counter(
             self.tokenizer, self.framing, self.names, self.frames, self.tools, self.texts
         )
@@ -165,9 +166,9 @@ class Counter(Struct, frozen=True, eq=False):
         for message, cost, call in zip(seen.messages, seen.costs, seen.shape.call, strict=True):
             if not message.agent_visible:
                 continue
-            framing += cost.frame
-            role = message.role
-            by_role[role] += cost.total - cost.frame
+            frame, role = cost.frame, message.role
+            framing += frame
+            by_role[role] += cost.total - frame
             for part, tokens in zip(message.parts, cost.parts):  # noqa: B905 - strict takes time
                 kind = part.kind
                 by_kind[kind] += tokens
@@ -253,7 +254,7 @@ class Counter(Struct, frozen=True, eq=False):
                 text = part.text if part.wrapper is None else part.spelled
                 tokens = texts.get(text)
                 if tokens is None:
-                    tokens = texts.add(text, self.tokenizer.count(text))
+                    tokens = texts.counted(text, self.tokenizer.count)
             else:
                 tokens = sum(self._part(part, quoted).values())
                 is_guessed = is_guessed or _is_guessed(part)
@@ -289,7 +290,7 @@ class Counter(Struct, frozen=True, eq=False):
             text = part.spelled
             tokens = self.texts.get(text)
             if tokens is None:
-                tokens = self.texts.add(text, self.tokenizer.count(text))
+                tokens = self.texts.counted(text, self.tokenizer.count)
             costs = {part.kind: tokens}
             if quoted is not None:
                 costs["escapes"] = max(0, self.tokenizer.count(quoted(text)) - tokens)

@@ -30,7 +30,7 @@ from ctxtrim.formats.base import (
 from ctxtrim.formats.fields import metadata_in, string
 from ctxtrim.model import Line, Message, Part, Role, Source, Span, Transcript
 from ctxtrim.request import RequestOptions, Usage
-from ctxtrim.text.json_paths import Path, Pattern, Place, conversations, patterns
+from ctxtrim.text.json_paths import Path, Place, conversations, first_names, patterns
 from ctxtrim.text.records import JsonRecord
 
 _HEAD = 8  # elements inspected to detect a dialect
@@ -185,7 +185,7 @@ class _Lists:
 
     def __init__(self, dialect: Dialect, places: Sequence[str], has_lines: bool) -> None:
         self._dialect = dialect
-        self._known = [(_first_names(paths), paths) for paths in map(patterns, places)]
+        self._known = [(first_names(paths), paths) for paths in map(patterns, places)]
         self._has_lines = has_lines
 
     def sniff(self, value: object) -> Layout | None:
@@ -336,11 +336,6 @@ def _end(message: Message, later: Message | None) -> Span:
 def _is_element(span: Span) -> bool:
     """Whether a span is an element of a list or a line, rather than a member next to the list."""
     return not span.path or isinstance(span.path[-1], int)
-
-
-def _first_names(paths: Sequence[Pattern]) -> frozenset[str]:
-    """The keys of which an object needs one for its lists to match a path."""
-    return frozenset(keys[0] for keys in paths if keys and isinstance(keys[0], str))
 
 
 def _elements(line: int, place: Place) -> list[Element]:

@@ -65,6 +65,11 @@ def _pattern(text: str) -> Pattern:
     return tuple(keys)
 
 
+def first_names(paths: Sequence[Pattern]) -> frozenset[str]:
+    """The keys of which an object needs one for its lists to match a path."""
+    return frozenset(keys[0] for keys in paths if keys and isinstance(keys[0], str))
+
+
 def conversations(value: Any, paths: Sequence[Pattern]) -> list[list[Place]]:
     """The lists that some paths match, grouped by conversation."""
     found: dict[Path, list[Place]] = {}

@@ -16,7 +16,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
-from ctxtrim.tokens.framing import Framing, argument_values
+from ctxtrim.tokens.framing import Framing, argument_values, is_assumed
 from ctxtrim.tokens.request import Addends
 from ctxtrim.tokens.text_counts import TextCounts
 
@@ -257,7 +257,7 @@ class Counter(Struct, frozen=True, eq=False):
                     tokens = texts.counted(text, self.tokenizer.count)
             else:
                 tokens = sum(self._part(part, quoted).values())
-                is_guessed = is_guessed or _is_guessed(part)
+                is_guessed = is_guessed or is_assumed(part)
             parts.append(tokens)
         key = framing.frame_key(message, is_parallel)
         frame = self.frames.get(key)
@@ -347,17 +347,3 @@ def _are_plain(messages: Messages) -> bool:
                 if part.kind != "text" or part.span is None:
                     return False
     return True
-
-
-def _is_guessed(part: Part) -> bool:
-    """Whether the cost of a part is an assumption: encrypted reasoning, or media of
-    unknown length.
-    """
-    media = part.media
-    if media is None or part.sealed:
-        return part.sealed > 0
-    if media.kind == "image":
-        return False
-    if media.kind == "pdf":
-        return media.pages is None
-    return media.kind != "audio" or media.seconds is None

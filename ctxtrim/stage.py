@@ -281,16 +281,17 @@ NOT_EDITABLE = "not-editable"
 NOT_CONVERTED = "not-converted"
 """Finding code: a transcript has nothing that a request can contain."""
 LEFT_OUT = (NOT_HANDLED, SELF_CHECK, NOT_EDITABLE, NOT_CONVERTED)
+_LEFT_OUT = frozenset(LEFT_OUT)
 
 
 def has_overflow(findings: Iterable[Finding]) -> bool:
     """Whether the findings report that a transcript does not fit."""
-    return any(finding.code == OVERFLOW for finding in findings)
+    return OVERFLOW in [finding.code for finding in findings]
 
 
 def is_handled(findings: Iterable[Finding]) -> bool:
     """Whether the stages ran and their outcome passed the self-check."""
-    return all(finding.code not in LEFT_OUT for finding in findings)
+    return _LEFT_OUT.isdisjoint([finding.code for finding in findings])
 
 
 def overflow(

@@ -123,8 +123,7 @@ def _done(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
     return Done(chunk.data, data, tuple(rows), chunk.findings, data != chunk.data, any(left_out))
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(Struct, frozen=True, dict=True):
     """The work on one transcript. `index` is its position among the transcripts of its lines."""
 
     path: str
@@ -171,8 +170,11 @@ class _Task:
 
     def remember(self, result: PipelineRun) -> None:
         """Store the summary of the transcript for later runs."""
-        memory, known = self.job.memory, self.identity
-        if memory is None or known is None or not self.job.remembers or result.summary is None:
+        memory = self.job.memory
+        if memory is None or not self.job.remembers or result.summary is None:
+            return
+        known = self.identity
+        if known is None:
             return
         end = result.summary_end
         memory.remember(known, result.summary, () if end is None else known.covered_until(end))

@@ -55,46 +55,45 @@ def shape(messages: Sequence[Message]) -> Shape:
     """
     step: list[int] = []
     turn: list[int] = []
-    exchange: list[int] = []
-    answered: list[Part | None] = []
-    fan: list[int] = []
+    # of a message that is no result and makes no call
+    exchange = list(range(len(messages)))
+    answered: list[Part | None] = [None] * len(messages)
+    fan = [0] * len(messages)
     waiting: dict[str | None, list[tuple[int, Part]]] = {}
     # messages whose calls are all answered by one result without id or name
     closing: set[int] = set()
     acting: int | None = None  # the message with an action whose result comes next
     steps = turns = 0
     for position, message in enumerate(messages):
-        home, answers, width = position, None, 0
+        home = position
         role = message.role if message.agent_visible else None
         if role == "tool":
             result = message.result
             if result is None or result.call_id is not None:
                 acting = None
-            open_calls = waiting.get(result.call_id) if result else None
-            if open_calls:
-                home, answers = _nearest(open_calls)
-                width = fan[home]
-                if result and result.call_id is None and result.name is None:
-                    closing.add(home)
+            found = _answered(result, waiting, closing) if result else None
+            if found is not None:
+                home, answered[position] = found
+                fan[position] = fan[home]
             elif acting is not None:
-                home, answers, width = acting, messages[acting].action, 1
+                home, answered[position], fan[position] = acting, messages[acting].action, 1
                 acting = None
+            exchange[position] = home
         elif role is not None:
-            _close(waiting, closing)
+            if closing:
+                _close(waiting, closing)
             calls = [] if role == "system" else message.calls
-            width = len(calls)
-            acts = role == "assistant" and message.action is not None
-            acting = position if acts else None
-            steps += acts or (width > 0 and role == "assistant")
-            turns += role == "user"
+            fan[position] = len(calls)
             for call in calls:
                 waiting.setdefault(call.call_id, []).append((position, call))
-        turns = turns if message.turn is None else message.turn
+            acts = role == "assistant" and message.action is not None
+            acting = position if acts else None
+            steps += acts or (bool(calls) and role == "assistant")
+            turns += role == "user"
+        if message.turn is not None:
+            turns = message.turn
         step.append(step[home] if home < position else steps)
         turn.append(turns)
-        exchange.append(home)
-        answered.append(answers)
-        fan.append(width)
     _close(waiting, closing)
     unanswered = sorted(
         (entry for calls in waiting.values() for entry in calls), key=lambda entry: entry[0]
@@ -108,6 +107,19 @@ def shape(messages: Sequence[Message]) -> Shape:
         tuple(unanswered),
         steps,
     )
+
+
+def _answered(
+    result: Part, waiting: dict[str | None, list[tuple[int, Part]]], closing: set[int]
+) -> tuple[int, Part] | None:
+    """The call that a result answers, with the position of its message; None if none waits."""
+    open_calls = waiting.get(result.call_id)
+    if not open_calls:
+        return None
+    found = _nearest(open_calls)
+    if result.call_id is None and result.name is None:
+        closing.add(found[0])
+    return found
 
 
 def _close(waiting: dict[str | None, list[tuple[int, Part]]], homes: set[int]) -> None:

@@ -198,20 +198,16 @@ def _with_marks(transcript: Transcript) -> Transcript:
     Their text shows it: summaries and digests written by ctxtrim, and files with instructions to
     the agent.
     """
-    messages = list(transcript.messages)
-    is_changed = False
-    for position, message in enumerate(transcript.messages):
-        if message.role == "user" and message.parts:
-            messages[position] = _with_mark(message)
-            is_changed |= messages[position] is not message
-    if not is_changed:
+    typed = [message for message in transcript.messages if message.role == "user" and message.parts]
+    marks = {id(message): mark for message in typed if (mark := _with_mark(message)) is not message}
+    if not marks:
         return transcript
-    found = tuple(messages)
+    found = tuple(marks.get(id(message), message) for message in transcript.messages)
     return replace(transcript, messages=found, source=replace(transcript.source, messages=found))
 
 
 def _with_mark(message: Message) -> Message:
-    if _is_ours(message):
+    if message.parts[0].text.startswith("[") and _is_ours(message):
         is_summary = message.is_summary or is_only_summary(message.parts[0].text)
         return replace(message, is_injected=True, is_summary=is_summary)
     if not message.is_injected and is_only_instructions(message):
@@ -222,8 +218,6 @@ def _with_mark(message: Message) -> Message:
 def _is_ours(message: Message) -> bool:
     """Whether a user message contains only a summary or digests written by ctxtrim."""
     text = message.parts[0].text
-    if not text.startswith("["):
-        return False
     return is_only_summary(text) or (
         len(message.parts) == 1 and pieces(text)[1:] != (None, None) and pieces(text)[2] is None
     )

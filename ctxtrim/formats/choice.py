@@ -32,7 +32,10 @@ def _formats(choice: FormatChoice) -> tuple[Format, ...]:
         known = tuple(form.each_request or form for form in known)
     if path is None:
         return known
-    placed = tuple(form.placed(path) for form in known if form.placed is not None)
+    try:
+        placed = tuple(form.placed(path) for form in known if form.placed is not None)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     if not placed:
         raise UsageError(
             f"--messages-path {path}: {name} has one event per line, not message lists in documents"

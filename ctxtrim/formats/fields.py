@@ -6,6 +6,8 @@ from typing import Any
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.model import Role
 
+_METADATA = frozenset(METADATA)
+
 
 def string(value: object) -> str | None:
     """The value if it is a string, else None."""
@@ -35,5 +37,6 @@ def role_in(value: Any, key: str, roles: Mapping[object, Role]) -> Role | None:
 
 def metadata_in(value: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     """The metadata that a stage wrote next to a tool result."""
-    found = [key for key in METADATA if key in value]
-    return tuple([(key, value[key]) for key in found if type(value[key]) is int])
+    if _METADATA.isdisjoint(value):
+        return ()
+    return tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)

@@ -11,12 +11,12 @@ The elements of one conversation may be in several lists, as in `request.input +
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtrim.errors import UsageError
 from ctxtrim.formats.base import (
     Edit,
     Format,
@@ -30,7 +30,7 @@ from ctxtrim.formats.base import (
 from ctxtrim.formats.fields import metadata_in, string
 from ctxtrim.model import Line, Message, Part, Role, Source, Span, Transcript
 from ctxtrim.model.request import RequestOptions, Usage
-from ctxtrim.text.json_paths import Path, Place, conversations, patterns
+from ctxtrim.text.json_paths import Path, Place, conversations, first_names, patterns
 from ctxtrim.text.records import JsonRecord
 
 _HEAD = 8  # elements inspected to detect a dialect
@@ -44,6 +44,9 @@ class Element(NamedTuple):
     value: Any
     span: Span
     whole: Span
+
+
+_element = partial(tuple.__new__, Element)  # without a call of a Python function
 
 
 class ListContents(Struct):
@@ -88,6 +91,8 @@ class Envelope(Struct, frozen=True):
 
         The first tools and preamble win, and the later model, id and usage.
         """
+        if self is NOTHING_AROUND:
+            return later
         return Envelope(
             self.tools or later.tools,
             self.tool_choice or later.tool_choice,
@@ -97,6 +102,9 @@ class Envelope(Struct, frozen=True):
             self.preamble or later.preamble,
             self.options | later.options,
         )
+
+
+NOTHING_AROUND = Envelope()
 
 
 def model_and_id(value: dict[str, Any], span: Span) -> Envelope:
@@ -142,7 +150,7 @@ class Dialect(Struct, frozen=True):
     visibility: Visibility | None = None
     must_alternate: bool = False
     text_block: Callable[[str], Any] | None = None
-    header: Callable[[object], Envelope] = lambda value: Envelope()
+    header: Callable[[object], Envelope] = lambda value: NOTHING_AROUND
 
 
 def list_format(dialect: Dialect, path: str | None = None) -> Format:
@@ -177,10 +185,7 @@ class _Lists:
 
     def __init__(self, dialect: Dialect, places: Sequence[str], has_lines: bool) -> None:
         self._dialect = dialect
-        try:
-            self._known = [patterns(place) for place in places]
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+        self._known = [(first_names(paths), paths) for paths in map(patterns, places)]
         self._has_lines = has_lines
 
     def sniff(self, value: object) -> Layout | None:
@@ -232,7 +237,9 @@ class _Lists:
 
     def _conversations(self, value: object, is_own: Tells) -> Iterator[list[Place]]:
         """The conversations in a value, each as its lists, if a list belongs to the dialect."""
-        for paths in self._known:
+        for names, paths in self._known:
+            if isinstance(value, dict) and names.isdisjoint(value):
+                continue
             for lists in conversations(value, paths):
                 own = [
                     place
@@ -260,7 +267,7 @@ class _Lists:
                 loose.append(Element(value, Span(line), Span(line)))
         if any(admits(element.value) for element in loose):
             ours = [element for element in loose if not self._is_foreign(element.value)]
-            yield _Talk(ours, Envelope(), (), len(loose) - len(ours))
+            yield _Talk(ours, NOTHING_AROUND, (), len(loose) - len(ours))
 
     def read(self, records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
         """The conversations in some records."""
@@ -337,7 +344,7 @@ def _elements(line: int, place: Place) -> list[Element]:
         span = Span(line, path)
         return [Element(place.items, span, span)]
     spans = [Span(line, (*path, index)) for index in range(len(place.items))]
-    return list(map(Element, place.items, spans, spans))
+    return list(map(_element, zip(place.items, spans, spans, strict=True)))
 
 
 def _pointer(lists: Sequence[Place]) -> Path:

@@ -27,8 +27,7 @@ HEAD_BYTES = 1 << 22
 _BLOCK = 1 << 10  # lines of a document that are read at a time
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(Struct, frozen=True, dict=True):
     """Some lines, their transcripts, findings about the lines, and their format.
 
     `error`: the unexpected exception that ended the reading of these lines, if any.

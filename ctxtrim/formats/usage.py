@@ -15,8 +15,10 @@ def is_complete(answer: Mapping[str, Any]) -> bool:
 
     The usage of an interrupted answer does not count its whole prompt.
     """
-    is_broken_off = any(answer.get(key) in _BROKEN_OFF for key in _REASONS)
-    return not (is_broken_off or answer.get("error") or answer.get("isApiErrorMessage"))
+    for key in _REASONS:
+        if key in answer and answer[key] in _BROKEN_OFF:
+            return False
+    return not (answer.get("error") or answer.get("isApiErrorMessage"))
 
 
 def answers_by_span(messages: Iterable[Message]) -> dict[Span, int | None]:

@@ -10,7 +10,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from io import BufferedIOBase, BufferedReader
+from functools import partial
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -141,7 +142,7 @@ def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
         if source.session is not None:
             yield source.session.lines(max_size)
             return
-        with Path(source.path).open("rb") as file:
+        with Path(source.path).open("rb", _PIECE) as file:
             yield _lines(file, max_size, Path(source.path) if source.is_regular else None)
     except OSError as error:
         if error.filename != source.path:  # not of this file: of whatever was done with it
@@ -179,33 +180,11 @@ def _on_disk(file: BinaryIO, path: Path | None) -> Iterator[Path]:
 
 
 def _bounded_lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
-    """The lines of a file.
-
-    It is read in blocks, so that an endless line is noticed before memory ends.
-    """
-    pieces: list[bytes] = []  # the start of a line
-    number, size = 1, 0  # its number and its bytes
-    step = min(_PIECE, max_size)
-    while block := _read_available(file, step):
-        first, *others = block.split(b"\n")
-        pieces.append(first)
-        size += len(first) + bool(others)
-        if size > max_size:
+    """The lines of a file. An endless line is noticed before memory ends."""
+    for number, line in enumerate(iter(partial(file.readline, max_size + 1), b""), 1):
+        if len(line) > max_size:
             raise InputError(too_large("the line", max_size), number)
-        if not others:
-            continue
-        yield b"".join(pieces) + b"\n"
-        *whole, last = others
-        yield from [line + b"\n" for line in whole]
-        number += 1 + len(whole)
-        pieces, size = [last], len(last)
-    if size:
-        yield b"".join(pieces)
-
-
-def _read_available(file: BinaryIO, most: int) -> bytes:
-    """Bytes that can be read without waiting for more, so that a slow pipe is not held up."""
-    return file.read1(most) if isinstance(file, BufferedIOBase) else file.read(most)
+        yield line
 
 
 def _packed_lines(file: BinaryIO, kind: Kind, max_size: int) -> Iterator[bytes]:

@@ -9,14 +9,14 @@ from typing import IO, Generic, TypeVar
 from ctxtrim.errors import OutputError, os_errors_as
 
 T = TypeVar("T")
-_MOST = 1 << 13  # the size of the values in memory
+_MOST = 1 << 15  # the size of the values in memory
 
 
 class Spool(Generic[T]):
     """Values in the order in which they were added; they can be read several times.
 
-    `size` is the size of a value, in a unit of which 8,192 may be in memory. The temporary file has
-    no name, so it never outlives the process.
+    `size` is the size of a value, in a unit of which 32,768 may be in memory. The temporary file
+    has no name, so it never outlives the process.
     """
 
     def __init__(self, size: Callable[[T], int]) -> None:

@@ -119,15 +119,14 @@ class Row(Struct, frozen=True):
     @property
     def is_above_limit(self) -> bool:
         """Whether it is above a limit of `check` or above its baseline."""
-        return any(finding.code in LIMITS for finding in self.findings)
+        return bool(self.findings) and any(finding.code in LIMITS for finding in self.findings)
 
     @property
     def is_malformed(self) -> bool:
         """Whether it breaks a structure rule. With `--strict`, warnings are such errors."""
-        others = (OVERFLOW, *LIMITS, *INCOMPLETE)
-        return any(
-            finding.severity == "error" and finding.code not in others for finding in self.findings
-        )
+        return "error" in [
+            finding.severity for finding in self.findings if finding.code not in _NO_RULES
+        ]
 
 
 SMALL = "(small ones)"
@@ -143,6 +142,7 @@ INCOMPLETE = (
     "no-trace-id"
 )  # fmt: skip
 """The codes of findings that make the result incomplete (exit code 1)."""
+_NO_RULES = frozenset((OVERFLOW, *LIMITS, *INCOMPLETE))  # codes of findings about other things
 
 
 @dataclass
@@ -307,8 +307,9 @@ class Report:
             self.exactness_read = _worse(self.exactness_read, row.exactness_read)
             if row.is_counted:
                 self.counted.add(row)
-            self._note(row.findings)
-            self.losses.add(row.findings)
+            if row.findings:
+                self._note(row.findings)
+                self.losses.add(row.findings)
             if self.keeps_rows:
                 self.rows.append(row)
                 self.overview.add(row, self.largest)
@@ -350,6 +351,8 @@ class Report:
 
 def _worse(exactness: Exactness, other: Exactness) -> Exactness:
     """The exactness of a sum. A bound plus a value that may be too low is only an estimate."""
+    if exactness == other:
+        return exactness
     if {exactness, other} == {"reconstructed", "bounded"}:
         return "estimated"
-    return exactness if exactness == other else max(exactness, other, key=ORDER.index)
+    return max(exactness, other, key=ORDER.index)

@@ -156,7 +156,7 @@ def bar(tokens: int, total: int) -> str:
 def _widths(columns: Cells, rows: Iterable[Cells]) -> list[int]:
     widths = [len(name.removeprefix(">")) for name in columns]
     for cells in rows:
-        widths = [max(width, _width(cell)) for width, cell in zip(widths, cells, strict=True)]
+        widths = list(map(max, widths, map(_width, cells)))
     return widths
 
 

@@ -63,24 +63,18 @@ def _pattern(text: str) -> Pattern:
     return tuple(keys)
 
 
+def first_names(paths: Sequence[Pattern]) -> frozenset[str]:
+    """The keys of which an object needs one for its lists to match a path."""
+    return frozenset(keys[0] for keys in paths if keys and isinstance(keys[0], str))
+
+
 def conversations(value: Any, paths: Sequence[Pattern]) -> list[list[Place]]:
     """The lists that some paths match, grouped by conversation."""
     found: dict[Path, list[Place]] = {}
     for keys in paths:
-        if not _may_match(value, keys):
-            continue
         for place in _places(value, keys, (), {}, (), ()):
             found.setdefault(place.among, []).append(place)
     return list(found.values())
-
-
-def _may_match(value: Any, keys: Pattern) -> bool:
-    """Whether the first key of a pattern fits a value: most lists of other formats do not."""
-    if not keys:
-        return True
-    if isinstance(keys[0], str):
-        return isinstance(value, dict) and keys[0] in value
-    return isinstance(value, list)
 
 
 def _places(

@@ -1,12 +1,11 @@
 """Splits bytes into JSON values, one `JsonRecord` each. The joined records are the original bytes.
 
-orjson decodes most values. Python's own parser decodes what orjson rejects (lone surrogates, NaN, a
-byte order mark), and integers of more than 64 bits, which orjson would turn into floats. Two values
-glued together on one line by concurrent writers become two records.
+msgspec decodes most values, integers of any length included. Python's own parser decodes what
+msgspec rejects (lone surrogates, NaN, a byte order mark). Two values glued together on one line by
+concurrent writers become two records.
 """
 
 import json
-import re
 from typing import Any, Final
 
 import msgspec
@@ -35,53 +34,8 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) < 4300 else float("inf")
 
 
-_DIGITS: Final = bytes(ord("0") if chr(code) in "0123456789" else ord(" ") for code in range(256))
-_LONG: Final = b"0" * 19
-_END_OF_INTEGER: Final = re.compile(rb"[0-9]*\s*[,}\]]")
-_WINDOW: Final = 1 << 14
-_STRIDE: Final = 3  # 19 digits in a row are at least six of every third byte
-
-
-def _has_long_integer(data: bytes) -> bool:
-    """Whether a JSON text may contain an integer of more than 64 bits.
-
-    A search for digits in a sample of the bytes comes first, for speed.
-    """
-    for start in range(0, len(data), _WINDOW):
-        end = start + _WINDOW + len(_LONG)
-        if b"000000" in data[start:end:_STRIDE].translate(_DIGITS) and _has_integer(
-            data, start, end
-        ):
-            return True
-    return False
-
-
-def _has_integer(data: bytes, start: int, end: int) -> bool:
-    """Whether such an integer may begin between two positions."""
-    digits = data[start:end].translate(_DIGITS)
-    position = digits.find(_LONG)
-    while position >= 0:
-        if _is_integer(data, start + position):
-            return True
-        position = digits.find(b" ", position)
-        position = digits.find(_LONG, position) if position >= 0 else -1
-    return False
-
-
-def _is_integer(data: bytes, position: int) -> bool:
-    """Whether the digits at a position may be an integer, not a part of a text or a fraction."""
-    if _END_OF_INTEGER.match(data, position) is None:
-        return False
-    before = position - 1
-    while before >= 0 and data[before] in b"0123456789":
-        before -= 1
-    if before >= 0 and data[before] in b"-":
-        before -= 1
-    while before >= 0 and data[before] in b" \t\n\r\x0b\f":
-        before -= 1
-    return before >= 0 and data[before] in b":,["
-
-
+_decode: Final = msgspec.json.Decoder().decode
+_REJECTED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _decoder: Final = json.JSONDecoder(parse_int=_integer)
 
 
@@ -98,18 +52,13 @@ class JsonRecord(Struct):
 def split(line: bytes, number: int) -> list[JsonRecord]:
     """The records of one line: one, or several if values are glued together."""
     try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
+        return [JsonRecord(line, number, _decode(line))]
+    except _REJECTED:
         return _split_slowly(line, number)
-    return (
-        _split_slowly(line, number)
-        if _has_long_integer(line)
-        else [JsonRecord(line, number, value)]
-    )
 
 
 def _split_slowly(line: bytes, number: int) -> list[JsonRecord]:
-    """The records of a line that orjson rejects: blank, invalid or glued values, or only valid for
+    """The records of a line that msgspec rejects: blank, invalid or glued values, or only valid for
     Python's parser.
     """
     if not line.strip():
@@ -195,10 +144,8 @@ def document(data: bytes) -> JsonRecord | None:
     and the reason. A file with one value per line is not a document.
     """
     try:
-        value = orjson.loads(data)
-        if not _has_long_integer(data):
-            return JsonRecord(data, 1, value)
-    except orjson.JSONDecodeError:
+        return JsonRecord(data, 1, _decode(data))
+    except _REJECTED:
         pass
     try:
         return JsonRecord(data, 1, _decoder.decode(data.removeprefix(BOM).decode()))

@@ -16,7 +16,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
-from ctxtrim.tokens.framing import Framing, argument_values
+from ctxtrim.tokens.framing import Framing, argument_values, is_assumed
 from ctxtrim.tokens.request import Addends
 from ctxtrim.tokens.text_counts import TextCounts
 
@@ -91,6 +91,7 @@ class Counter(Struct, frozen=True, eq=False):
 
     def fresh(self) -> "Counter":
         """A counter for another transcript."""
+        self.texts.next_transcript()
         return Counter(
             self.tokenizer, self.framing, self.names, self.frames, self.tools, self.texts
         )
@@ -115,7 +116,9 @@ class Counter(Struct, frozen=True, eq=False):
         seen = self._seen.get(id(messages))
         if seen is None:  # storing the messages keeps their ids unique
             shape = shape_of(messages)
-            costs = list(map(self.cost, messages, shape.fan))
+            # the costs of messages are looked up only for further lists, which share messages
+            price = self.cost if self._seen or self._costs else self._price
+            costs = list(map(price, messages, shape.fan))
             total = sum([cost.total for cost in costs])
             is_guessed = True in [cost.is_guessed for cost in costs]
             seen = _Seen(messages, shape, costs, total, is_guessed)
@@ -150,8 +153,8 @@ class Counter(Struct, frozen=True, eq=False):
         if self.tokenizer.exactness != "exact":
             # a reconstructed count may be too low even if the rest is bounded
             return self.tokenizer.exactness
-        is_plain = transcript.tools is None and all(map(_is_plain, transcript.messages))
-        return request if is_plain and self.framing.is_verified else "bounded"
+        is_verified = self.framing.is_verified and transcript.tools is None
+        return request if is_verified and _are_plain(transcript.messages) else "bounded"
 
     def count(self, transcript: Transcript) -> Count:
         """The tokens of the whole request, in total and by role, kind and tool."""
@@ -163,10 +166,10 @@ class Counter(Struct, frozen=True, eq=False):
         for message, cost, call in zip(seen.messages, seen.costs, seen.shape.call, strict=True):
             if not message.agent_visible:
                 continue
-            framing += cost.frame
-            role = message.role
-            by_role[role] += cost.total - cost.frame
-            for part, tokens in zip(message.parts, cost.parts, strict=True):
+            frame, role = cost.frame, message.role
+            framing += frame
+            by_role[role] += cost.total - frame
+            for part, tokens in zip(message.parts, cost.parts):  # noqa: B905 - strict takes time
                 kind = part.kind
                 by_kind[kind] += tokens
                 if role == "tool" or kind == "tool_call":
@@ -193,11 +196,15 @@ class Counter(Struct, frozen=True, eq=False):
 
         0 for a hidden message.
         """
-        is_parallel = fan > 1
-        key = (id(message), is_parallel)
-        cached = self._costs.get(key)
-        if cached is None:  # storing the message keeps its id unique
-            cached = self._costs[key] = (message, self._price(message, is_parallel))
+        costs = self._costs
+        if not costs:  # storing the messages keeps their ids unique
+            for seen in self._seen.values():
+                keys = zip(map(id, seen.messages), [fan > 1 for fan in seen.shape.fan], strict=True)
+                costs.update(zip(keys, zip(seen.messages, seen.costs, strict=True), strict=True))
+        key = (id(message), fan > 1)
+        cached = costs.get(key)
+        if cached is None:
+            cached = costs[key] = (message, self._price(message, fan))
         return cached[1]
 
     def addends(self, message: Message, fan: int) -> Addends:
@@ -209,7 +216,7 @@ class Counter(Struct, frozen=True, eq=False):
         if not message.agent_visible:
             return {}
         is_parallel = fan > 1
-        quoted = self._quoted(message, is_parallel)
+        quoted = self._quoted(is_parallel) if message.role == "tool" else None
         addends: Addends = {}
         for part in message.parts:
             for name, tokens in self._part(part, quoted).items():
@@ -234,38 +241,39 @@ class Counter(Struct, frozen=True, eq=False):
             self.tools, tools, self.framing.request.schemas(tools, self.tokenizer.count)
         )
 
-    def _price(self, message: Message, is_parallel: bool) -> Cost:
+    def _price(self, message: Message, fan: int) -> Cost:
         """The cost of a message; 0 for a hidden message."""
         if not message.agent_visible:
             return Cost((0,) * len(message.parts), 0, 0)
-        framing, texts = self.framing, self.texts
-        quoted = self._quoted(message, is_parallel)
+        framing, texts, is_parallel = self.framing, self.texts, fan > 1
+        quoted = self._quoted(is_parallel) if message.role == "tool" else None
         parts = []
         is_guessed = False
         for part in message.parts:
-            if part.kind in _PLAIN and quoted is None and part.media is None and not part.sealed:
+            if quoted is None and part.kind in _PLAIN and part.media is None and not part.sealed:
                 text = part.text if part.wrapper is None else part.spelled
                 tokens = texts.get(text)
                 if tokens is None:
-                    tokens = texts.add(text, self.tokenizer.count(text))
+                    tokens = texts.counted(text, self.tokenizer.count)
             else:
                 tokens = sum(self._part(part, quoted).values())
-                is_guessed = is_guessed or _is_guessed(part)
+                is_guessed = is_guessed or is_assumed(part)
             parts.append(tokens)
         key = framing.frame_key(message, is_parallel)
         frame = self.frames.get(key)
         if frame is None:
-            around = framing.around(message, is_parallel, self._name)
-            frame = sum(around.values()) - around.get("line_breaks", 0)
-            keep(self.frames, key, frame)
+            frame = keep(self.frames, key, self._frame(message, is_parallel))
         if framing.multiline and message.role == "assistant":
             frame += framing.line_breaks(message)
         return Cost(tuple(parts), frame, sum(parts) + frame, is_guessed)
 
-    def _quoted(self, message: Message, is_parallel: bool) -> Callable[[str], str] | None:
-        """The function that escapes texts if the API sends them as JSON strings, or None."""
-        if message.role != "tool":
-            return None
+    def _frame(self, message: Message, is_parallel: bool) -> int:
+        """The tokens of the frame around a message, without those of line breaks."""
+        around = self.framing.around(message, is_parallel, self._name)
+        return sum(around.values()) - around.get("line_breaks", 0)
+
+    def _quoted(self, is_parallel: bool) -> Callable[[str], str] | None:
+        """The function that escapes results if the API sends them as JSON strings, or None."""
         if is_parallel and self.framing.escapes_parallel:
             return json.dumps
         return _QUOTED if self.framing.quotes_results else None
@@ -282,7 +290,7 @@ class Counter(Struct, frozen=True, eq=False):
             text = part.spelled
             tokens = self.texts.get(text)
             if tokens is None:
-                tokens = self.texts.add(text, self.tokenizer.count(text))
+                tokens = self.texts.counted(text, self.tokenizer.count)
             costs = {part.kind: tokens}
             if quoted is not None:
                 costs["escapes"] = max(0, self.tokenizer.count(quoted(text)) - tokens)
@@ -329,22 +337,13 @@ def keep(cache: dict[K, T], key: K, value: T) -> T:
     return value
 
 
-def _is_plain(message: Message) -> bool:
-    """Whether a message, if the model reads it, has only texts of the file and is no result."""
-    return not message.agent_visible or (
-        message.role != "tool" and all(part.kind == "text" and part.span for part in message.parts)
-    )
-
-
-def _is_guessed(part: Part) -> bool:
-    """Whether the cost of a part is an assumption: encrypted reasoning, or media of
-    unknown length.
-    """
-    media = part.media
-    if media is None or part.sealed:
-        return part.sealed > 0
-    if media.kind == "image":
-        return False
-    if media.kind == "pdf":
-        return media.pages is None
-    return media.kind != "audio" or media.seconds is None
+def _are_plain(messages: Messages) -> bool:
+    """Whether the messages that the model reads have only texts of the file and are no results."""
+    for message in messages:
+        if message.agent_visible:
+            if message.role == "tool":
+                return False
+            for part in message.parts:
+                if part.kind != "text" or part.span is None:
+                    return False
+    return True

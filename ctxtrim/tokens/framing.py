@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct, field
 
-from ctxtrim.model import Message
+from ctxtrim.model import Message, Part
 from ctxtrim.tokens.media.policies import POLICIES, Policy
 from ctxtrim.tokens.request import Addends, RequestFraming
 
@@ -94,6 +94,8 @@ class Framing(Struct, frozen=True):
 
     def frame_key(self, message: Message, is_parallel: bool) -> tuple[object, ...]:
         """What the tokens of `around` depend on, except `line_breaks`."""
+        if message.role != "assistant":
+            return message.role, message.name
         parts = message.parts
         kinds = parts[0].kind if len(parts) == 1 else tuple([part.kind for part in parts])
         has_text = self.preamble is None or _has_text(message)
@@ -110,6 +112,20 @@ class Framing(Struct, frozen=True):
 
 def _has_text(message: Message) -> bool:
     return any(part.kind == "text" and part.text for part in message.parts)
+
+
+def is_assumed(part: Part) -> bool:
+    """Whether the cost of a part is an assumption: encrypted reasoning, or media of
+    unknown length.
+    """
+    media = part.media
+    if media is None or part.sealed:
+        return part.sealed > 0
+    if media.kind == "image":
+        return False
+    if media.kind == "pdf":
+        return media.pages is None
+    return media.kind != "audio" or media.seconds is None
 
 
 def argument_values(arguments: str) -> list[tuple[str, str]] | None:

@@ -21,9 +21,6 @@ _AUTO = (None, "auto")
 _ANY = ("any", "required")
 
 
-_NO_OPTIONS = RequestOptions()
-
-
 class RequestFraming(Struct, frozen=True):
     """The tokens of a request besides its messages.
 
@@ -82,7 +79,7 @@ class RequestFraming(Struct, frozen=True):
             if "tool_prompt" in costs and transcript.tool_choice not in (*_AUTO, "none"):
                 costs["tool_prompt"] = self._forced_prompt()
         answers = 0
-        if options != _NO_OPTIONS or self.kept:
+        if options.output is not None or options.reasoning is not None or self.kept:
             answers = sum(
                 message.role == "assistant" and message.agent_visible
                 for message in transcript.messages
@@ -92,7 +89,8 @@ class RequestFraming(Struct, frozen=True):
                 options
             )
             costs["output_format"] += self.output_answer * answers
-        costs |= self._reasoning(options, answers)
+        if options.reasoning is not None or self.kept:
+            costs |= self._reasoning(options, answers)
         if options.task_budget:
             costs["task_budget"] = self.task_budget
         if options.citations:

@@ -1,22 +1,41 @@
 """A cache of the tokens of texts."""
 
-_TEXTS = 8_000_000  # characters of cached texts
+from collections.abc import Callable
+
+_KEPT = 1_000_000  # characters after which a new transcript starts a new generation
+_MOST = 8_000_000  # characters of a generation
 
 
 class TextCounts(dict[str, int]):
     """The tokens of texts that recur, such as the common start of logged requests.
 
-    It holds texts of at most eight million characters in total; a full cache is cleared.
+    It holds the texts of this generation and finds those of the generation before. A transcript
+    starts a new generation after a million characters, so that texts which do not recur make room
+    in the caches of the processor. A generation has at most eight million characters.
     """
 
     _size = 0
+    _before: dict[str, int] = {}  # noqa: RUF012 - replaced, never changed
 
-    def add(self, text: str, tokens: int) -> int:
-        """Store the tokens of a text, and return them."""
+    def counted(self, text: str, count: Callable[[str], int]) -> int:
+        """The tokens of a text that the present generation does not have; it has it from now on."""
+        tokens = self._before.get(text)
+        if tokens is None:
+            tokens = count(text)
         self._size += len(text)
-        if self._size > _TEXTS:
-            self.clear()
+        if self._size > _MOST:
+            self._renew()
             self._size = len(text)
-        if len(text) <= _TEXTS:
+        if len(text) <= _MOST:
             self[text] = tokens
         return tokens
+
+    def next_transcript(self) -> None:
+        """Start a new generation if the present one is large enough."""
+        if self._size >= _KEPT:
+            self._renew()
+
+    def _renew(self) -> None:
+        self._before = self.copy()
+        self.clear()
+        self._size = 0

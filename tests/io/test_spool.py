@@ -58,7 +58,7 @@ def test_five_times_the_transcripts_take_no_more_memory(tmp_path: Path, name: st
     file = tmp_path / "chats.jsonl"
     words = [str(tmp_path / word) if "." in word else word for word in COMMANDS[name]]
     peaks = []
-    for number in (3_000, 15_000):
+    for number in (6_000, 30_000):
         file.write_bytes(
             b"".join(line(chat(f"Good morning, number {at}.")) for at in range(number))
         )
@@ -70,7 +70,7 @@ def test_five_times_the_transcripts_take_no_more_memory(tmp_path: Path, name: st
 
 def test_a_report_of_many_transcripts_has_every_row(ctxtrim: Run, tmp_path: Path) -> None:
     """More than memory holds, from a file that is written and from a file that is not."""
-    number = 3_000
+    number = 6_000
     good = b"".join(line(chat(f"Good morning, number {at}.")) for at in range(number))
     for data, is_written, code in ((good, True, 0), (good + line(oversized_chat()), False, 3)):
         (tmp_path / "a.jsonl").write_bytes(data)
@@ -110,7 +110,7 @@ def test_a_terminal_shows_every_row(ctxtrim: Run) -> None:
 
 def test_an_unwritable_temporary_file_is_a_single_line(ctxtrim: Run, tmp_path: Path) -> None:
     file = tmp_path / "chats.jsonl"
-    file.write_bytes(line(chat()) * 3_000)
+    file.write_bytes(line(chat()) * 6_000)
     done = subprocess.run(
         [*COMMAND, "check", "--tokenizer", "chars4", str(file)],
         capture_output=True,

@@ -209,9 +209,10 @@ def _cleared(events: Sequence[ClaudeEvent]) -> set[str]:
     """The ids of calls whose results the client has cleared from the context."""
     cleared: set[str] = set()
     for event in events:
-        details = members(event.value.get("microcompactMetadata"))
-        names = elements(details.get("compactedToolIds"))
-        cleared.update(name for name in names if isinstance(name, str))
+        details = event.value.get("microcompactMetadata")
+        if details is not None:
+            names = elements(members(details).get("compactedToolIds"))
+            cleared.update(name for name in names if isinstance(name, str))
     return cleared
 
 

@@ -12,7 +12,14 @@ from typing import Any
 
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
+from ctxtrim.formats.message_lists import (
+    NOTHING_AROUND,
+    Dialect,
+    Element,
+    Envelope,
+    ListContents,
+    each_as,
+)
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.formats.request_options import chat_options
 from ctxtrim.formats.usage import is_complete, openai_usage
@@ -31,6 +38,7 @@ ROLES: dict[object, Role] = {
 }
 _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta")  # notes of mini-swe-agent and hermes, never sent
+_WITH_PARTS = frozenset({"refusal", "reasoning", "reasoning_content", "reasoning_details"})
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _FOREIGN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "tool_call", "toolCall")
@@ -70,21 +78,22 @@ def read(items: Sequence[Element], found: ListContents) -> None:
     The usage on user messages is skipped: it counts a simulated user's prompt.
     """
     last_action: Part | None = None  # the action of the message before
+    messages = found.messages
     for element in items:
         value = element.value
-        role = role_in(value, "role", ROLES)
+        name = value.get("role") if isinstance(value, dict) else None
+        role = ROLES.get(name) if isinstance(name, str) else None
         if role is None:
-            name = value.get("role") if isinstance(value, dict) else None
             found.uncounted += name is not None and name not in _ASIDE
             continue
         if role == "user" and last_action is not None and _may_be_observation(value):
             role = "tool"
         last_action = _action(value) if role == "assistant" else None
-        index = len(found.messages)
+        index = len(messages)
         if "usage" in value and role == "assistant" and is_complete(value):
             usage = openai_usage(value["usage"], index)
             found.usages += [usage] if usage else []
-        found.messages.append(_message(role, element, index, last_action))
+        messages.append(_message(role, element, index, last_action))
 
 
 def _may_be_observation(value: dict[str, Any]) -> bool:
@@ -128,7 +137,9 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
 
 def header(value: object) -> Envelope:
     """The model of an inspect log, for its samples without an answer."""
-    return Envelope(model=string(members(members(value).get("eval")).get("model")))
+    if not isinstance(value, dict) or "eval" not in value:
+        return NOTHING_AROUND
+    return Envelope(model=string(members(value["eval"]).get("model")))
 
 
 def owner(array: Path) -> Path | None:
@@ -194,8 +205,11 @@ def choice(envelope: dict[str, Any]) -> str | None:
 
 
 def _message(role: Role, element: Element, index: int, action: Part | None) -> Message:
-    value, span, spans = element.value, element.span, (element.whole,)
-    parts = content_parts(value.get("content"), span.inside("content"), _block)
+    value, span, whole = element
+    spans = (whole,)
+    content, home = value.get("content"), span.inside("content")
+    is_text = isinstance(content, str)
+    parts = (Part("text", content, span=home),) if is_text else content_parts(content, home, _block)
     if len(value) == 2 and parts and role != "tool":  # a role and a content, as in most messages
         return Message(role, parts, index=index, spans=spans, action=action)
     name = string(value.get("name"))
@@ -204,9 +218,11 @@ def _message(role: Role, element: Element, index: int, action: Part | None) -> M
         parts = result_parts(parts, _result_call_id(value), name, is_error)
         return Message(role, parts, name, metadata=metadata_in(value), index=index, spans=spans)
     if role == "assistant" or "tool_calls" in value:
-        refusal = value.get("refusal")
-        refusals = (Part("text", refusal),) if isinstance(refusal, str) else ()
-        parts = (*_reasoning(value, span), *parts, *refusals, *_calls(value, span))
+        if not _WITH_PARTS.isdisjoint(value):
+            refusal = value.get("refusal")
+            refusals = (Part("text", refusal),) if isinstance(refusal, str) else ()
+            parts = (*_reasoning(value, span), *parts, *refusals)
+        parts = (*parts, *_calls(value, span))
     is_demo = value.get("is_demo") is True
     return Message(
         role, parts, name, is_demo, index=index, spans=spans, action=action, is_demo=is_demo

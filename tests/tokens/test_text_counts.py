@@ -1,0 +1,56 @@
+"""Texts that recur in the transcripts of a file are counted once, in bounded memory."""
+
+from ctxtrim.tokens import text_counts
+from ctxtrim.tokens.text_counts import TextCounts
+
+
+class Counted:
+    """A cache with a counter that notes what it counts."""
+
+    def __init__(self) -> None:
+        self.texts = TextCounts()
+        self.seen: list[str] = []
+
+    def count(self, text: str) -> int:
+        self.seen.append(text)
+        return len(text)
+
+    def transcript(self, *texts: str) -> None:
+        """Count the texts of a transcript."""
+        self.texts.next_transcript()
+        for text in texts:
+            if self.texts.get(text) is None:
+                assert self.texts.counted(text, self.count) == len(text)
+            assert self.texts.get(text, len(text)) == len(text)
+
+
+def test_a_log_whose_lines_repeat_a_growing_prefix_counts_each_text_once() -> None:
+    counted = Counted()
+    texts = [f"{number}".ljust(100_000) for number in range(30)]
+    for end in range(len(texts)):
+        counted.transcript(*texts[: end + 1])
+    assert counted.seen == texts
+
+
+def test_requests_of_several_sessions_may_alternate() -> None:
+    counted = Counted()
+    for end in range(20):
+        for session in range(5):
+            counted.transcript(*(f"{session} {turn}".ljust(9_000) for turn in range(end)))
+    assert len(counted.seen) == len(set(counted.seen)) == 5 * 19
+
+
+def test_texts_that_do_not_recur_are_forgotten() -> None:
+    counted = Counted()
+    for number in range(200):
+        counted.transcript(f"{number}".ljust(100_000))
+    assert sum(map(len, counted.texts)) <= 1_100_000
+    counted.transcript("0".ljust(100_000))
+    assert len(counted.seen) == 201
+
+
+def test_a_generation_has_a_largest_size() -> None:
+    counted = Counted()
+    counted.transcript(*(f"{number}".ljust(1_000_000) for number in range(30)))
+    counted.transcript("x" * (text_counts._MOST + 1))
+    assert sum(map(len, counted.texts)) <= text_counts._MOST

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.errors import UsageError
 from ctxtrim.io.compression import kind_named
@@ -17,7 +19,37 @@ _COUNTING = ("explain", "calibrate", "verbose", "log", "baseline")
 """The options that show or compare counts."""
 
 
-def report_target(values: Values, writes: bool) -> tuple[str | None, str | None]:
+class ReportOptions(Struct, frozen=True):
+    """The format and the path of the report, each None if it is not given, and what is shown.
+
+    The path `-` is standard output, which has the `view` and the `color`. `step_summary`: the file
+    to which the report `github` appends its summary.
+    """
+
+    form: str | None
+    path: str | None
+    view: View
+    color: str
+    step_summary: Path | None
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the report; None if there is none."""
+        return None if self.path in (None, "-") else Path(str(self.path))
+
+    @property
+    def is_text(self) -> bool:
+        """Whether people read it on standard output, with the findings."""
+        return self.form in (None, "text", "github")
+
+
+def report_options(values: Values, writes: bool) -> ReportOptions:
+    """The options about the report of a command. Raises `UsageError` if they do not agree."""
+    form, path = _target(values, writes)
+    return ReportOptions(form, path, _view(values), values["color"], _step_summary(form))
+
+
+def _target(values: Values, writes: bool) -> tuple[str | None, str | None]:
     """The format and the path of the report, None for each that is not given."""
     path, form = values["report"], values["report_format"]
     if form is not None and form not in REPORTS:
@@ -49,13 +81,13 @@ def report_target(values: Values, writes: bool) -> tuple[str | None, str | None]
     return form, path
 
 
-def step_summary(form: str | None) -> Path | None:
+def _step_summary(form: str | None) -> Path | None:
     """The file of GitHub's summary of a step, if the report is for GitHub."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     return Path(path) if path and form == "github" else None
 
 
-def view_of(values: Values) -> View:
+def _view(values: Values) -> View:
     """What the text report on standard output shows."""
     by = OPTIONS["by"].parse("--by", values.get("by") or "")
     is_check = "verbose" in values

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
+from ctxtrim.cli.gate import Gate, gate_of
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
-from ctxtrim.cli.report_options import needs_counts, report_target, step_summary, view_of
+from ctxtrim.cli.report_options import ReportOptions, needs_counts, report_options
 from ctxtrim.cli.sources import run_inputs
 from ctxtrim.cli.summary_services import store_of, summarizer_of
 from ctxtrim.config import Config, configured
@@ -26,7 +27,6 @@ from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.rows import Details
-from ctxtrim.reports.tables import WHOLE, View
 from ctxtrim.stage import Finding
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream import Job
@@ -35,7 +35,6 @@ from ctxtrim.tokens.models import nearest_models
 
 if TYPE_CHECKING:
     from ctxtrim.archive.summary_store import SummaryStore
-    from ctxtrim.reports.baseline import Baseline
 
 Values = Mapping[str, Any]
 
@@ -46,17 +45,13 @@ class Request:
 
     `jobs`: the jobs of inputs with settings of their own, by path. `processes`: the number of
     processes; None: as many as the work is worth. `choice`: the options about the format.
-    `max_size`: the most bytes of a line or document. `report`: the file of the report, `form` its
-    format, `shows`: the report is printed on standard output, `view`: what its text shows.
-    `step_summary`: the file to which the report `github` appends its summary. `archive`: the folder
-    for all originals; without one, `spills` is the folder for spilled results. `moves_results`: a
-    stage moves results to files. `writes`: the command's output is the transcript. `notes`:
-    findings about configuration files and skipped files, with their paths. `log`: the file with a
-    line for each transcript. `events`: the file with a line when a compaction starts and ends.
-    `store`: the summary store, written at the end. `target`: the API for which `convert` writes
-    requests. `may_be_empty`: an input without a transcript is no error. `is_strict`: warnings are
-    errors. `baseline`: the tokens of an earlier run, from `baseline_file`; `updates_baseline`:
-    write it at the end.
+    `max_size`: the most bytes of a line or document. `shows`: the report is printed on standard
+    output. `archive`: the folder for all originals; without one, `spills` is the folder for spilled
+    results. `moves_results`: a stage moves results to files. `writes`: the command's output is the
+    transcript. `notes`: findings about configuration files and skipped files, with their paths.
+    `log`: the file with a line for each transcript. `events`: the file with a line when a
+    compaction starts and ends. `store`: the summary store, written at the end. `target`: the API
+    for which `convert` writes requests. `may_be_empty`: an input without a transcript is no error.
     """
 
     sources: tuple[Input, ...]
@@ -68,8 +63,8 @@ class Request:
     formats: tuple[Format, ...]
     max_size: int
     explains_format: bool
-    form: str | None
-    report: Path | None
+    report: ReportOptions
+    gate: Gate
     archive: Path | None
     spills: Path | None
     shows: bool
@@ -77,19 +72,12 @@ class Request:
     writes: bool
     is_quiet: bool
     has_progress: bool
-    color: str
     notes: tuple[tuple[str, Finding], ...]
     log: Path | None
     events: Path | None
     store: "SummaryStore | None"
-    target: str | None = None
-    view: View = WHOLE
-    step_summary: Path | None = None
-    may_be_empty: bool = False
-    is_strict: bool = False
-    baseline: "Baseline | None" = None
-    baseline_file: Path | None = None
-    updates_baseline: bool = False
+    target: str | None
+    may_be_empty: bool
 
     def job_of(self, source: Input) -> Job:
         """The job of an input."""
@@ -98,48 +86,44 @@ class Request:
 
 def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
     """The request from the options of a command. Raises `UsageError` for invalid options."""
-    output, target = values.get("output"), _target(values)
+    target = _target(values)
     edits = writes and target is None
-    is_fixing = bool(values.get("fix"))
     config = configuration(
         values, is_automatic=stages is None and not (values["stage"] or values["preset"])
     )
     _must_agree(values, writes)
     values = {**values, **config.values}
-    form, path = report_target(values, writes)
-    in_place = bool(values.get("in_place"))
-    sources, notes = run_inputs(values, path)
+    report = report_options(values, writes)
+    sources, notes = run_inputs(values, report.path)
     targets = resolve_targets(
         sources,
         writes=writes and not values.get("dry_run"),
-        output=output,
-        in_place=in_place,
+        output=values.get("output"),
+        in_place=bool(values.get("in_place")),
         is_jsonl=target is not None,
     )
-    report = Path(path) if path not in (None, "-") else None
     archive = _archive(values, edits, targets, config.preset)
+    gate = gate_of(values)
     others = {
-        "--report": report,
+        "--report": report.file,
         "--log": _path(values, "log"),
         "--events": _path(values, "events") if edits else None,
         "--summary-store": _path(values, "summary_store") if edits else None,
         "--archive": archive,
     }
-    baseline, updates_baseline = _baseline(values), bool(values.get("update_baseline"))
-    if updates_baseline:
-        others["--baseline"] = _path(values, "baseline")
+    if gate.updates:
+        others["--baseline"] = gate.file
     must_be_distinct(sources, targets, others)
     store = store_of(values) if edits else None
-    choice = FormatChoice(values["format"], values["messages_path"], bool(values["each_request"]))
-    view = view_of(values)
     thinking = _thinking(values) if edits else "keep"
 
     def job_of(own: Config) -> Job:
         """The job with the stages, models and budgets of a configuration."""
         pipeline = StagePipeline(_specs(stages, values, own), _metering(sources, own), thinking)
-        return _job(pipeline, values, form, store, edits=edits)
+        return _job(pipeline, values, report, store, edits=edits)
 
     job = job_of(config)
+    choice = FormatChoice(values["format"], values["messages_path"], bool(values["each_request"]))
     return Request(
         sources=sources,
         targets=targets,
@@ -150,36 +134,35 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         formats=choice.formats,
         max_size=values["max_size"],
         explains_format=bool(values["explain_format"]),
-        form=form,
         report=report,
+        gate=gate,
         archive=archive,
         spills=_spills(job.pipeline.stages) if targets.writes else None,
-        shows=path == "-"
-        or (path is None and (not targets.writes or (is_fixing and targets.frees_stdout))),
+        shows=_shows(values, report, targets),
         moves_results=_spills(job.pipeline.stages) is not None,
         writes=writes,
         is_quiet=values["quiet"],
         has_progress=values["progress"] and not values["quiet"],
-        color=values["color"],
         notes=(*config.notes, *notes),
         log=others["--log"],
-        store=store,
         events=others["--events"],
+        store=store,
         target=target,
-        view=view,
-        step_summary=step_summary(form),
         may_be_empty=bool(values["allow_empty"]),
-        is_strict="baseline" in values and values["strict"],  # an option of `check`
-        baseline=baseline,
-        baseline_file=_path(values, "baseline"),
-        updates_baseline=updates_baseline,
     )
+
+
+def _shows(values: Values, report: ReportOptions, targets: Targets) -> bool:
+    """Whether the report is printed: on request, or if standard output has nothing else."""
+    if report.path is not None:
+        return report.path == "-"
+    return not targets.writes or (bool(values.get("fix")) and targets.frees_stdout)
 
 
 def _job(
     pipeline: StagePipeline,
     values: Values,
-    form: str | None,
+    report: ReportOptions,
     store: "SummaryStore | None",
     *,
     edits: bool,
@@ -192,9 +175,9 @@ def _job(
         keeps_snapshots=values["keep_snapshots"],
         is_quick=pipeline.accepts_bounds and not needs_counts(values),
         details=Details(
-            changes=form not in (None, "text") or values["explain"],
+            changes=report.form not in (None, "text") or values["explain"],
             explained=values["explain"],
-            by=view_of(values).by,
+            by=report.view.by,
             left_out="by" in values,
             differences=edits and bool(values.get("dry_run")),
         ),
@@ -204,15 +187,6 @@ def _job(
         remembers=not values.get("dry_run"),
         convert=None if target is None else _converter(target, values),
     )
-
-
-def _baseline(values: Values) -> "Baseline | None":
-    """The baseline that the options of `check` name."""
-    if not any(values.get(name) for name in ("baseline", "update_baseline", "tolerance")):
-        return None
-    from ctxtrim.cli.baselines import open_baseline
-
-    return open_baseline(values)
 
 
 def _jobs(

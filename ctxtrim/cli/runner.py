@@ -36,9 +36,9 @@ def _run(request: Request) -> int:
         problems = terminal.Problems(request.is_quiet)
         report = _new_report(request, problems, stack)
         sink = None
-        if request.report is not None:
+        if request.report.file is not None:
             # fail before anything is edited if the report cannot be written
-            sink = write_to(request.report)
+            sink = write_to(request.report.file)
             stack.callback(sink.discard)
         if request.log is not None:
             _log_rows(report, Appended(request.log), stack)
@@ -66,7 +66,7 @@ def _run(request: Request) -> int:
                 raise
         if request.store is not None:
             request.store.commit()
-        _finish_baseline(request, report)
+        request.gate.close(report, request.sources)
         _write_reports(report, request, sink)
         _print(request, report, problems)
         return report.exit_code
@@ -99,17 +99,11 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     findings: Spool[tuple[str, Finding]] = stack.enter_context(closing(Spool(lambda item: FINDING)))
     details = request.job.details
     keeps_rows = (
-        request.shows or request.form is not None or details.explained or details.differences
+        request.shows or request.report.form is not None or details.explained or details.differences
     )
-    stages, view = request.job.pipeline.stages, request.view
+    stages, view = request.job.pipeline.stages, request.report.view
     report = Report(stages, keeps_rows, rows, findings, [problems.take], view=view)
-    if request.baseline is not None:
-        report.judges += (request.baseline.judge,)
-    if request.is_strict:
-        from ctxtrim.reports.strictness import strict_finding, strict_row
-
-        report.judges += (strict_row,)
-        report.on_note = strict_finding
+    request.gate.open(report)
     for path, finding in request.notes:
         report.note(path, finding)
     return report
@@ -123,35 +117,24 @@ def _log_rows(report: Report, log: Appended, stack: ExitStack) -> None:
     report.listeners.append(lambda row: log.add([entry(row, now())]))
 
 
-def _finish_baseline(request: Request, report: Report) -> None:
-    """Note what the baseline does not have, and update it."""
-    if request.baseline is None or request.baseline_file is None:
-        return
-    from ctxtrim.cli.baselines import finish_baseline
-
-    updates = request.updates_baseline
-    file, sources = request.baseline_file, request.sources
-    finish_baseline(request.baseline, file, sources, report, updates=updates)
-
-
 def _write_reports(report: Report, request: Request, sink: Sink | None) -> None:
     """Write the report to its file, and the summary of the step of GitHub Actions."""
-    if sink is None and request.step_summary is None:
+    if sink is None and request.report.step_summary is None:
         return
     from ctxtrim.cli.report_files import append_summary, write_report
 
     if sink is not None:
         write_report(report, request, sink)
-    if request.step_summary is not None:
-        append_summary(report, request.step_summary)
+    if request.report.step_summary is not None:
+        append_summary(report, request.report.step_summary)
 
 
 def _print(request: Request, report: Report, problems: terminal.Problems) -> None:
     """Print findings, the report and the summary of a run."""
-    is_shown = request.shows and request.form in (None, "text", "github")
+    is_shown = request.shows and request.report.is_text
     terminal.print_findings(report, request, None if is_shown else problems)
     if request.shows:
-        terminal.print_report(report, request.form or "text", request.color)
+        terminal.print_report(report, request.report.form or "text", request.report.color)
     elif request.job.details.differences and not request.is_quiet:
         terminal.print_differences(report)
     if request.writes and not request.is_quiet:

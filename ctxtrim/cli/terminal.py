@@ -73,7 +73,7 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
             f"… and {problems.count - len(problems.rows)} transcripts more; "
             "--report has all of them"
         )
-    if not request.job.details.explained or (request.is_quiet and request.report is not None):
+    if not request.job.details.explained or (request.is_quiet and request.report.file is not None):
         # the report has the rows
         return
     for row in report.rows:

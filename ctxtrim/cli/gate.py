@@ -1,0 +1,60 @@
+"""The rules of `check` for transcripts that fit: no warning with `--strict`, and no growth above a
+baseline.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from ctxtrim.io.inputs import Input
+from ctxtrim.reports.model import Report
+
+if TYPE_CHECKING:
+    from ctxtrim.reports.baseline import Baseline
+
+_OF_BASELINES = ("baseline", "update_baseline", "tolerance")
+
+
+class Gate(Struct, frozen=True):
+    """The rules of a run.
+
+    `is_strict`: warnings are errors. `baseline`: the tokens of an earlier run, from `file`;
+    `updates`: write it at the end.
+    """
+
+    is_strict: bool = False
+    baseline: "Baseline | None" = None
+    file: Path | None = None
+    updates: bool = False
+
+    def open(self, report: Report) -> None:
+        """Let the rules judge the rows of a report."""
+        if self.baseline is not None:
+            report.judges += (self.baseline.judge,)
+        if self.is_strict:
+            from ctxtrim.reports.strictness import strict_finding, strict_row
+
+            report.judges += (strict_row,)
+            report.on_note = strict_finding
+
+    def close(self, report: Report, sources: Sequence[Input]) -> None:
+        """Note what the baseline does not have, and update it."""
+        if self.baseline is not None and self.file is not None:
+            from ctxtrim.cli.baselines import finish_baseline
+
+            finish_baseline(self.baseline, self.file, sources, report, updates=self.updates)
+
+
+def gate_of(values: Mapping[str, Any]) -> Gate:
+    """The rules that the options name; none for commands other than `check`."""
+    if "baseline" not in values:
+        return Gate()
+    baseline = None
+    if any(values[name] for name in _OF_BASELINES):
+        from ctxtrim.cli.baselines import open_baseline
+
+        baseline = open_baseline(values)
+    file = Path(values["baseline"]) if values["baseline"] else None
+    return Gate(values["strict"], baseline, file, bool(values["update_baseline"]))

@@ -271,7 +271,7 @@ def _loop(budget: int, output: Path) -> Work:
 def _ctxtrim(*arguments: str) -> None:
     from ctxtrim.cli.app import app
 
-    app([*arguments, "--model", MODEL], prog_name="ctxtrim", standalone_mode=False)
+    app([*arguments, "--model", MODEL, "--jobs", "1"], prog_name="ctxtrim", standalone_mode=False)
 
 
 def _ctxtrim_count(budget: int, output: Path) -> Work:

@@ -110,7 +110,8 @@ class Services(Struct, frozen=True):
 
     `keeper` stores the originals of a stage before its outcome is accepted. `summarizer` writes the
     summaries; `stored` is the summary of an earlier run. `on_event` receives the events of
-    compactions. `cause` is a reason to compact regardless of the trigger.
+    compactions. `cause` is a reason to compact regardless of the trigger. `omits_reasons`: stages
+    may leave out the reasons of changes, because the report shows none.
     """
 
     keeper: Keeper | None = None
@@ -118,6 +119,7 @@ class Services(Struct, frozen=True):
     stored: StoredSummary | None = None
     on_event: OnEvent | None = None
     cause: str | None = None
+    omits_reasons: bool = False
 
     @property
     def path_of(self) -> Callable[[str], str] | None:

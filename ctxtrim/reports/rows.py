@@ -38,6 +38,11 @@ class Details(Struct, frozen=True):
     left_out: bool = False
     differences: bool = False
 
+    @property
+    def shows_reasons(self) -> bool:
+        """Whether a row has the reasons of changes."""
+        return self.changes or self.explained or self.differences
+
 
 PLAIN = Details()
 

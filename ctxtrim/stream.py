@@ -200,7 +200,7 @@ class _Task(Struct, frozen=True, dict=True):
             job.summarizer,
             stored.summary,
             on_event,
-            omits_reasons=not job.details.shows_reasons,
+            is_brief=not job.details.shows_changes,
         )
         try:
             result = pipeline.run(transcript, services, meter)

@@ -75,7 +75,7 @@ class _Order:
     budget: Budget
     summarizer: Summarizer | None = seam()
     stored: StoredSummary | None = seam()
-    omits_reasons: bool | None = seam()
+    is_brief: bool | None = seam()
     strategy: str = setting(
         "priority", "Choose the order in which messages are dropped.", choices=tuple(STRATEGIES)
     )
@@ -207,7 +207,8 @@ class Trim(KeepRules, _Order):
         changes = tuple(self._changes(transcript.messages, fit))
         tokens = fit.fixed + self._tokens(fit)
         if tokens <= available:
-            return Outcome(rest, changes, smallest_dropped=fit.smallest_dropped())
+            smallest = None if self.is_brief else fit.smallest_dropped()
+            return Outcome(rest, changes, smallest_dropped=smallest)
         exactness = self.counter.exactness(rest)
         situation = fit.situation
         details = []
@@ -226,8 +227,8 @@ class Trim(KeepRules, _Order):
         )
 
     def _changes(self, messages: Sequence[Message], fit: Fit) -> Iterator[Change]:
-        """The change of each message, with its reason if anyone reads it."""
-        if self.omits_reasons:
+        """The change of each message, with its reason unless the run is brief."""
+        if self.is_brief:
             for position in range(len(messages)):
                 form = fit.kept.get(position)
                 yield change_of(messages, position, form.action if form else "dropped", "")

@@ -1,7 +1,7 @@
 """Compares `count` and `trim` with other programs, with a plain loop and with a bare floor, in a
 single run.
 
-    python benchmarks/peers.py [--folder FOLDER] [--size MB] [--runs 3] [--scaling]
+    python benchmarks/peers.py [--folder FOLDER] [--size MB] [--runs 3]
 
 The data are conversations in OpenAI's format, one per line: generated ones of the given size, or
 those of a folder, copied until they have that size. No text occurs twice. Every contender runs in a
@@ -33,7 +33,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from math import log
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,6 @@ def main() -> None:
     parser.add_argument("--size", type=float, default=5, help="MB of data")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--budgets", default="2000,8000")
-    parser.add_argument("--scaling", action="store_true", help="1, 10 and 100 times the size")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -70,8 +68,6 @@ def main() -> None:
         _compare("count", COUNTERS, data, 0, options.runs)
         for budget in map(int, options.budgets.split(",")):
             _compare(f"trim to {budget:,}", TRIMMERS, large, budget, options.runs)
-        if options.scaling:
-            _scale(Path(folder), options.folder, options.size, options.runs)
 
 
 # Data
@@ -126,6 +122,13 @@ def _generated(count: int = 200) -> Iterator[Messages]:
             messages.append({"role": "tool", "tool_call_id": name, "content": result})
             messages.append({"role": "assistant", "content": _prose(draw, words, 40)})
         yield messages
+
+
+def _long(budget: int) -> Messages:
+    """The start of a generated conversation, and an old answer of more tokens than a budget."""
+    system, prompt, call, result, *rest = next(_generated())
+    answer = {"role": "assistant", "content": "so it is. " * budget}
+    return [system, prompt, answer, {"role": "user", "content": "go on"}, call, result, *rest]
 
 
 def _prose(draw: random.Random, words: list[str], most: int) -> str:
@@ -231,8 +234,11 @@ def _child(name: str, path: str, budget: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "out.jsonl"
         small = Path(folder) / "small.jsonl"
-        # more than 200 kB, so that ctxtrim loads the vocabulary that it uses for large inputs
-        small.write_text('{"messages": [{"role": "user", "content": "hi"}]}\n' * 5000)
+        # more than 200 kB, so that ctxtrim loads the vocabulary that it uses for large inputs, and
+        # a conversation that is over budget, so that all load what they need to trim
+        lines = ['{"messages": [{"role": "user", "content": "hi"}]}\n'] * 5000
+        lines.append(json.dumps({"messages": _long(limit)}) + "\n")
+        small.write_text("".join(lines))
         work = prepare(limit, output)
         work(small)
         start = _seconds()
@@ -402,24 +408,6 @@ def _orphans(messages: Messages) -> int:
     calls = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
     results = [message["tool_call_id"] for message in messages if message.get("tool_call_id")]
     return len(set(calls) ^ set(results))
-
-
-def _scale(folder: Path, source: Path | None, size: float, runs: int) -> None:
-    """Print how the time of ctxtrim grows with the size of the data."""
-    print(
-        f"{'scaling':18}"
-        + "".join(f"{factor:>9} ×" for factor in (1, 10, 100))
-        + f"{'exponent':>10}"
-    )
-    for title, name, budget in (("count", "ctxtrim", 0), ("trim to 2,000", "ctxtrim", 2000)):
-        seconds = []
-        for factor in (1, 10, 100):
-            data, large = folder / "scaled.jsonl", folder / "scaled-large.jsonl"
-            _write(data, large, source, size * factor)
-            results = [_run(name, data, budget) for _ in range(runs)]
-            seconds.append(statistics.median(result["seconds"] for result in results if result))
-        times = "".join(f"{each:9.2f} s" for each in seconds)
-        print(f"{title:18}{times}{log(seconds[2] / seconds[1]) / log(10):10.2f}")
 
 
 if __name__ == "__main__":

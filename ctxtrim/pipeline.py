@@ -66,7 +66,10 @@ class Measured(Struct, frozen=True):
 
 
 class StageRun(Struct, frozen=True):
-    """The run of one stage: tokens and messages before and after, changes and findings."""
+    """The run of one stage: tokens and messages before and after, changes and findings.
+
+    `is_edited`: it changed the transcript. A brief run has no `changes`.
+    """
 
     stage: str
     tokens_before: int
@@ -76,6 +79,7 @@ class StageRun(Struct, frozen=True):
     changes: tuple[Measured, ...]
     findings: tuple[Finding, ...]
     smallest_dropped: Dropped | None = None
+    is_edited: bool = False
 
 
 class PipelineRun(Struct, frozen=True):
@@ -110,7 +114,8 @@ class Services(Struct, frozen=True):
 
     `keeper` stores the originals of a stage before its outcome is accepted. `summarizer` writes the
     summaries; `stored` is the summary of an earlier run. `on_event` receives the events of
-    compactions. `cause` is a reason to compact regardless of the trigger.
+    compactions. `cause` is a reason to compact regardless of the trigger. `is_brief`: the
+    report shows no changes, so they are not measured, and stages need not find their reasons.
     """
 
     keeper: Keeper | None = None
@@ -118,6 +123,7 @@ class Services(Struct, frozen=True):
     stored: StoredSummary | None = None
     on_event: OnEvent | None = None
     cause: str | None = None
+    is_brief: bool = False
 
     @property
     def path_of(self) -> Callable[[str], str] | None:
@@ -236,9 +242,10 @@ class StagePipeline(Struct, frozen=True):
             tokens_after=counter.tokens(outcome.transcript),
             messages_before=len(transcript.messages),
             messages_after=len(outcome.transcript.messages),
-            changes=_measured(counter, transcript, outcome, kept),
+            changes=() if services.is_brief else _measured(counter, transcript, outcome, kept),
             findings=outcome.findings,
             smallest_dropped=outcome.smallest_dropped,
+            is_edited=any(change.action != "kept" for change in outcome.changes),
         )
 
 
@@ -327,16 +334,8 @@ def _originals(
             )
             name = result.call_id or trace_id(text)
             tool = tool_name(result, shape.call[position])
-            originals.append(
-                Original(
-                    message.index,
-                    name,
-                    text,
-                    tool,
-                    transcript.line_of(message),
-                    changed[message.index],
-                )
-            )
+            line, action = transcript.line_of(message), changed[message.index]
+            originals.append(Original(message.index, name, text, tool, line, action))
     return originals
 
 

@@ -195,7 +195,13 @@ class _Task(Struct, frozen=True, dict=True):
         on_event = None
         if job.on_event is not None:
             on_event = partial(job.on_event, self.path, transcript.line)
-        services = Services(self.keeper, job.summarizer, stored.summary, on_event)
+        services = Services(
+            self.keeper,
+            job.summarizer,
+            stored.summary,
+            on_event,
+            is_brief=not job.details.shows_changes,
+        )
         try:
             result = pipeline.run(transcript, services, meter)
         except ArchiveError as error:

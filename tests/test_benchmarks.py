@@ -7,6 +7,7 @@ from pathlib import Path
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 HOSTILE = BENCHMARKS / "hostile.py"
 PEERS = BENCHMARKS / "peers.py"
+SCALING = BENCHMARKS / "scaling.py"
 
 
 def test_the_benchmark_of_hostile_texts_prints_a_row_per_case() -> None:
@@ -43,3 +44,25 @@ def test_the_comparison_with_peers_prints_a_row_per_contender() -> None:
     figures = {row[0]: row[1:] for row in rows[1:] if len(row) > 3}
     assert {"floor", "plain", "ctxtrim", "ctxtrim-tiktoken"} <= set(figures)
     assert figures["ctxtrim"][-2:] == ["0", "0"]  # outputs over budget and orphans of trim
+
+
+def test_the_benchmark_of_scaling_prints_a_row_for_each_command_and_shape() -> None:
+    options = [
+        "--sizes",
+        "0.1,0.2",
+        "--commands",
+        "count,trim",
+        "--grow",
+        "messages,claude-code,files,json",
+    ]
+    done = subprocess.run(
+        [sys.executable, str(SCALING), *options], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert [row[:2] for row in rows[1:]] == [
+        [shape, command]
+        for shape in ("messages", "claude-code", "files", "json")
+        for command in ("count", "trim")
+    ]
+    assert all(row[3] == row[5] == "s" for row in rows[1:])  # seconds at both sizes

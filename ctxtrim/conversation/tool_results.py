@@ -77,7 +77,8 @@ def trace_id(text: str) -> str:
 
 def result_text(message: Message) -> str:
     """All text of a tool result. Character ranges refer to this text."""
-    return "\n".join(part.text for part in message.parts if part.kind == "tool_result")
+    texts = [part.text for part in message.parts if part.kind == "tool_result"]
+    return texts[0] if len(texts) == 1 else "\n".join(texts)
 
 
 def lines_of(text: str) -> int:

@@ -7,16 +7,11 @@ from typing import TYPE_CHECKING
 from ctxtrim.loading.lazy_table import lazy_names
 
 if TYPE_CHECKING:
-    from ctxtrim.evidence.active_files import (
-        FileReference,
-        active_reads,
-        file_references,
-        outdated_reads,
-        reread,
-    )
+    from ctxtrim.evidence.active_files import FileReference, file_references
     from ctxtrim.evidence.agent_instructions import is_instructions, is_only_instructions
     from ctxtrim.evidence.duplicates import copies
     from ctxtrim.evidence.errors import error_line, exit_code, is_abridged, is_error
+    from ctxtrim.evidence.evidence import Evidence
     from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
     from ctxtrim.evidence.one_line import (
         SummaryFields,
@@ -29,10 +24,10 @@ if TYPE_CHECKING:
     from ctxtrim.evidence.used_by_calls import chained
 
 __all__ = [
+    "Evidence",
     "FileReference",
     "KeyInfo",
     "SummaryFields",
-    "active_reads",
     "chained",
     "command_of",
     "copies",
@@ -46,27 +41,20 @@ __all__ = [
     "is_only_instructions",
     "is_summary_line",
     "kind_of_tool",
-    "outdated_reads",
     "parse_summary_line",
     "paths_of",
     "quoted",
-    "reread",
     "summary_line",
 ]
 
 __getattr__ = lazy_names(
     "ctxtrim.evidence",
     {
-        "active_files": (
-            "FileReference",
-            "active_reads",
-            "file_references",
-            "outdated_reads",
-            "reread",
-        ),
+        "active_files": ("FileReference", "file_references"),
         "agent_instructions": ("is_instructions", "is_only_instructions"),
         "duplicates": ("copies",),
         "errors": ("error_line", "exit_code", "is_abridged", "is_error"),
+        "evidence": ("Evidence",),
         "key_info": ("KeyInfo", "extract_key_info"),
         "one_line": ("SummaryFields", "is_summary_line", "parse_summary_line", "summary_line"),
         "quotes": ("quoted",),

@@ -1,7 +1,7 @@
 """The files of a conversation: their last use, and the results that show a file in use."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from hashlib import sha256
 from heapq import merge
@@ -10,7 +10,8 @@ from operator import itemgetter
 from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence.errors import is_abridged, is_error
-from ctxtrim.evidence.tool_kinds import ToolKind, accesses, is_full_read
+from ctxtrim.evidence.tool_kinds import ToolKind, is_full_read
+from ctxtrim.evidence.tool_kinds import accesses as accesses_of
 from ctxtrim.model import Message
 
 _KINDS = ("read", "write", "edit", "delete")
@@ -30,7 +31,7 @@ class FileReference:
 
 
 @dataclass(frozen=True, slots=True)
-class _Access:
+class Access:
     """One call that names a file.
 
     `is_answer`: the message at `position` is its successful result.
@@ -52,7 +53,8 @@ def file_references(messages: Sequence[Message], shape: Shape) -> tuple[FileRefe
     """All files that were read, written, edited or deleted, least recently used first."""
     steps: dict[str, int] = {}
     newest: dict[str, int] = {}
-    for access in _accesses(messages, shape):
+    errors = {at for at, message in enumerate(messages) if is_error(message)}
+    for access in file_accesses(shape, errors):
         steps.pop(access.path, None)  # keeps the order of last accesses
         steps[access.path] = access.step
         if access.is_read:
@@ -64,7 +66,7 @@ def file_references(messages: Sequence[Message], shape: Shape) -> tuple[FileRefe
 
 
 def active_reads(
-    messages: Sequence[Message], shape: Shape, current_step: int, active_steps: int
+    messages: Sequence[Message], accesses: Sequence[Access], current_step: int, active_steps: int
 ) -> dict[int, str]:
     """The positions of results that show a file in use, each with the reason.
 
@@ -72,9 +74,9 @@ def active_reads(
     `current_step`, and not deleted since. Of equal reads of a file, only the newest counts; errors
     do not count.
     """
-    last: dict[str, _Access] = {}
+    last: dict[str, Access] = {}
     shown: dict[tuple[str, str], int] = {}
-    for access in _accesses(messages, shape):
+    for access in accesses:
         if access.kind != "delete" or access.is_answer:
             last[access.path] = access
         if access.is_read:
@@ -87,15 +89,13 @@ def active_reads(
     return reasons
 
 
-def outdated_reads(
-    messages: Sequence[Message], shape: Shape, current_step: int, active_steps: int
-) -> set[int]:
+def outdated_reads(accesses: Sequence[Access], current_step: int, active_steps: int) -> set[int]:
     """The positions of reads whose file changed later, more than `active_steps` steps before
     `current_step`.
     """
     outdated: set[int] = set()
     waiting: dict[str, list[int]] = {}
-    for access in _accesses(messages, shape):
+    for access in accesses:
         if access.is_read:
             waiting.setdefault(access.path, []).append(access.position)
         elif access.kind != "read" and current_step - access.step > active_steps:
@@ -103,7 +103,7 @@ def outdated_reads(
     return outdated
 
 
-def reread(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
+def reread(messages: Sequence[Message], shape: Shape, accesses: Sequence[Access]) -> dict[int, int]:
     """Reads of a file that was read in full later: from their position to that of the newest full
     read.
 
@@ -111,7 +111,7 @@ def reread(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
     """
     newest: dict[str, int] = {}
     newer_reads: dict[int, int] = {}
-    reads = [access for access in _accesses(messages, shape) if access.is_read]
+    reads = [access for access in accesses if access.is_read]
     numbers = Counter(access.position for access in reads)
     for access in reversed(reads):
         position, call = access.position, shape.call[access.position]
@@ -124,21 +124,22 @@ def reread(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
     return newer_reads
 
 
-def _accesses(messages: Sequence[Message], shape: Shape) -> Iterator[_Access]:
+def file_accesses(shape: Shape, errors: Set[int]) -> list[Access]:
     """The file accesses of calls, in the order of their results.
 
-    Calls without a result are included.
+    Calls without a result are included. `errors` are the positions of results that are errors.
     """
     answered = (
         (position, call, True) for position, call in enumerate(shape.call) if call is not None
     )
     waiting = ((position, call, False) for position, call in shape.unanswered)
+    found = []
     for position, call, has_result in merge(answered, waiting, key=itemgetter(0)):
-        files = [(path, kind) for path, kind in dict.fromkeys(accesses(call)) if kind in _KINDS]
-        if files:
-            is_answer = has_result and not is_error(messages[position])
-            for path, kind in files:
-                yield _Access(path, kind, shape.step[position], position, is_answer)
+        for path, kind in dict.fromkeys(accesses_of(call)):
+            if kind in _KINDS:
+                is_answer = has_result and position not in errors
+                found.append(Access(path, kind, shape.step[position], position, is_answer))
+    return found
 
 
 def _hash(message: Message) -> str:

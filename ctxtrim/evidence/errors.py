@@ -68,9 +68,10 @@ def exit_code(text: str) -> int | None:
 
 
 def _edges(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """The first and the last few lines, as start and end."""
+    """The first and the last few lines, as start and end, each line once."""
     first = list(islice(_lines(text), _EDGE))
-    return first, list(islice(_lines_backwards(text), _EDGE))[::-1]
+    last = [line for line in islice(_lines_backwards(text), _EDGE) if line not in first]
+    return first, last[::-1]
 
 
 def _exit_code(lines: Iterable[tuple[int, int]], text: str) -> tuple[tuple[int, int], int] | None:
@@ -123,6 +124,6 @@ def _bare(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """A line without surrounding space, unless it is blank or a marker."""
     line = text[start:stop]
     bare = line.strip()
-    if bare and not MARKER.fullmatch(bare):
+    if bare and not (bare[0] == "." and MARKER.fullmatch(bare)):
         begin = start + line.index(bare)
         yield begin, begin + len(bare)

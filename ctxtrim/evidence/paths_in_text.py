@@ -1,7 +1,11 @@
 """A text without its file paths: mentioning a path does not count as quoting the file."""
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
+
+Named = Callable[[int], tuple[str, ...]]
+"""The paths that the call of a result named, by the position of the result."""
 
 _PATH = re.compile(r"[\"'`(\[<]*[\w.~@+:#%=\-]*[\\/][\w.~@+:#%=\-\\/]*[\"'`)\]>,;]*")
 _FILE = re.compile(r"[\w.~@+-]+\.\w{1,8}[:,]?")

@@ -7,7 +7,7 @@ characters are compared by their first 40.
 import re
 from collections.abc import Iterator, Mapping, Set
 
-from ctxtrim.evidence.paths_in_text import line_has_content
+from ctxtrim.evidence.paths_in_text import Named, line_has_content
 
 _LEAST = 20  # minimum non-blank characters of a line
 _KEY = 40  # characters that identify a line
@@ -17,12 +17,11 @@ _MARK = re.compile(r"\s*(?:>[ \t]?)+")
 
 
 def quoted_lines(
-    results: Mapping[int, str], typed: Mapping[int, str], named: Mapping[int, tuple[str, ...]]
+    results: Mapping[int, str], typed: Mapping[int, str], named: Named
 ) -> dict[int, tuple[int, int]]:
     """The range of the first quoted line of each result.
 
-    All by position: the texts of the results, the typed messages, and the paths that the call of a
-    result named.
+    `results` and `typed` are texts by position.
     """
     folded = {position: " ".join(_MARKS.sub("", text).split()) for position, text in typed.items()}
     begun = {
@@ -46,15 +45,19 @@ def quoted_lines(
 
 
 def _sources(
-    results: Mapping[int, str], begun: Set[str], named: Mapping[int, tuple[str, ...]]
+    results: Mapping[int, str], begun: Set[str], named: Named
 ) -> dict[str, tuple[int, int, int] | None]:
     """The result with a line that may be quoted, and its range; None if several results have it."""
     sources: dict[str, tuple[int, int, int] | None] = {}
     for position, text in results.items():
-        paths = tuple(" ".join(path.split()) for path in named.get(position, ()))
+        paths: tuple[str, ...] | None = None
         for line, start, end in _lines(text):
             key = line[:_KEY]
-            if key[:_LEAST] in begun and line_has_content(line, paths):
+            if key[:_LEAST] not in begun:
+                continue
+            if paths is None:
+                paths = tuple(" ".join(path.split()) for path in named(position))
+            if line_has_content(line, paths):
                 source = sources.setdefault(key, (position, start, end))
                 if source and source[0] != position:
                     sources[key] = None

@@ -9,10 +9,11 @@ such positions coincide in any 40 characters.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from ctxtrim.evidence.paths_in_text import run_has_content
+from ctxtrim.evidence.paths_in_text import Named, run_has_content
 
 _RUN = 40  # minimum characters of a quotation
 _STRETCH = 20
@@ -21,12 +22,11 @@ _END = "\0"  # separates texts
 
 
 def quoted_runs(
-    results: Mapping[int, str], typed: Mapping[int, str], named: Mapping[int, tuple[str, ...]]
+    results: Mapping[int, str], typed: Mapping[int, str], named: Named
 ) -> dict[int, tuple[int, int]]:
     """The range of the first quoted run of each result, extended as far as it matches.
 
-    All by position: the texts of the results, the typed messages, and the paths that the call of a
-    result named.
+    `results` and `typed` are texts by position.
     """
     newest = sorted(typed, reverse=True)
     pending = deque(newest)
@@ -35,7 +35,7 @@ def quoted_runs(
     for position in sorted(results, reverse=True):
         while pending and pending[0] > position:
             index.add(len(typed[pending.popleft()]))
-        run = index.run_in(results[position], named.get(position, ()))
+        run = index.run_in(results[position], partial(named, position))
         if run:
             runs[position] = run
     return runs
@@ -83,15 +83,19 @@ class _TypedText:
         self._pending.clear()
         return self._windows
 
-    def run_in(self, text: str, paths: tuple[str, ...]) -> tuple[int, int] | None:
-        """The first run in a text that has content other than paths."""
+    def run_in(self, text: str, named: Callable[[], tuple[str, ...]]) -> tuple[int, int] | None:
+        """The first run in a text that has content other than the named paths."""
         stretches, (_, theirs) = self.stretches, self.strides
         if not stretches:
             return None
+        positions = range(0, len(text) - _STRETCH + 1, theirs)
+        pieces = [hash(text[position : position + _STRETCH]) for position in positions]
+        if stretches.isdisjoint(pieces):
+            return None
+        windows, paths = self.windows, named()
         tried = 0  # the first window that was not tried yet
-        for position in range(0, len(text) - _STRETCH + 1, theirs):
-            if hash(text[position : position + _STRETCH]) in stretches:
-                windows = self.windows
+        for position, piece in zip(positions, pieces, strict=True):
+            if piece in stretches:
                 for start in range(
                     max(tried, position - _RUN + _STRETCH), min(position, len(text) - _RUN) + 1
                 ):

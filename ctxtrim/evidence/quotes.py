@@ -25,19 +25,21 @@ def quoted(messages: Sequence[Message], shape: Shape) -> dict[int, tuple[int, in
     """The positions of quoted results with the quoted range (start, end), or (0, 0) for a quoted
     call id.
     """
-    typed = _typed(messages)
-    last = max(typed, default=0)
     results = {
         position: result_text(message)
         for position, message in enumerate(messages)
         if message.role == "tool"
     }
+    typed = _typed(messages, after=min(results, default=len(messages)))
+    last = max(typed, default=0)
     older = {position: text for position, text in results.items() if position < last}
     if not older:
         return {}
-    named = {
-        position: paths_of(call) if (call := shape.call[position]) else () for position in older
-    }
+
+    def named(position: int) -> tuple[str, ...]:
+        call = shape.call[position]
+        return paths_of(call) if call else ()
+
     ranges_by_position = dict.fromkeys(_by_id(messages, typed, older), (0, 0))
     for ranges in (quoted_lines(results, typed, named), quoted_runs(older, typed, named)):
         for position, (start, end) in ranges.items():
@@ -47,10 +49,10 @@ def quoted(messages: Sequence[Message], shape: Shape) -> dict[int, tuple[int, in
     return {position: ranges_by_position[position] for position in sorted(ranges_by_position)}
 
 
-def _typed(messages: Sequence[Message]) -> dict[int, str]:
-    """The typed text by position, limited to the newest characters."""
+def _typed(messages: Sequence[Message], after: int) -> dict[int, str]:
+    """The text typed after a position, by position, limited to the newest characters."""
     typed, size = {}, 0
-    for position in range(len(messages) - 1, -1, -1):
+    for position in range(len(messages) - 1, after, -1):
         if size >= _MOST:
             break
         if is_typed(messages[position]):

@@ -5,13 +5,13 @@ SWE-agent, Cline, nanocoder, the file system server of MCP and similar ones. Cas
 prefixes such as `mcp__server__` are ignored.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
 from ctxtrim.model import Part
+from ctxtrim.text.records import parsed
 
 ToolKind = Literal["read", "write", "edit", "delete", "search", "bash", "other"]
 
@@ -83,7 +83,7 @@ def kind_of_tool(name: str | None, arguments: str = "") -> ToolKind:
 
     Multi-purpose tools are classified by the arguments of the call (JSON text).
     """
-    bare = _bare(_PREFIX.split(name or "")[-1])
+    bare = _without_prefix(name or "")
     if bare in _EDITORS:
         tree = _tree(arguments)
         command = tree.get("command") if isinstance(tree, dict) else None
@@ -182,7 +182,7 @@ def string_at(arguments: str, *keys: str) -> str | None:
 def _tree(arguments: str) -> Any:
     """The parsed arguments; None if they are not JSON."""
     try:
-        return json.loads(arguments)
+        return parsed(arguments)
     except (ValueError, RecursionError):
         return None
 
@@ -190,6 +190,16 @@ def _tree(arguments: str) -> Any:
 def _bare(name: str) -> str:
     """A name in lower case without punctuation."""
     return _short_bare(name) if len(name) <= _LETTERS else _OTHER.sub("", name.lower())
+
+
+def _without_prefix(name: str) -> str:
+    """A name like `_bare`, without a prefix such as `mcp__server__`."""
+    return _short_last(name) if len(name) <= _LETTERS else _bare(_PREFIX.split(name)[-1])
+
+
+@lru_cache(maxsize=4096)
+def _short_last(name: str) -> str:
+    return _bare(_PREFIX.split(name)[-1])
 
 
 @lru_cache(maxsize=4096)  # names of tools and arguments repeat

@@ -6,15 +6,18 @@ a message before the result. The result of that call counts only for tokens that
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence.tool_kinds import strings
 from ctxtrim.model import Message
+from ctxtrim.text.json_spans import Range
 
 _TOKEN = re.compile(r"[\w/~@.+-]{6,}")
+_ASCII_TOKEN = re.compile(r"[A-Za-z0-9_/~@.+-]{6,}")  # the same, and faster for such texts
+_LETTER = re.compile(r"[\w/~@.+-]")
 # A path or id, without a leading `./` and a trailing dot.
 _WIDE = re.compile(r"(?:\.+/)*([\w/~@+-][\w/~@.+-]{4,}[\w/])")
 _WORD = re.compile(r"\w{6,}")
@@ -22,51 +25,100 @@ _FEW = 64  # tokens that are searched in a text before the text is split into to
 
 
 class Use(NamedTuple):
-    """The position of a message with a call, and the range of a result that the call used."""
+    """The position of a message with a call, and a token that the call took from a result."""
 
     position: int
-    start: int
-    end: int
+    token: str
 
 
-def chained(messages: Sequence[Message], shape: Shape) -> dict[int, list[Use]]:
-    """The uses of each used result in order, by the position of the result."""
-    used: dict[int, set[str]] = {}
-    has_results = False
-    for position, message in enumerate(messages):
-        has_results = has_results or message.role == "tool"
-        if has_results and any(message.calls):
-            used[position] = tokens(strings_of_calls(message))
-    sources = _sources(messages, set().union(*used.values()))
+def chained(
+    messages: Sequence[Message], shape: Shape, users: Sequence[bool] | None = None
+) -> dict[int, list[Use]]:
+    """The uses of each used result in order, by the position of the result.
+
+    `users`: which messages count as users; None for all.
+    """
+    first = next((at for at, message in enumerate(messages) if message.role == "tool"), None)
+    if first is None:
+        return {}
+    arguments = {
+        position: strings_of_calls(message)
+        for position, message in enumerate(messages)
+        if any(message.calls)
+    }
+    used = {
+        position: tokens(texts)
+        for position, texts in arguments.items()
+        if position >= first and (users is None or users[position])
+    }
+    sources = _sources(messages, arguments, set().union(*used.values()))
     chains: dict[int, list[Use]] = {}
     for consumer, wanted in used.items():
         for token in wanted & sources.keys():
-            position, start, end = sources[token]
+            position = sources[token]
             if position < consumer:
-                chains.setdefault(position, []).append(Use(consumer, start, end))
+                chains.setdefault(position, []).append(Use(consumer, token))
     return {position: sorted(chains[position]) for position in sorted(chains)}
 
 
-def _sources(messages: Sequence[Message], waiting: set[str]) -> dict[str, tuple[int, int, int]]:
-    """The result in which each waiting token occurs before all other messages, and its range."""
-    sources: dict[str, tuple[int, int, int]] = {}
+def used_ranges(text: str, uses: Sequence[Use]) -> list[Range]:
+    """The first ranges of the used tokens in the text of a result, in order of the calls."""
+    wanted = {use.token for use in uses}
+    ranges: dict[str, Range] = {}
+    for pattern, group in ((_WIDE, 1), (_WORD, 0)) if wanted else ():
+        for match in pattern.finditer(text):
+            if match[group] in wanted:
+                ranges.setdefault(match[group], match.span(group))
+    return [text_range for _, text_range in sorted((at, ranges[token]) for at, token in uses)]
+
+
+def _sources(
+    messages: Sequence[Message], arguments: Mapping[int, Sequence[str]], waiting: set[str]
+) -> dict[str, int]:
+    """The position of the result in which each waiting token occurs before all other messages.
+
+    `arguments` are the strings in the calls of each message, by its position.
+    """
+    sources: dict[str, int] = {}
     for position, message in enumerate(messages):
         if not waiting:
             break
-        texts = _texts(message)
-        if len(waiting) <= _FEW and not any(token in text for text in texts for token in waiting):
-            continue
-        first_seen = waiting & tokens(texts)
+        texts = _texts(message, arguments.get(position, ()))
+        first_seen = _among(waiting, texts)
         waiting -= first_seen
         if first_seen and message.role == "tool":
-            for token, (start, end) in _ranges(result_text(message), first_seen):
-                sources[token] = (position, start, end)
+            in_result = first_seen if len(texts) == 1 else _among(first_seen, texts[:1])
+            sources.update(dict.fromkeys(in_result, position))
     return sources
+
+
+def _among(wanted: set[str], texts: Sequence[str]) -> set[str]:
+    """The wanted tokens that are tokens of some texts.
+
+    A few of them are searched first, because that is faster than to split a text.
+    """
+    if len(wanted) > _FEW:
+        return wanted & tokens(texts)
+    whole: set[str] = set()
+    parts: set[str] = set()
+    for text in texts:
+        for token in wanted:
+            start = text.find(token)
+            if start >= 0:
+                (whole if _is_apart(text, start, start + len(token)) else parts).add(token)
+    return whole if parts <= whole else whole | parts & tokens(texts)
+
+
+def _is_apart(text: str, start: int, end: int) -> bool:
+    """Whether no character of a token is next to a range."""
+    return not _LETTER.match(text, end) and (not start or not _LETTER.match(text, start - 1))
 
 
 def tokens(texts: Iterable[str]) -> set[str]:
     """The whole tokens in some texts, and the words of at least 6 characters inside them."""
-    found = {token for text in texts for token in _TOKEN.findall(text)}  # most of them repeat
+    found: set[str] = set()  # most tokens repeat
+    for text in texts:
+        found.update((_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text))
     tokens = {token for token in found if token.isidentifier()}
     others = "\n".join(found - tokens)
     tokens.update(_WIDE.findall(others), _WORD.findall(others))
@@ -78,24 +130,11 @@ def strings_of_calls(message: Message) -> list[str]:
     return [text for call in message.calls for text in strings(call.text)]
 
 
-def _texts(message: Message) -> list[str]:
-    """All text of a message, with call arguments as parsed strings."""
+def _texts(message: Message, arguments: Sequence[str]) -> list[str]:
+    """All text of a message; the text of a result comes first."""
     if message.role == "tool":
         return [
             result_text(message),
             *(part.text for part in message.parts if part.kind != "tool_result"),
         ]
-    return [
-        *(part.text for part in message.parts if part.kind != "tool_call"),
-        *strings_of_calls(message),
-    ]
-
-
-def _ranges(text: str, wanted: set[str]) -> Iterable[tuple[str, tuple[int, int]]]:
-    """The first range of each wanted token in a text."""
-    ranges: dict[str, tuple[int, int]] = {}
-    for pattern, group in ((_WIDE, 1), (_WORD, 0)):
-        for match in pattern.finditer(text):
-            if match[group] in wanted:
-                ranges.setdefault(match[group], match.span(group))
-    return ranges.items()
+    return [*(part.text for part in message.parts if part.kind != "tool_call"), *arguments]

@@ -38,6 +38,11 @@ class Details(Struct, frozen=True):
     left_out: bool = False
     differences: bool = False
 
+    @property
+    def shows_changes(self) -> bool:
+        """Whether a row has changes in some form."""
+        return self.changes or self.explained or self.differences
+
 
 PLAIN = Details()
 
@@ -80,7 +85,7 @@ def row(
         usage=transcript.usage,
         lines=lines,
         explained=tuple(explained(transcript, result)) if details.explained else (),
-        is_edited=_is_edited(result),
+        is_edited=any(step.is_edited for step in result.steps),
         is_counted=not isinstance(meter.counter.tokenizer, Ceiling),
         by=_tokens_by(details.by, result) if details.by else {},
         lines_left_out=_left_out(transcript, origin.lines) if details.left_out else 0,
@@ -98,12 +103,6 @@ def _differences(transcript: Transcript, result: PipelineRun) -> tuple[Differenc
     from ctxtrim.reports.differences import differences  # for --dry-run only
 
     return tuple(differences(transcript, result))
-
-
-def _is_edited(result: PipelineRun) -> bool:
-    return any(
-        measured.change.action != "kept" for step in result.steps for measured in step.changes
-    )
 
 
 def _left_out(transcript: Transcript, lines: int) -> int:

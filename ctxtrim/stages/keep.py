@@ -3,8 +3,9 @@ keep with the ranges that a clip has to show.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from msgspec import Struct
@@ -12,9 +13,8 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.tool_results import ToolResult
-from ctxtrim.conversation.turns import Shape
-from ctxtrim.evidence import active_reads, chained, error_line, is_error, outdated_reads, quoted
-from ctxtrim.evidence.used_by_calls import Use
+from ctxtrim.evidence import Evidence, error_line
+from ctxtrim.evidence.used_by_calls import Use, used_ranges
 from ctxtrim.model import Message
 from ctxtrim.stage import KEEP, setting
 from ctxtrim.text.json_spans import Range
@@ -26,19 +26,24 @@ _ACTIVE_STEPS = 5  # default: files that were read or changed in the last N step
 KEEP_SMALL = "Keep results of fewer than N tokens as if they were recent."
 
 
-class Kept(Struct, frozen=True):
-    """Why a result is kept (None: nothing keeps it), and the ranges of its text that a clip has to
-    show.
+class Kept(Struct, frozen=True, dict=True):
+    """Why a result is kept (None: nothing keeps it).
 
-    `in_full`: size limits do not apply either. `uses`: how many later messages took a call argument
-    from it; `is_used`: a recent message did, and that is the reason.
+    `find_ranges` is called only if the result is clipped. `in_full`: size limits do not apply
+    either. `uses`: how many later messages took a call argument from it; `is_used`: a recent
+    message did, and that is the reason.
     """
 
     reason: str | None
-    ranges: tuple[Range, ...] = ()
+    find_ranges: Callable[[], Iterator[Range]]
     in_full: bool = False
     uses: int = 0
     is_used: bool = False
+
+    @cached_property
+    def ranges(self) -> tuple[Range, ...]:
+        """The ranges of the text that a clip has to show, most important first."""
+        return tuple(self.find_ranges())
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,11 @@ class KeepRules:
     """The settings of the keep rules. A stage that keeps results inherits them.
 
     `_drops_outdated`: do not keep reads of a file that changed later, before the active steps.
+    `_counts_uses`: the stage needs the number of all uses.
     """
 
     _drops_outdated: ClassVar[bool] = False
+    _counts_uses: ClassVar[bool] = False
 
     keep_errors: bool = setting(True, "Keep error results as if they were recent.", panel=KEEP)
     errors: str = setting(
@@ -87,8 +94,7 @@ class KeepRules:
     def kept(
         self,
         counter: Counter,
-        messages: Sequence[Message],
-        shape: Shape,
+        evidence: Evidence,
         tool_results: Sequence[ToolResult],
         recent: Sequence[bool],
         step: int,
@@ -97,74 +103,82 @@ class KeepRules:
 
         `recent`: which messages are recent; `step`: the current step.
         """
-        evidence = _Evidence(
-            messages=messages,
+        facts = _Facts(
+            messages=evidence.messages,
             recent=recent,
-            active=self._active(messages, shape, step),
-            quotes=quoted(messages, shape) if self.keep_quoted else {},
-            uses=chained(messages, shape) if self.keep_chains else {},
+            active=self._active(evidence, step),
+            errors=evidence.loose_errors if self.errors == "loose" else evidence.errors,
+            quotes=evidence.quotes if self.keep_quoted else {},
+            uses=self._uses(evidence, recent),
             tools=[re.compile(pattern) for pattern in self.keep_tools],
         )
-        return {result.position: self._judged(result, evidence, counter) for result in tool_results}
+        return {result.position: self._judged(result, facts, counter) for result in tool_results}
 
     def _window(self) -> int:
         """The number of steps for which a file is in use."""
         return _ACTIVE_STEPS if self.active_steps is None else self.active_steps
 
-    def _active(self, messages: Sequence[Message], shape: Shape, step: int) -> dict[int, str]:
+    def _uses(self, evidence: Evidence, recent: Sequence[bool]) -> Mapping[int, Sequence[Use]]:
+        """The uses of results that count."""
+        if not self.keep_chains:
+            return {}
+        return evidence.uses if self._counts_uses else evidence.uses_by(recent)
+
+    def _active(self, evidence: Evidence, step: int) -> dict[int, str]:
         """The reads of files in use, with the reasons."""
         if not self.keep_active_files:
             return {}
-        active = active_reads(messages, shape, step, self._window())
+        active = evidence.active_reads(step, self._window())
         if self._drops_outdated:
-            for position in outdated_reads(messages, shape, step, self._window()):
+            for position in evidence.outdated_reads(step, self._window()):
                 active.pop(position, None)
         return active
 
-    def _judged(self, result: ToolResult, evidence: "_Evidence", counter: Counter) -> Kept:
+    def _judged(self, result: ToolResult, facts: "_Facts", counter: Counter) -> Kept:
         """The first reason, in order of the cost to find it.
 
         The ranges do not depend on the reason.
         """
         position, is_loose = result.position, self.errors == "loose"
-        has_failed = is_error(result.message, is_loose)
-        line = error_line(result.text, is_loose) if has_failed else None
-        uses = evidence.uses.get(position, [])
-        used = [use for use in uses if evidence.recent[use.position]]
-        ranges = [line, evidence.quotes.get(position), *((use.start, use.end) for use in used)]
-        kept = Kept(None, tuple(_not_empty(ranges)), uses=len({use.position for use in uses}))
-        if position in evidence.active:
-            return replace(kept, reason=evidence.active[position], in_full=True)
-        if any(pattern.fullmatch(result.tool) for pattern in evidence.tools):
+        has_failed = position in facts.errors
+        uses = facts.uses.get(position, ())
+        used = [use for use in uses if facts.recent[use.position]]
+
+        def ranges() -> Iterator[Range]:
+            line = error_line(result.text, is_loose) if has_failed else None
+            found = [line, facts.quotes.get(position), *used_ranges(result.text, used)]
+            return (
+                text_range for text_range in found if text_range and text_range[0] < text_range[1]
+            )
+
+        kept = Kept(None, ranges, uses=len({use.position for use in uses}))
+        if position in facts.active:
+            return replace(kept, reason=facts.active[position], in_full=True)
+        if any(pattern.fullmatch(result.tool) for pattern in facts.tools):
             return replace(kept, reason=f"tool {result.tool}")
         if self.keep_small and (size := counter.text(result.text)) < self.keep_small:
             mark = MARKS[counter.tokenizer.exactness]
             return replace(kept, reason=f"small: {mark}{size:,} < {self.keep_small:,} tokens")
         if self.keep_errors and has_failed:
             return replace(kept, reason="error")
-        if position in evidence.quotes:
+        if position in facts.quotes:
             return replace(kept, reason="quoted by the user")
         if used:
-            index = evidence.messages[used[0].position].index
+            index = facts.messages[used[0].position].index
             return replace(kept, reason=f"message {index} uses it", is_used=True)
         return kept
 
 
 @dataclass(frozen=True)
-class _Evidence:
+class _Facts:
     """What the rules look at: by position of a result, the file in use, the quoted range, the
     uses.
     """
 
     messages: Sequence[Message]
     recent: Sequence[bool]
-    active: dict[int, str]
-    quotes: dict[int, Range]
-    uses: dict[int, list[Use]]
+    active: Mapping[int, str]
+    errors: Set[int]
+    quotes: Mapping[int, Range]
+    uses: Mapping[int, Sequence[Use]]
     tools: Sequence[re.Pattern[str]]
-
-
-def _not_empty(ranges: Sequence[Range | None]) -> Iterator[Range]:
-    for text_range in ranges:
-        if text_range is not None and text_range[0] < text_range[1]:
-            yield text_range

@@ -5,7 +5,7 @@ Each such text is recognizable, so a second run does not change it.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -38,6 +38,10 @@ _LONGEST = 200  # characters that a name or a path may take
 _LINE = 400  # characters of a line that are shown, where the first lines are
 
 
+Facts = Mapping[str, Callable[[], object]]
+"""What returns the value of each key of a template. Only the keys of the template are computed."""
+
+
 def check_template(template: str) -> None:
     """Raise a `ValueError` that names an unknown key."""
     unknown = [key for key in _KEY.findall(template) if key not in _KEYS]
@@ -47,9 +51,14 @@ def check_template(template: str) -> None:
         )
 
 
-def filled(template: str, facts: Mapping[str, object]) -> str:
+def filled(template: str, facts: Facts) -> str:
     """A template filled with facts about a result."""
-    return _KEY.sub(lambda match: _on_a_line(str(facts.get(match[1], match[0]))), template)
+
+    def value(match: re.Match[str]) -> str:
+        fact = facts.get(match[1])
+        return _on_a_line(match[0] if fact is None else str(fact()))
+
+    return _KEY.sub(value, template)
 
 
 def is_filled(template: str, text: str) -> bool:
@@ -81,11 +90,11 @@ class Replacement:
     lines: int
     assigns: bool
 
-    def of(self, result: ToolResult, tokens: str) -> str:
-        """The text that replaces a result. `tokens` is its cost as reports write it."""
+    def of(self, result: ToolResult, tokens: Callable[[], str] = str) -> str:
+        """The text that replaces a result. `tokens` returns its cost as reports write it."""
         facts = self._facts(result, tokens)
         if self.mode == "stub":
-            return filled(FILE if facts["path"] else RESULT, facts)
+            return filled(FILE if facts["path"]() else RESULT, facts)
         if self.mode == "head":
             head = first_lines(result.text, self.lines, caps=True)
             return f"{head}\n{filled(self.pointer, facts)}"
@@ -96,12 +105,12 @@ class Replacement:
 
     def pointing(self, newest: ToolResult) -> str:
         """The text that replaces a result that a newer one repeats."""
-        return filled(NAMELESS_COPY if newest.id is None else COPY, self._facts(newest, ""))
+        return filled(NAMELESS_COPY if newest.id is None else COPY, self._facts(newest, str))
 
     def read_again(self, newest: ToolResult) -> str:
         """The text for a read of a file that a newer result shows in full."""
         return filled(
-            NAMELESS_READ_AGAIN if newest.id is None else READ_AGAIN, self._facts(newest, "")
+            NAMELESS_READ_AGAIN if newest.id is None else READ_AGAIN, self._facts(newest, str)
         )
 
     def is_done(self, text: str) -> bool:
@@ -121,18 +130,22 @@ class Replacement:
             and not self.assigns
         )
 
-    def _facts(self, result: ToolResult, tokens: str) -> dict[str, object]:
+    def _facts(self, result: ToolResult, tokens: Callable[[], str]) -> Facts:
         """The values of the keys of templates."""
-        paths = paths_of(result.call) if result.call else ()
+
+        def path() -> str:
+            paths = paths_of(result.call) if result.call else ()
+            return paths[0] if paths else ""
+
         return {
-            "age": result.age,
-            "N": result.age,
+            "age": lambda: result.age,
+            "N": lambda: result.age,
             "tokens": tokens,
-            "lines": lines_of(result.text),
-            "tool": result.tool,
-            "path": paths[0] if paths else "",
-            "id": result.id or trace_id(result.text),
-            "sha256": sha256(result.text.encode("utf-8", "surrogatepass")).hexdigest(),
+            "lines": lambda: lines_of(result.text),
+            "tool": lambda: result.tool,
+            "path": path,
+            "id": lambda: result.id or trace_id(result.text),
+            "sha256": lambda: sha256(result.text.encode("utf-8", "surrogatepass")).hexdigest(),
         }
 
 

@@ -20,6 +20,7 @@ STEP = "[Tool summary]"
 DIGEST = "[Compaction tool digest]"
 """The first line of the digest of all steps that a compaction replaced."""
 
+_DIGESTS = (f"{STEP}\n", f"{DIGEST}\n")
 _OLDER = re.compile(r"Written after the (\d+) answers? that follow it\.\n")
 
 
@@ -32,7 +33,7 @@ def is_titled(text: str) -> bool:
 
 def is_digest(text: str) -> bool:
     """Whether a text begins with a digest."""
-    return text.startswith((f"{STEP}\n", f"{DIGEST}\n"))
+    return text.startswith(_DIGESTS)
 
 
 def is_only_summary(text: str) -> bool:

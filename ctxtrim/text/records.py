@@ -165,6 +165,17 @@ def value_of(data: bytes) -> Any:
     return (document(data) or split(data, 1)[0]).value
 
 
+def parsed(text: str) -> Any:
+    """The value of a JSON text, also if only Python's parser accepts it.
+
+    Raises a `ValueError` if it is not JSON, and a `RecursionError` if it is nested too deeply.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return json.loads(text)
+
+
 def value_in(text: str) -> Any:
     """The object or array that a string contains as JSON; None for other strings."""
     if text.lstrip()[:1] not in ("[", "{"):

@@ -8,8 +8,8 @@ from builders_evidence import call, result, step, user
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.evidence import (
+    Evidence,
     FileReference,
-    active_reads,
     command_of,
     file_references,
     kind_of_tool,
@@ -25,8 +25,8 @@ PATCH = (
 
 
 def active(messages: list[Message], steps: int = 5) -> dict[int, str]:
-    turn_shape = shape(messages)
-    return active_reads(messages, turn_shape, turn_shape.steps, steps)
+    evidence = Evidence(messages, shape(messages))
+    return evidence.active_reads(evidence.shape.steps, steps)
 
 
 def other_steps(number: int, first: int = 50) -> list[Message]:

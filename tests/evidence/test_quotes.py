@@ -115,7 +115,7 @@ def test_s0_13_runs_equal_an_exhaustive_search(
         )
         if any(text[start : start + 40] in other for start in windows for other in later):
             naive.add(position)
-    result = quoted_runs(results, prompts, {})
+    result = quoted_runs(results, prompts, lambda _: ())
     assert set(result) == naive
     for position, (start, end) in result.items():
         run = results[position][start:end]

@@ -9,15 +9,18 @@ from hypothesis import strategies as st
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.evidence import chained, copies
+from ctxtrim.evidence.used_by_calls import used_ranges
 from ctxtrim.model import Message
 
 
 def feeds(messages: list[Message]) -> dict[int, list[tuple[int, str]]]:
     texts = [message.parts[0].text for message in messages]
     result = chained(messages, shape(messages))
+    for position, uses in result.items():
+        spelled = [texts[position][start:end] for start, end in used_ranges(texts[position], uses)]
+        assert sorted(spelled) == sorted(use.token for use in uses)
     return {
-        position: [(to, texts[position][start:end]) for to, start, end in links]
-        for position, links in result.items()
+        position: [(use.position, use.token) for use in uses] for position, uses in result.items()
     }
 
 

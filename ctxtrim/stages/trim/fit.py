@@ -17,8 +17,8 @@ from ctxtrim.conversation.alternation import separate_prompts
 from ctxtrim.model import Message
 from ctxtrim.stage import Dropped
 from ctxtrim.stages.trim.forms import Form, Forms
-from ctxtrim.stages.trim.priority import Allocation, Strategy
-from ctxtrim.stages.trim.situation import Situation, Unit, firsts
+from ctxtrim.stages.trim.priority import Allocation, Ranking
+from ctxtrim.stages.trim.situation import Situation, Unit
 
 # a result of a most important unit gets at most this fraction of the budget at first
 _FIRST_SHARE = 8
@@ -29,16 +29,15 @@ _GAIN = 16  # minimum tokens to gain by making a clip again
 class Fit:
     """The messages kept so far: by position their form or planned tokens, and the total tokens.
 
-    `most` is the budget of the request, `fixed` its cost without messages. `units` are all units
-    that may be kept, most important first; only `candidates` of them may be restored.
+    `most` is the budget of the request, `fixed` its cost without messages. Only `candidates` of the
+    units may be restored.
     """
 
-    situation: Situation
+    ranking: Ranking
     forms: Forms
     fixed: int
     most: int
     kept: dict[int, Form] = field(default_factory=dict)
-    units: Sequence[Unit] = ()
     candidates: Sequence[Unit] = ()
     tokens: int = 0
     _planned: dict[int, int] = field(default_factory=dict)
@@ -51,6 +50,11 @@ class Fit:
             self._put(position, self.forms.full(position))
 
     @property
+    def situation(self) -> Situation:
+        """The facts about the transcript."""
+        return self.ranking.situation
+
+    @property
     def room(self) -> int:
         """The tokens left; negative if the protected messages alone exceed the budget."""
         return self.most - self.tokens
@@ -60,26 +64,23 @@ class Fit:
         """The kept messages in order; read it after `fill` only."""
         return tuple(self.kept[position].message for position in sorted(self.kept))
 
-    def fill(self, strategy: Strategy) -> "Fit":
+    def fill(self) -> "Fit":
         """Keep as many units as fit, and return the object itself."""
-        first = list(firsts(self.situation))
-        steps = strategy.steps(self.situation)
-        self.units = self.candidates = tuple(
-            dict.fromkeys((*first, *(step.unit for step in steps)))
-        )
         if self.room < 0:
             return self
-        for unit in first:
+        is_contiguous = self.ranking.strategy.is_contiguous
+        self.candidates = self.ranking.units
+        for unit in self.ranking.first:
             self._plan(Allocation(unit, self.most // _FIRST_SHARE))
-        for step in steps:
-            if not self._plan(step) and strategy.is_contiguous:
+        for step in self.ranking.steps:
+            if not self._plan(step) and is_contiguous:
                 break
         for position, tokens in self._planned.items():
             self.tokens -= tokens
             self._put(position, self.forms.within(position, tokens))
-        if strategy.is_contiguous:  # restore newer messages in full before older ones
+        if is_contiguous:  # restore newer messages in full before older ones
             self._widen()
-        self._restore(first, strategy.is_contiguous)
+        self._restore(is_contiguous)
         self._widen()
         dropped_prompts = self._separate_prompts()
         if dropped_prompts:  # use the tokens that became free
@@ -89,14 +90,15 @@ class Fit:
             self._separate_prompts()
         return self
 
-    def _restore(self, first: Sequence[Unit], is_contiguous: bool) -> None:
+    def _restore(self, is_contiguous: bool) -> None:
         """Keep units that did not fit with clipped results.
 
         If contiguous, stop at the first that does not fit.
         """
-        for rank, unit in enumerate(self.units):
-            if not self._squeeze(unit) and is_contiguous and unit not in first:
-                self.candidates = self.units[: rank + 1]
+        ranking = self.ranking
+        for rank, unit in enumerate(ranking.units):
+            if not self._squeeze(unit) and is_contiguous and unit not in ranking.first:
+                self.candidates = ranking.units[: rank + 1]
                 return
 
     def smallest_dropped(self) -> Dropped | None:
@@ -114,19 +116,19 @@ class Fit:
 
     def reasons(self) -> dict[int, str]:
         """By position, the rank that a message is kept or dropped for."""
-        turns = {unit.turn: unit.reason for unit in reversed(self.units)}
+        turns = {unit.turn: unit.reason for unit in reversed(self.ranking.units)}
         reasons: dict[int, str] = {}
         for turn, prompts in self.situation.prompts.items():
             if turn in turns:
                 reasons.update(dict.fromkeys(prompts, turns[turn]))
-        for unit in reversed(self.units):
+        for unit in reversed(self.ranking.units):
             reasons.update(dict.fromkeys(unit.positions, unit.reason))
         return reasons
 
     def company(self) -> set[int]:
         """The positions of answers that are kept only to separate two prompts."""
         positions: set[int] = set()
-        for unit in self.units:
+        for unit in self.ranking.units:
             if unit.turn is None:
                 positions.update(unit.positions)
         answers = ("assistant", "tool")
@@ -148,11 +150,7 @@ class Fit:
 
     def _floor(self, positions: Iterable[int]) -> int:
         """A lower bound of the tokens of some messages, without making any shorter form."""
-        return sum(
-            self.situation.costs[position]
-            for position in positions
-            if not self.forms.may_shrink(position)
-        )
+        return sum(map(self.forms.floors.__getitem__, positions))
 
     def _plan(self, step: Allocation) -> bool:
         """Plan a unit with results of at most `step.level` tokens if it fits.

@@ -3,7 +3,9 @@
 Each form is measured once. Only tool results are shortened; old turns lose their reasoning.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -57,7 +59,7 @@ class Forms:
             if result is not None and form.action == "kept":
                 step = self.situation.shape.step[position]
                 reason = f"{self._rank(position)}result of step {step}"
-                placeholder = self._with_text(result, _REPLACEMENT.of(result, ""), reason)
+                placeholder = self._with_text(result, _REPLACEMENT.of(result), reason)
                 form = self._shorter(placeholder, position)
             self._least[position] = form
         return self._least[position]
@@ -96,6 +98,14 @@ class Forms:
         return not self.situation.is_recent[position] and any(
             part.kind == "reasoning" for part in self.situation.messages[position].parts
         )
+
+    @cached_property
+    def floors(self) -> Sequence[int]:
+        """A lower bound of the tokens of each message, without making any shorter form."""
+        return [
+            0 if self.may_shrink(position) else cost
+            for position, cost in enumerate(self.situation.costs)
+        ]
 
     def _shortenable(self, position: int) -> ToolResult | None:
         """The result at a position, if it may be shortened and was not replaced before."""

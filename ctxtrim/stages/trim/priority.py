@@ -16,12 +16,12 @@ for results that later calls used.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
 from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.evidence import kind_of_tool
-from ctxtrim.stages.trim.situation import Situation, Unit, named
+from ctxtrim.stages.trim.situation import Situation, Unit, firsts, named
 
 LEVELS = (0, 64, 150, 300, 600, 1200, 2500, None)
 """Maximum tokens of the results of an exchange, tried in this order; None for no limit."""
@@ -56,6 +56,29 @@ class Strategy:
     is_contiguous: bool = False
 
 
+@dataclass(frozen=True)
+class Ranking:
+    """The units of a transcript in the order of a strategy, found when they are first needed."""
+
+    situation: Situation
+    strategy: Strategy
+
+    @cached_property
+    def first(self) -> tuple[Unit, ...]:
+        """The units that are kept before all others."""
+        return tuple(firsts(self.situation))
+
+    @cached_property
+    def steps(self) -> list[Allocation]:
+        """How the rest of the budget is filled."""
+        return self.strategy.steps(self.situation)
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """All units that may be kept, each once, most important first."""
+        return tuple(dict.fromkeys((*self.first, *(step.unit for step in self.steps))))
+
+
 def _by_priority(situation: Situation) -> list[Allocation]:
     ranked: list[tuple[bool, bool, float, int, int, Allocation]] = []
     for age, (home, positions) in enumerate(reversed(_units(situation).items())):
@@ -68,16 +91,8 @@ def _by_priority(situation: Situation) -> list[Allocation]:
     return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
 
 
-class _Level(NamedTuple):
-    """A level of an exchange: its cost in tokens and the need that it meets."""
-
-    level: int | None
-    tokens: float
-    need: float
-
-    def density(self, before: "_Level") -> float:
-        """The additional need met per additional token, compared to a smaller level."""
-        return (self.need - before.need) / max(1, self.tokens - before.tokens)
+_Level = tuple[int | None, float, float]
+"""A level of an exchange, its cost in tokens and the need that it meets."""
 
 
 def _increments(
@@ -86,36 +101,43 @@ def _increments(
     """The levels of an exchange worth taking, each with its additional need per token, in falling
     order.
     """
-    hull = [_Level(None, 0, 0)]
+    hull: list[_Level] = [(None, 0, 0)]
+    densities: list[float] = []  # of each level of the hull, compared to the one before it
     for level in _levels(situation, home, positions):
-        while len(hull) > 1 and level.density(hull[-1]) >= hull[-1].density(hull[-2]):
+        density = _density(level, hull[-1])
+        while densities and density >= densities[-1]:
             hull.pop()
+            densities.pop()
+            density = _density(level, hull[-1])
         hull.append(level)
-    return ((after.density(before), after.level) for before, after in pairwise(hull))
+        densities.append(density)
+    return ((density, level) for density, (level, _, _) in zip(densities, hull[1:], strict=True))
+
+
+def _density(level: _Level, before: _Level) -> float:
+    """The additional need met per additional token, compared to a smaller level."""
+    return (level[2] - before[2]) / max(1, level[1] - before[1])
 
 
 def _levels(situation: Situation, home: int, positions: Sequence[int]) -> Iterator[_Level]:
-    costs = situation.costs
-    results = {
-        position: _need_of_result(situation, situation.results[position])
-        for position in positions
-        if position in situation.results
-    }
-    rest = [position for position in positions if position not in results]
-    base = _prompt_share(situation, home) + sum(costs[position] for position in rest)
-    need = sum(_need_of_text(situation, position) for position in rest)
-    longest = max((costs[position] for position in results), default=0)
+    costs, results = situation.costs, situation.results
+    rest, need = 0, 0.0
+    needs: list[tuple[int, float]] = []  # the cost of each result and the need for it
+    for position in positions:
+        if position in results:
+            needs.append((costs[position], _need_of_result(situation, results[position])))
+        else:
+            rest += costs[position]
+            need += _need_of_text(situation, position)
+    base = _prompt_share(situation, home) + rest
+    longest = max([cost for cost, _ in needs], default=0)
     for level in LEVELS:
         if level is not None and level < longest:
-            tokens, needs = 0, []
-            for position, need_of_result in results.items():
-                cost = costs[position]
-                kept = min(cost, max(level, _PLACEHOLDER))
-                tokens += kept
-                needs.append(need_of_result * _part(kept, cost))
-            yield _Level(level, base + tokens, need + sum(needs))
-    full = sum(costs[position] for position in results)
-    yield _Level(None, base + full, need + sum(results.values()))
+            most = max(level, _PLACEHOLDER)
+            tokens = sum([min(cost, most) for cost, _ in needs])
+            met = sum([full * _part(min(cost, most), cost) for cost, full in needs])
+            yield level, base + tokens, need + met
+    yield None, base + sum([cost for cost, _ in needs]), need + sum([full for _, full in needs])
 
 
 def _part(kept: int, cost: int) -> float:

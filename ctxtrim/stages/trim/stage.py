@@ -21,8 +21,8 @@ from ctxtrim.conversation import pins
 from ctxtrim.conversation.protection import not_dropped
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.tool_results import ToolResult, results
-from ctxtrim.conversation.turns import Shape, visible
-from ctxtrim.evidence import copies, reread
+from ctxtrim.conversation.turns import visible
+from ctxtrim.evidence import Evidence
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import (
     KEEP,
@@ -49,7 +49,7 @@ from ctxtrim.stages.placement.summary import (
 )
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
-from ctxtrim.stages.trim.priority import STRATEGIES
+from ctxtrim.stages.trim.priority import STRATEGIES, Ranking
 from ctxtrim.stages.trim.situation import APART, Situation
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import MARKS, Budget
@@ -75,6 +75,7 @@ class _Order:
     budget: Budget
     summarizer: Summarizer | None = seam()
     stored: StoredSummary | None = seam()
+    is_brief: bool | None = seam()
     strategy: str = setting(
         "priority", "Choose the order in which messages are dropped.", choices=tuple(STRATEGIES)
     )
@@ -100,6 +101,7 @@ class Trim(KeepRules, _Order):
 
     fits_budget: ClassVar[bool] = True
     _drops_outdated = True
+    _counts_uses = True
 
     preserve_system_prompt: bool = setting(
         True, "Never drop system messages; if off, drop them last of all.", panel=KEEP
@@ -124,11 +126,12 @@ class Trim(KeepRules, _Order):
         if fixed + sum(costs) <= available:
             return with_stored(self.counter, Outcome(transcript), self.stored, available)
         situation = self._situation(messages, costs)
+        ranking = Ranking(situation, STRATEGIES[self.strategy])
         forms = Forms(situation)
-        fit = self._fit(situation, forms, fixed, available - self._reserve(transcript))
+        fit = self._fit(ranking, forms, fixed, available - self._reserve(transcript))
         if self.summarize and fit.room >= 0 and len(fit.kept) < len(messages):
             roomy = self._fit(
-                situation, forms, fixed, available - min(self.summary_tokens, available // _SHARE)
+                ranking, forms, fixed, available - min(self.summary_tokens, available // _SHARE)
             )
             fit = roomy if roomy.room >= 0 else fit
         outcome = self._outcome(transcript, fit)
@@ -141,16 +144,16 @@ class Trim(KeepRules, _Order):
         cached = tuple(_cached(situation, outcome.transcript.messages))
         return replace(outcome, findings=(*outcome.findings, *cached))
 
-    def _fit(self, situation: Situation, forms: Forms, fixed: int, most: int) -> Fit:
+    def _fit(self, ranking: Ranking, forms: Forms, fixed: int, most: int) -> Fit:
         """The messages kept within `most` tokens, or within the target if protected messages fit
         there.
         """
         goal = int(most * self.target)
-        if Fit(situation, forms, fixed, goal).room < 0:
+        if Fit(ranking, forms, fixed, goal).room < 0:
             goal = most
         limit = goal
         for attempt in count():
-            fit = Fit(situation, forms, fixed, limit).fill(STRATEGIES[self.strategy])
+            fit = Fit(ranking, forms, fixed, limit).fill()
             excess = fixed + self._tokens(fit) - goal
             if excess <= 0 or fit.room < 0:
                 break
@@ -204,7 +207,8 @@ class Trim(KeepRules, _Order):
         changes = tuple(self._changes(transcript.messages, fit))
         tokens = fit.fixed + self._tokens(fit)
         if tokens <= available:
-            return Outcome(rest, changes, smallest_dropped=fit.smallest_dropped())
+            smallest = None if self.is_brief else fit.smallest_dropped()
+            return Outcome(rest, changes, smallest_dropped=smallest)
         exactness = self.counter.exactness(rest)
         situation = fit.situation
         details = []
@@ -223,7 +227,12 @@ class Trim(KeepRules, _Order):
         )
 
     def _changes(self, messages: Sequence[Message], fit: Fit) -> Iterator[Change]:
-        """The change of each message, with its reason."""
+        """The change of each message, with its reason unless the run is brief."""
+        if self.is_brief:
+            for position in range(len(messages)):
+                form = fit.kept.get(position)
+                yield change_of(messages, position, form.action if form else "dropped", "")
+            return
         ranks, situation = fit.reasons(), fit.situation
         company = fit.company()
         prompts = set(chain.from_iterable(situation.prompts.values())) - situation.special
@@ -251,6 +260,7 @@ class Trim(KeepRules, _Order):
         is_recent = recent(messages, shape, costs, *limits)
         tool_results = results(messages, shape, shape.ages())
         by_position = {result.position: result for result in tool_results}
+        evidence = Evidence(messages, shape)
         return Situation(
             messages=messages,
             shape=shape,
@@ -260,24 +270,20 @@ class Trim(KeepRules, _Order):
             is_recent=is_recent,
             results=by_position,
             find_worth=partial(
-                self.kept, self.counter, messages, shape, tool_results, is_recent, shape.steps
+                self.kept, self.counter, evidence, tool_results, is_recent, shape.steps
             ),
-            find_stale=partial(_stale, messages, shape, by_position),
+            find_stale=partial(_stale, evidence, by_position),
             drops_system=not self.preserve_system_prompt,
         )
 
 
-def _stale(
-    messages: Sequence[Message], shape: Shape, results: Mapping[int, ToolResult]
-) -> dict[int, tuple[str, str]]:
+def _stale(evidence: Evidence, results: Mapping[int, ToolResult]) -> dict[int, tuple[str, str]]:
     """The results that a later result repeats: the replacement text and the reason of each."""
     replacement = Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False)
-    reread_by = reread(messages, shape)
-    copied_by = copies(messages, shape)
     stale: dict[int, tuple[str, str]] = {}
     for position in results:
-        copy = results.get(copied_by.get(position, -1))
-        newer_read = results.get(reread_by.get(position, -1))
+        copy = results.get(evidence.copies.get(position, -1))
+        newer_read = results.get(evidence.reread.get(position, -1))
         if copy is not None:
             stale[position] = replacement.pointing(copy), "same as a newer result"
         elif newer_read is not None:

@@ -25,7 +25,7 @@ from ctxtrim.clipping.limits import spilled_to
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.tool_results import METADATA, ToolResult, results
 from ctxtrim.conversation.turns import Shape
-from ctxtrim.evidence import copies
+from ctxtrim.evidence import Evidence, copies
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import KEEP, Action, Finding, Outcome, change_of, seam, setting
 from ctxtrim.stages.keep import KEEP_SMALL, KeepRules, Kept
@@ -207,7 +207,11 @@ class Truncate(KeepRules, _Limits):
 
     def _replaced(self, result: ToolResult, fan: int) -> Message | None:
         """A result with its replacement text; None if that is not smaller."""
-        tokens = f"{MARKS[self.counter.tokenizer.exactness]}{self.counter.text(result.text)}"
+
+        def tokens() -> str:
+            mark = MARKS[self.counter.tokenizer.exactness]
+            return f"{mark}{self.counter.text(result.text)}"
+
         return self._smaller(result, self._replacement.of(result, tokens), fan)
 
     def _smaller(self, result: ToolResult, text: str, fan: int) -> Message | None:
@@ -240,7 +244,7 @@ class Truncate(KeepRules, _Limits):
         """The reason to keep each result, by position."""
         recent = [not self._is_old(age) for age in ages]
         step = shape.steps if self.current_step is None else self.current_step
-        return self.kept(self.counter, messages, shape, tool_results, recent, step)
+        return self.kept(self.counter, Evidence(messages, shape), tool_results, recent, step)
 
     @cached_property
     def _rules(self) -> Mapping[str, "Truncate"]:

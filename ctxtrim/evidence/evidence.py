@@ -1,0 +1,74 @@
+"""All evidence about the results of one conversation, each kind found once."""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+
+from ctxtrim.conversation.turns import Shape
+from ctxtrim.evidence import active_files, duplicates
+from ctxtrim.evidence.errors import is_error
+from ctxtrim.evidence.quotes import quoted
+from ctxtrim.evidence.used_by_calls import Use, chained
+from ctxtrim.model import Message
+from ctxtrim.text.json_spans import Range
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the messages of a conversation say about its tool results, by position.
+
+    Each kind of evidence is found when it is first needed.
+    """
+
+    messages: Sequence[Message]
+    shape: Shape
+
+    @cached_property
+    def errors(self) -> Set[int]:
+        """The results that are errors."""
+        return self._errors(is_loose=False)
+
+    @cached_property
+    def loose_errors(self) -> Set[int]:
+        """The results that are errors if a word such as `failed` is enough."""
+        return self._errors(is_loose=True)
+
+    @cached_property
+    def quotes(self) -> Mapping[int, Range]:
+        """The results that the user quotes, each with the quoted range."""
+        return quoted(self.messages, self.shape)
+
+    @cached_property
+    def uses(self) -> Mapping[int, Sequence[Use]]:
+        """The results that later calls used, each with its uses."""
+        return chained(self.messages, self.shape)
+
+    def uses_by(self, users: Sequence[bool]) -> Mapping[int, Sequence[Use]]:
+        """The uses by some messages only, which takes less time."""
+        return chained(self.messages, self.shape, users)
+
+    @cached_property
+    def copies(self) -> Mapping[int, int]:
+        """The results with the same text as a newer one, each with the newest."""
+        return duplicates.copies(self.messages, self.shape)
+
+    @cached_property
+    def reread(self) -> Mapping[int, int]:
+        """The reads of files that were read in full later, each with the newest full read."""
+        return active_files.reread(self.messages, self.shape, self._accesses)
+
+    def active_reads(self, step: int, active_steps: int) -> dict[int, str]:
+        """The reads of files that were used in the last steps, each with the reason."""
+        return active_files.active_reads(self.messages, self._accesses, step, active_steps)
+
+    def outdated_reads(self, step: int, active_steps: int) -> set[int]:
+        """The reads of files that changed later, before the last steps."""
+        return active_files.outdated_reads(self._accesses, step, active_steps)
+
+    def _errors(self, is_loose: bool) -> Set[int]:
+        results = ((at, each) for at, each in enumerate(self.messages) if each.role == "tool")
+        return {position for position, result in results if is_error(result, is_loose)}
+
+    @cached_property
+    def _accesses(self) -> Sequence[active_files.Access]:
+        return active_files.file_accesses(self.shape, self.errors)

@@ -11,9 +11,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from io import BufferedWriter
 from pathlib import Path
+from weakref import finalize
 
 from ctxtrim.errors import OutputError, os_errors_as
+from ctxtrim.io.signals import delayed
 
 try:
     import fcntl
@@ -48,8 +51,10 @@ class Temporary:
     def __init__(self, folder: Path, name: str) -> None:
         """Create the file in a folder on the file system of its target, whose name is `name`."""
         _remove_leftovers(folder)
-        self.path, handle = _created(folder, name)
-        self._file = os.fdopen(handle, "ab")
+        with delayed():  # a signal must not come before the file has its finalizer
+            self.path, handle = _created(folder, name)
+            self._file = os.fdopen(handle, "ab")
+            self._remove = finalize(self, _remove, self._file, self.path)
 
     @property
     def handle(self) -> int:
@@ -77,11 +82,15 @@ class Temporary:
     def discard(self) -> None:
         """Close the file and remove it, unless it replaced its target.
 
-        A second call does nothing.
+        A second call does nothing. Without a call, the end of the program does it.
         """
-        with suppress(OSError):  # a full disk: the bytes still in the buffer are not wanted
-            self._file.close()
-        self.path.unlink(missing_ok=True)
+        self._remove()
+
+
+def _remove(file: BufferedWriter, path: Path) -> None:
+    with suppress(OSError):  # a full disk: the bytes still in the buffer are not wanted
+        file.close()
+    path.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -13,7 +13,7 @@ from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports import blocks, rendered, text
 from ctxtrim.reports.model import ASIDE, Report, Row
 from ctxtrim.reports.phrases import totals_line
-from ctxtrim.reports.tables import Look, View, plain
+from ctxtrim.reports.tables import Look, Table, View, drawn
 from ctxtrim.stage import UNDO, Severity, idle_reason
 from ctxtrim.stages import STAGES
 
@@ -77,7 +77,8 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
         # the report has the rows
         return
     for row in report.rows:
-        for line in plain(text.explained(row)).split("\n"):
+        table = "".join(drawn(text.explained(row), Look(_error_columns())))
+        for line in table.split("\n"):
             print_error(line)
 
 
@@ -133,6 +134,11 @@ def print_report(report: Report, form: str, color: str) -> None:
         Stdout().write(encoded(block))
 
 
+def fitted(table: Table) -> str:
+    """The text of a table for standard output, as wide as the terminal."""
+    return "".join(drawn(table, Look(_columns())))
+
+
 def _has_colors(color: str) -> bool:
     """Whether the report has colors. `NO_COLOR` turns them off."""
     if os.environ.get("NO_COLOR"):
@@ -145,6 +151,13 @@ def _columns() -> int | None:
     if not _is_terminal() and not os.environ.get("COLUMNS"):
         return None
     return shutil.get_terminal_size().columns
+
+
+def _error_columns() -> int | None:
+    """The columns of the terminal of standard error; None if it is none."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    return os.get_terminal_size(sys.stderr.fileno()).columns
 
 
 def _is_terminal() -> bool:

@@ -146,7 +146,9 @@ def stage_option(setting: Field[Any]) -> Option:
     option = Option(setting.name, default=setting.default, **setting.metadata)
     text = option.help
     if option.default not in (None, ()):
-        text += f" [default: {str(option.default).lower() or 'none'}]"
+        shown = str(option.default)
+        shown = shown.lower() if isinstance(option.default, bool) else shown
+        text += f" [default: {shown or 'none'}]"
     if isinstance(option.default, tuple):
         text += " May be repeated."
     return replace(option, help=text)

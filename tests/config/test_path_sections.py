@@ -89,7 +89,7 @@ def test_sections_in_pyproject_toml_and_for_other_commands(ctxtrim: Run, project
 
 
 def test_config_show_lists_sections(ctxtrim: Run, project: Path) -> None:
-    shown = ctxtrim("config", "show", cwd=project).out.decode()
+    shown = ctxtrim("config", "show", cwd=project, COLUMNS="500").out.decode()
     assert f"budget of {project}/runs/**" in shown
     assert "ctxtrim.toml: paths[0].budget" in shown
 

@@ -121,4 +121,4 @@ def test_a_share_is_a_number_or_a_percentage(ctxtrim: Run, project: Path, share:
         f'[[paths]]\nmatch = "a.jsonl"\nmax-tool-share = {share}\n'
     )
     ran = ctxtrim("check", "a.jsonl", cwd=project)
-    assert ran.code == 3 and b"above max-tool-share 0.5" in ran.out
+    assert ran.code == 3 and b"above max-tool-share 50% (" in ran.out

@@ -4,7 +4,7 @@ model and feature.
     FILE=../shared/recorded-counts/recorded.jsonl
     python scripts/recorded_counts.py $FILE [--by model] [--misses 20]
     python scripts/recorded_counts.py $FILE --by-source
-    python scripts/recorded_counts.py $FILE --markdown > docs/counting.md
+    python scripts/recorded_counts.py $FILE --markdown > docs/recorded-counts.md
 
 Each line of the file is a pair: a request body, and the input tokens that the API counted for it.
 A request is counted like `ctxtrim count --model MODEL` counts a file with this request alone.
@@ -108,7 +108,7 @@ def main() -> None:
     options.add_argument(
         "--by", choices=sorted(GROUPS), action="append", help="which tables; all by default"
     )
-    options.add_argument("--markdown", action="store_true", help="print docs/counting.md")
+    options.add_argument("--markdown", action="store_true", help="print docs/recorded-counts.md")
     options.add_argument(
         "--by-source", action="store_true", help="check constants on sources not chosen from"
     )
@@ -198,7 +198,7 @@ were checked against. A framing has the value of the framing above it for a fiel
 
 
 def document(pairs: Sequence[Pair], checks: Sequence[held_out.Check]) -> Iterator[str]:
-    """The lines of `docs/counting.md`."""
+    """The lines of `docs/recorded-counts.md`."""
     version = ".".join(map(str, sys.version_info[:2]))
     yield INTRODUCTION.format(pairs=len(pairs), version=version)
     yield held_out.summary(checks) + "\n"

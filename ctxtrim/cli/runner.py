@@ -138,7 +138,8 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
     elif request.job.details.differences and not request.is_quiet:
         terminal.print_differences(report)
     if request.writes and not request.is_quiet:
-        terminal.print_summary(report, request.target)
+        has_totals = not (is_shown and terminal.is_terminal())  # the report on it has them
+        terminal.print_summary(report, request.target, has_totals=has_totals)
         terminal.print_undo(report)
 
 

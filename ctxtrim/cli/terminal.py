@@ -4,6 +4,7 @@ import dataclasses
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -13,7 +14,7 @@ from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports import blocks, rendered, text
 from ctxtrim.reports.model import ASIDE, Report, Row
 from ctxtrim.reports.phrases import totals_line
-from ctxtrim.reports.tables import Look, View, plain
+from ctxtrim.reports.tables import Look, Table, View, drawn
 from ctxtrim.stage import UNDO, Severity, idle_reason
 from ctxtrim.stages import STAGES
 
@@ -77,29 +78,37 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
         # the report has the rows
         return
     for row in report.rows:
-        for line in plain(text.explained(row)).split("\n"):
+        table = "".join(drawn(text.explained(row), Look(_error_columns())))
+        for line in table.split("\n"):
             print_error(line)
 
 
-def print_summary(report: Report, target: str | None) -> None:
+def print_summary(report: Report, target: str | None, *, has_totals: bool = True) -> None:
     """Print the stages, or the target of a conversion, and the totals in one line on standard
     error.
+
+    Without `has_totals`, only what the totals do not tell, if there is something.
     """
     stages = ", ".join(spec.name for spec in report.pipeline)
     if target is not None:
         stages = f"converted to {target}"
     elif not stages:
         stages = "no stages, passed through unchanged"
-    left_out = f", {report.left_out} not written" if report.left_out else ""
-    print_error(f"ctxtrim: {stages}: {totals_line(report)}{left_out}{_idle(report)}")
+    facts = [totals_line(report)] if has_totals else []
+    if report.left_out:
+        facts.append(f"{report.left_out} not written")
+    parts = [", ".join(facts)] if facts else []
+    parts += _idle(report)
+    if parts:
+        print_error(f"ctxtrim: {stages}: {'; '.join(parts)}")
 
 
-def _idle(report: Report) -> str:
+def _idle(report: Report) -> Iterable[str]:
     """Why a run changed nothing: the reason of each stage."""
     if report.edited or report.left_out or not report.totals.transcripts:
-        return ""
+        return ()
     reasons = (idle_reason(STAGES[spec.name], spec.settings) for spec in report.pipeline)
-    return "".join(f"; {reason}" for reason in dict.fromkeys(filter(None, reasons)))
+    return dict.fromkeys(filter(None, reasons))
 
 
 def print_differences(report: Report) -> None:
@@ -133,21 +142,34 @@ def print_report(report: Report, form: str, color: str) -> None:
         Stdout().write(encoded(block))
 
 
+def fitted(table: Table) -> str:
+    """The text of a table for standard output, as wide as the terminal."""
+    return "".join(drawn(table, Look(_columns())))
+
+
 def _has_colors(color: str) -> bool:
     """Whether the report has colors. `NO_COLOR` turns them off."""
     if os.environ.get("NO_COLOR"):
         return False
-    return color == "always" or (color == "auto" and _is_terminal())
+    return color == "always" or (color == "auto" and is_terminal())
 
 
 def _columns() -> int | None:
     """The columns of the terminal, or those of the variable `COLUMNS`; None without a limit."""
-    if not _is_terminal() and not os.environ.get("COLUMNS"):
+    if not is_terminal() and not os.environ.get("COLUMNS"):
         return None
     return shutil.get_terminal_size().columns
 
 
-def _is_terminal() -> bool:
+def _error_columns() -> int | None:
+    """The columns of the terminal of standard error; None if it is none."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    return os.get_terminal_size(sys.stderr.fileno()).columns
+
+
+def is_terminal() -> bool:
+    """Whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 

@@ -6,6 +6,7 @@ from ctxtrim.config.option import Option
 from ctxtrim.config.presets import PRESETS
 from ctxtrim.formats import FORMATS
 from ctxtrim.text.globs import path_glob
+from ctxtrim.text.names import suggestion
 from ctxtrim.text.records import MAX_SIZE
 from ctxtrim.tokenizers.tokenizer_files import is_path
 
@@ -18,7 +19,8 @@ def preset_names(text: str) -> list[str]:
     presets = [name.strip() for name in text.split(",")] if text else []
     for name in presets:
         if name not in PRESETS:
-            raise ValueError(f"unknown preset {name}; expected one of {', '.join(PRESETS)}")
+            hint = suggestion(name, {preset: preset for preset in PRESETS})
+            raise ValueError(f"unknown preset {name}; expected one of {', '.join(PRESETS)}{hint}")
     return presets
 
 

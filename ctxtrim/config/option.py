@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.errors import UsageError
+from ctxtrim.text.names import suggestion
 from ctxtrim.text.numbers import decimal_number, share, whole_number
 
 _TRUE = ("true", "yes", "on", "1")
@@ -131,8 +132,9 @@ class Option(Struct, frozen=True):
 
     def _text(self, location: str, value: Any) -> str:
         if self.choices is not None and value not in self.choices:
-            choices = ", ".join(filter(None, self.choices))
-            raise UsageError(f"{location} {value}: expected one of {choices}")
+            words = [choice for choice in self.choices if choice]
+            hint = suggestion(str(value), {word: word for word in words})
+            raise UsageError(f"{location} {value}: expected one of {', '.join(words)}{hint}")
         if self.check is not None:
             try:
                 self.check(str(value))
@@ -146,7 +148,9 @@ def stage_option(setting: Field[Any]) -> Option:
     option = Option(setting.name, default=setting.default, **setting.metadata)
     text = option.help
     if option.default not in (None, ()):
-        text += f" [default: {str(option.default).lower() or 'none'}]"
+        shown = str(option.default)
+        shown = shown.lower() if isinstance(option.default, bool) else shown
+        text += f" [default: {shown or 'none'}]"
     if isinstance(option.default, tuple):
         text += " May be repeated."
     return replace(option, help=text)

@@ -195,7 +195,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
     "counting": (
         Option(
             "by",
-            f"Show where the tokens go, by one of: {', '.join(GROUPS)}.",
+            f"Show where the tokens go by {', '.join(GROUPS[:-1])} or {GROUPS[-1]}.",
             metavar="GROUP",
             choices=("", *GROUPS),
             is_setting=False,

@@ -59,7 +59,9 @@ def _commented(option: Option) -> Iterator[str]:
     text = option.help
     if option.is_restricted is not None and option.is_restricted("x"):
         text += " Only the user's own file and a file named by --config can set it."
-    yield from textwrap.wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="# ")
+    yield from textwrap.wrap(
+        text, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+    )
     yield f"# {option_name(option.name)} = {_sample(option)}"
     yield ""
 

@@ -140,6 +140,6 @@ class Check:
             )
             text = (
                 f"tools have {tokens / count.tokens:.1%} of the tokens, above {MAX_TOOLS} "
-                f"{self.max_tool_share:.4g} ({largest_tools})"
+                f"{100 * self.max_tool_share:.4g}% ({largest_tools})"
             )
             yield Finding(MAX_TOOLS, "error", text, transcript.line, tokens=tokens)

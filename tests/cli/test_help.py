@@ -78,6 +78,16 @@ def test_a_page_of_a_command_in_a_group(ctxtrim: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "error"),
     [
+        (
+            ("check", "--profile", "opnai"),
+            "--profile opnai: expected one of openai, openai-responses, anthropic, gemini, strict "
+            "(did you mean openai?)",
+        ),
+        (
+            ("check", "--preset", "rollin"),
+            "--preset rollin: unknown preset rollin; expected one of rolling, budget, retention, "
+            "compact (did you mean rolling?)",
+        ),
         (("cuont",), "unknown command cuont (did you mean count?); expected one of count"),
         (("trace", "lst"), "unknown command lst (did you mean list?); expected one of get"),
         (("help", "cutof"), "help cutof: unknown command or stage (did you mean cutoff?)"),

@@ -1,7 +1,11 @@
 """A run that changes nothing says why."""
 
+import os
+import pty
+import subprocess
+
 import pytest
-from conftest import FIXTURES, Run
+from conftest import COMMAND, ENVIRONMENT, FIXTURES, ROOT, Run
 from samples import line, messages
 
 REASONS = {
@@ -29,3 +33,18 @@ def test_a_run_that_changes_nothing_says_why(ctxtrim: Run, words: str) -> None:
 def test_other_runs_give_no_reason(ctxtrim: Run, words: str) -> None:
     ran = ctxtrim(*words.split(), FIXTURES / "agent.jsonl")
     assert "already fits" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("budget", "end"),
+    [("2k", "≤5,875 → ≤2,489 tokens"), ("20k", "≤5,875 tokens\nctxtrim: trim: already fits")],
+)
+def test_a_terminal_shows_the_totals_of_a_dry_run_once(budget: str, end: str) -> None:
+    outer, inner = pty.openpty()
+    words = ("trim", "--dry-run", "--no-progress", "--budget", budget, "fixtures/agent.jsonl")
+    subprocess.run([*COMMAND, *words], cwd=ROOT, env=ENVIRONMENT, stdout=inner, stderr=inner)
+    os.close(inner)
+    shown = os.read(outer, 1 << 16).decode().replace("\r\n", "\n")
+    os.close(outer)
+    assert shown.endswith(f"{end}\n")
+    assert shown.count("3 transcripts, 45") == 1

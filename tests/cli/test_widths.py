@@ -41,3 +41,13 @@ def test_a_narrow_table_keeps_verdict_tokens_and_budget(ctxtrim: Run) -> None:
     assert first[0].split() == ["verdict", "transcript", "tokens", "budget"]
     assert first[1].split() == ["overflow", "fixt…t.jsonl:1", "≤5,376", "900"]
     assert all(len(row) <= 40 for row in first)
+
+
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize("words", [("models",), ("config", "show")])
+def test_a_table_of_models_or_settings_fits_the_terminal(
+    ctxtrim: Run, words: tuple[str, ...], width: int
+) -> None:
+    rows = ctxtrim(*words, COLUMNS=str(width)).out.decode().splitlines()
+    assert len(rows) > 50
+    assert max(map(len, rows)) <= width

@@ -89,7 +89,7 @@ def test_sections_in_pyproject_toml_and_for_other_commands(ctxtrim: Run, project
 
 
 def test_config_show_lists_sections(ctxtrim: Run, project: Path) -> None:
-    shown = ctxtrim("config", "show", cwd=project).out.decode()
+    shown = ctxtrim("config", "show", cwd=project, COLUMNS="500").out.decode()
     assert f"budget of {project}/runs/**" in shown
     assert "ctxtrim.toml: paths[0].budget" in shown
 
@@ -121,4 +121,4 @@ def test_a_share_is_a_number_or_a_percentage(ctxtrim: Run, project: Path, share:
         f'[[paths]]\nmatch = "a.jsonl"\nmax-tool-share = {share}\n'
     )
     ran = ctxtrim("check", "a.jsonl", cwd=project)
-    assert ran.code == 3 and b"above max-tool-share 0.5" in ran.out
+    assert ran.code == 3 and b"above max-tool-share 50% (" in ran.out

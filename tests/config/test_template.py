@@ -112,3 +112,9 @@ def test_init_replaces_a_file_only_if_forced(ctxtrim: Run, tmp_path: Path) -> No
 
 def test_the_schema_is_printed(ctxtrim: Run) -> None:
     assert json.loads(ctxtrim("config", "schema").out) == schema()
+
+
+def test_the_comments_of_the_template_write_names_and_defaults_as_they_are() -> None:
+    text = template()
+    assert 'get_task_trace(traceId="{id}")]]' in " ".join(text.replace("\n# ", " ").split())
+    assert not re.search(r"^# .*\w-$", text, re.MULTILINE)

@@ -372,7 +372,7 @@ def test_the_registry_is_loaded_lazily() -> None:
 
 
 def test_all_models_are_listed(ctxtrim: Run) -> None:
-    done = ctxtrim("models")
+    done = ctxtrim("models", COLUMNS="200")
     lines = done.out.decode().splitlines()
     assert (done.code, done.err) == (0, "")
     assert (

@@ -8,12 +8,13 @@ import typer
 
 from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.request import configuration
+from ctxtrim.cli.terminal import fitted
 from ctxtrim.cli.typer_commands import add_command, group
 from ctxtrim.config import SHARED, Config, Value
 from ctxtrim.config.template import SCHEMA, template
 from ctxtrim.errors import UsageError
 from ctxtrim.io.outputs import write_to
-from ctxtrim.reports.tables import Table, plain
+from ctxtrim.reports.tables import Table
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import json_text
 from ctxtrim.text.names import option_name
@@ -45,7 +46,7 @@ def show(
         text = json_text({"version": 1, "settings": settings}, indent=2) + "\n"
     else:
         cells = tuple((key, _formatted(value), origin) for key, (value, origin) in rows)
-        text = plain(Table("", ("setting", "value", "origin"), cells))
+        text = fitted(Table("", ("setting", "value", "origin"), cells))
     print_text(text)
     return 0
 

@@ -7,9 +7,10 @@ import typer
 
 from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.request import configuration
+from ctxtrim.cli.terminal import fitted
 from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.metering import BOUND
-from ctxtrim.reports.tables import Table, plain
+from ctxtrim.reports.tables import Table
 from ctxtrim.text.escaping import clean, json_text
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Exactness
@@ -37,7 +38,7 @@ def models(
         print_error(
             f"ctxtrim: unknown model {name or ''}"
             + (f" (nearest names: {nearest})" if nearest else "")
-            + "; pass --context-window and --tokenizer instead"
+            + "; for a model that is not listed, set --context-window and --tokenizer"
         )
         return 1
     if is_json:
@@ -49,7 +50,7 @@ def models(
     elif model is not None:
         text = _details(model, [similar.name for similar in listed if similar.name != model.name])
     else:
-        text = plain(_table(listed)) + f"{len(listed):,} model{'' if len(listed) == 1 else 's'}\n"
+        text = fitted(_table(listed)) + f"{len(listed):,} model{'' if len(listed) == 1 else 's'}\n"
     print_text(text)
     return 0
 
@@ -155,7 +156,7 @@ def _table(listed: Sequence[Model]) -> Table:
         )
         for model in listed
     )
-    return Table("", columns, rows)
+    return Table("", columns, rows, optional=("date", "max output", "counts", "max input"))
 
 
 COMMAND = single_command("models", models)

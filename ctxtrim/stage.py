@@ -135,6 +135,14 @@ class Keeper(Protocol):
         """The path of the file for an original, by its SHA-256. The file may not exist yet."""
         ...
 
+    def taken(self) -> "Kept":
+        """Take back the originals since the last chunk, to keep them again in their turn."""
+        ...
+
+
+Kept = tuple[tuple[tuple[Original, ...], str], ...]
+"""Originals that a keeper has stored or must store, with the stages that replaced them."""
+
 
 class Recalled(NamedTuple):
     """The stored summary of a transcript.

@@ -9,7 +9,8 @@ from typing import Any
 
 from ctxtrim.config.stage_specs import SETTINGS, parse_stage
 from ctxtrim.conversation.turns import shape
-from ctxtrim.formats.reading import Chunk, open_reading
+from ctxtrim.formats.chunks import Chunk
+from ctxtrim.formats.reading import open_reading
 from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline

@@ -4,7 +4,8 @@ from io import BytesIO
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.formats.base import Format
-from ctxtrim.formats.reading import Chunk, open_reading
+from ctxtrim.formats.chunks import Chunk
+from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Message, Part, Transcript

@@ -12,7 +12,8 @@ from typing import Any, Protocol, TypeVar
 
 from ctxtrim.errors import InputError
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.reading import Chunk, open_reading
+from ctxtrim.formats.chunks import Chunk
+from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Message, Source, Transcript

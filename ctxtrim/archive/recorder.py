@@ -12,7 +12,7 @@ from ctxtrim.archive.pack import PackedTrace
 from ctxtrim.archive.permissions import must_be_private
 from ctxtrim.archive.places import literal, places
 from ctxtrim.errors import ArchiveError, os_errors_as
-from ctxtrim.stage import Original
+from ctxtrim.stage import Kept, Original
 
 
 class Recording:
@@ -48,6 +48,11 @@ class Recording:
     def path_of(self, name: str) -> str:
         """The path of the separate file of an original, by its SHA-256."""
         return str(self._archive.path(name))
+
+    def taken(self) -> Kept:
+        """Take back the originals since the last chunk."""
+        taken, self._originals = self._originals, []
+        return tuple(((original,), stage) for original, stage in taken)
 
     def chunk(self, before: bytes, after: bytes | None, added: bytes = b"") -> None:
         """Record input lines and their output (None: nothing), after `added` bytes of output."""
@@ -140,7 +145,7 @@ class Register:
         """Never called: runs that move results to files have one process."""
         raise ArchiveError(f"{name}: no file")
 
-    def taken(self) -> tuple[tuple[tuple[Original, ...], str], ...]:
+    def taken(self) -> Kept:
         """The originals since the last call, with their stages."""
         taken, self._originals = tuple(self._originals), []
         return taken
@@ -163,3 +168,7 @@ class Spills:
     def path_of(self, name: str) -> str:
         """The path of a result, by its SHA-256."""
         return str(self._objects.path(name).absolute())
+
+    def taken(self) -> Kept:
+        """Nothing: results in files are complete."""
+        return ()

@@ -261,7 +261,7 @@ class Work:
         if done.data:
             sink.write(added + done.data)
             is_shared = self._request.targets.shares_stdout
-            self._ends_line = done.data.endswith(b"\n") or not is_shared
+            self._ends_line = done.is_open or done.data.endswith(b"\n") or not is_shared
 
     def _finish(self, progress: Progress, recording: "Recording | None", sink: Sink) -> None:
         """Commit the output, unless the file must stay as it is, and report the rows."""

@@ -142,7 +142,8 @@ class Format(Struct, frozen=True):
     of their objects; None if the format cannot record it. `must_alternate`: user and assistant
     messages have to alternate. `text_block`: a text as a content block; None if messages have no
     blocks. `each_request`: the same format with a transcript for each request; None for formats
-    without logged requests.
+    without logged requests. `homes`: for an array, the paths inside its elements at which their
+    message lists are; None for formats that do not read elements apart from each other.
     """
 
     name: str
@@ -157,6 +158,7 @@ class Format(Struct, frozen=True):
     must_alternate: bool = False
     text_block: Callable[[str], Any] | None = None
     each_request: "Format | None" = None
+    homes: Callable[[object], Set[Path]] | None = None
 
     def transcripts(
         self, records: Sequence[JsonRecord], lines: tuple[Line, ...]

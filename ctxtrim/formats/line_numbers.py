@@ -12,11 +12,14 @@ from ctxtrim.text.splice import locate
 class _LineNumbers:
     """The line numbers at which the transcripts of a document and their messages start.
 
-    They are computed when they are first needed; most reports need none of messages.
+    They are computed when they are first needed; most reports need none of messages. The document
+    may be an element of an array in brackets; `default` is then the line of the array.
     """
 
-    def __init__(self, line: Line, transcripts: Sequence[Transcript]) -> None:
+    def __init__(self, line: Line, transcripts: Sequence[Transcript], default: int | None) -> None:
         self._line = line
+        self._default = line.number if default is None else default
+        self._is_element = default is not None
         self._transcripts = transcripts
         self._pointers = {transcript.pointer for transcript in transcripts}
         self._numbers: dict[Path, int] = {}
@@ -24,14 +27,15 @@ class _LineNumbers:
 
     def __call__(self, span: Span) -> int:
         """The line number of a span; of the document if the span does not locate a message."""
-        if span.path not in self._numbers and not self._has_messages:
+        path = (0, *span.path[1:]) if self._is_element and span.path else span.path
+        if path not in self._numbers and not self._has_messages:
             paths = set(self._pointers)
-            if span.path not in paths:
+            if path not in paths:
                 self._has_messages = True
                 messages = (message for each in self._transcripts for message in each.messages)
                 paths.update(message.spans[0].path for message in messages if message.spans)
             self._numbers |= self._at(paths)
-        return self._numbers.get(span.path, self._line.number)
+        return self._numbers.get(path, self._default)
 
     def _at(self, paths: Set[Path]) -> dict[Path, int]:
         text = self._line.data.decode()
@@ -44,9 +48,14 @@ class _LineNumbers:
         return numbers
 
 
-def placed(line: Line, transcripts: list[Transcript]) -> list[Transcript]:
-    """Transcripts of a document of several lines, with their line numbers."""
-    numbers = _LineNumbers(line, transcripts)
+def placed(
+    line: Line, transcripts: list[Transcript], default: int | None = None
+) -> list[Transcript]:
+    """Transcripts of a document of several lines, with their line numbers.
+
+    `default`: the line of the array whose element the document is, for what has no line.
+    """
+    numbers = _LineNumbers(line, transcripts, default)
     return [
         replace(transcript, source=replace(transcript.source, line_numbers=numbers))
         for transcript in transcripts

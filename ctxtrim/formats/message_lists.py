@@ -34,7 +34,6 @@ from ctxtrim.text.json_paths import Path, Place, conversations, first_names, pat
 from ctxtrim.text.records import JsonRecord
 
 _HEAD = 8  # elements inspected to detect a dialect
-
 Tells = Callable[[Any], bool]
 
 
@@ -168,6 +167,7 @@ def list_format(dialect: Dialect, path: str | None = None) -> Format:
         visibility=dialect.visibility,
         must_alternate=dialect.must_alternate,
         text_block=dialect.text_block,
+        homes=lists.homes,
     )
 
 
@@ -197,6 +197,11 @@ class _Lists:
     def takes(self, value: object) -> Layout | None:
         """The layout of a value that the dialect can read."""
         return self._layout(value, self._is_ours)
+
+    def homes(self, value: object) -> set[Path]:
+        """The paths of the message lists in the elements of an array."""
+        own = self._conversations(value, self._is_ours)
+        return {place.path[1:] for lists in own for place in lists}
 
     def _layout(self, value: object, is_own: Tells) -> Layout | None:
         if any(self._conversations(value, is_own)):
@@ -339,11 +344,10 @@ def _is_element(span: Span) -> bool:
 
 
 def _elements(line: int, place: Place) -> list[Element]:
-    path = place.path
     if isinstance(place.items, str):
-        span = Span(line, path)
+        span = Span(line, place.path)
         return [Element(place.items, span, span)]
-    spans = [Span(line, (*path, index)) for index in range(len(place.items))]
+    spans = [Span(line, (*place.path, index)) for index in range(len(place.items))]
     return list(map(_element, zip(place.items, spans, spans, strict=True)))
 
 

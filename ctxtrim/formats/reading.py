@@ -1,49 +1,28 @@
 """Splits a file into chunks that are read, edited and written one at a time, to bound memory.
 
-Each line of a file of conversations is a chunk. A file of events or one JSON document is a single
-chunk. The format is detected from the first values: each format votes for the values that it
-recognizes.
+Each line of a file of conversations is a chunk, and each element of a large array of them. A file
+of events or another JSON document is a single chunk. The format is detected from the first values:
+each format votes for the values that it recognizes.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from io import BytesIO
-from itertools import accumulate, chain, islice
+from itertools import chain
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from ctxtrim.errors import InputError, too_large
 from ctxtrim.formats import FORMATS
+from ctxtrim.formats.arrays import LARGE, ConversationArray, conversation_array
 from ctxtrim.formats.base import Format, Layout
+from ctxtrim.formats.chunks import Chunk, chunk_of, is_line
 from ctxtrim.formats.other_files import reason_in
-from ctxtrim.model import Line, Transcript
-from ctxtrim.stage import Finding
 from ctxtrim.text.records import BLANK, BOM, MAX_SIZE, NOT_JSON, JsonRecord, document, split
 
 HEAD = 64  # values inspected to detect the format
 HEAD_BYTES = 1 << 22
-_BLOCK = 1 << 10  # lines of a document that are read at a time
-
-
-class Chunk(Struct, frozen=True, dict=True):
-    """Some lines, their transcripts, findings about the lines, and their format.
-
-    `error`: the unexpected exception that ended the reading of these lines, if any.
-    """
-
-    lines: tuple[Line, ...]
-    transcripts: tuple[Transcript, ...]
-    findings: tuple[Finding, ...]
-    format: Format | None = None
-    error: Exception | None = None
-
-    @cached_property
-    def data(self) -> bytes:
-        """The bytes as read, joined once: a session may be large."""
-        return b"".join(line.data for line in self.lines)
-
 
 Numbered = tuple[int, bytes]
 """A line of a file and its number, from 1."""
@@ -123,18 +102,22 @@ def open_reading(
     lines: Iterable[bytes],
     formats: Sequence[Format] = tuple(FORMATS.values()),
     max_size: int = MAX_SIZE,
+    large: int = LARGE,
 ) -> Reading:
     """Detect the format of a file from its first values.
 
     Raises an `InputError`, here or while reading chunks, if a file that is read as a whole exceeds
-    `max_size` bytes.
+    `max_size` bytes. An array of conversations of `large` bytes is read one element at a time.
     """
-    head, rest = _beginning(iter(lines), max_size)
+    head, rest, elements = _beginning(
+        iter(lines), max_size, lambda data, number: conversation_array(data, number, formats, large)
+    )
     first = [_vote(record.value, formats) for record in head]
     size = sum(len(record.data) for record in head)
     # one conversation is enough; the rest is read as a stream
     while not (
-        len(head) >= HEAD
+        elements is not None
+        or len(head) >= HEAD
         or size > HEAD_BYTES
         or any(is_sure and vote and vote[1] == "conversation" for vote, is_sure in first)
     ):
@@ -147,12 +130,14 @@ def open_reading(
         size += len(line)
     votes = _votes([record.value for record in head], [vote for vote, _ in first], formats)
     dialect, layout = next(iter(votes), (None, None))
-    is_lines = layout == "conversation" and all(_is_line(record.data) for record in head)
+    is_lines = layout == "conversation" and all(is_line(record.data) for record in head)
     looked = sum(record.value is not BLANK for record in head)
     reason = reason_in(record.value for record in head) if dialect is None else None
     chunks: Iterator[Chunk]
     if layout == "conversation":
-        begun = _by_line(dialect, formats, head)
+        begun = _by_line(dialect, formats, head if elements is None else head[:-1])
+        if elements is not None:
+            begun = chain(begun, elements.chunks())
         chunks = chain(begun, line_chunks(dialect, formats, rest))
     else:
         chunks = begun = _at_once(dialect, chain(head, _records(rest)), max_size)
@@ -200,35 +185,47 @@ def _votes(
     return votes
 
 
-def _is_line(data: bytes) -> bool:
-    position = data.find(b"\n")
-    return position in (-1, len(data) - 1) or b"\n" not in data.strip()
+class _Beginning(NamedTuple):
+    """The records of a file up to its first value, and the lines after them.
+
+    `array`: the last record is a large array, whose value is only its first elements.
+    """
+
+    head: list[JsonRecord]
+    rest: Iterator[Numbered]
+    array: ConversationArray | None = None
 
 
 def _beginning(
-    lines: Iterator[bytes], max_size: int
-) -> tuple[list[JsonRecord], Iterator[Numbered]]:
-    """The records of a file up to its first value, and the lines after them.
-
-    If the first value continues after its line, the whole file may be one document.
+    lines: Iterator[bytes],
+    max_size: int,
+    array: Callable[[bytes, int], ConversationArray | None],
+) -> _Beginning:
+    """The beginning of a file. If the first value continues after its line, the whole file may be
+    one document.
     """
     head: list[JsonRecord] = []
     number = 0
     for line in lines:
         number += 1
+        if (found := array(line, number)) is not None:
+            head.append(JsonRecord(line, number, found.sample))
+            return _Beginning(head, enumerate(lines, number + 1), found)
         first = split(line, number)
         if line.strip() not in (b"", BOM) and first[-1].value is NOT_JSON:
             data = _document(chain([line], lines), number, max_size)
+            if (found := array(data, number)) is not None:
+                return _Beginning([*head, JsonRecord(data, number, found.sample)], iter(()), found)
             whole = document(data)
             if whole is not None:
                 whole.number += number - 1
-                return [*head, whole], iter(())
+                return _Beginning([*head, whole], iter(()))
             lines = iter(BytesIO(data))
             next(lines)
         head += first
         if line.strip() not in (b"", BOM):
             break
-    return head, enumerate(lines, number + 1)
+    return _Beginning(head, enumerate(lines, number + 1))
 
 
 def _records(lines: Iterable[Numbered]) -> Iterator[JsonRecord]:
@@ -238,17 +235,12 @@ def _records(lines: Iterable[Numbered]) -> Iterator[JsonRecord]:
 
 def _document(lines: Iterator[bytes], number: int, max_size: int) -> bytes:
     """The bytes of a document that starts at line `number`; an `InputError` if it is too large."""
-    blocks: list[list[bytes]] = []
-    size = 0
-    while block := list(islice(lines, _BLOCK)):
-        size += sum(map(len, block))
-        if size > max_size:
-            sizes = accumulate(map(len, block), initial=size - sum(map(len, block)))
-            over = bisect_right(list(sizes), max_size) - 1
-            line = number + _BLOCK * len(blocks) + over
-            raise InputError(too_large("the document", max_size), line)
-        blocks.append(block)
-    return b"".join(chain.from_iterable(blocks))
+    data = BytesIO()  # whose bytes are not copied
+    for place, line in enumerate(lines, number):
+        if data.tell() + len(line) > max_size:
+            raise InputError(too_large("the document", max_size), place)
+        data.write(line)
+    return data.getvalue()
 
 
 def line_chunks(
@@ -279,11 +271,11 @@ def _line_chunk(
     dialect: Format | None, formats: Sequence[Format], together: list[JsonRecord]
 ) -> Chunk:
     """A line in the format of the file, else in the first format that recognizes it."""
-    chunk = _chunk(dialect, together)
+    chunk = chunk_of(dialect, together)
     if not chunk.transcripts:
         for other in formats:
             if any(other.sniff(record.value) == "conversation" for record in together):
-                return _chunk(other, together)
+                return chunk_of(other, together)
     return chunk
 
 
@@ -301,42 +293,6 @@ def _at_once(
                 too_large("the file is a single transcript, and it", max_size), record.number
             )
     if together:
-        chunk = _chunk(dialect, together)
+        chunk = chunk_of(dialect, together)
         together.clear()  # the decoded values need more memory than the lines
         yield chunk
-
-
-def _chunk(dialect: Format | None, records: list[JsonRecord]) -> Chunk:
-    lines = tuple(Line(record.data, record.number) for record in records)
-    if dialect is None:
-        return Chunk(lines, (), tuple(islice(_oddities(records), 1)))
-    try:
-        transcripts = dialect.transcripts(records, lines)
-        if len(lines) == 1 and not _is_line(lines[0].data):
-            from ctxtrim.formats.line_numbers import placed  # for documents of several lines
-
-            transcripts = placed(lines[0], transcripts)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other lines of the file can still be read
-        return Chunk(lines, (), (), dialect, error)
-    return Chunk(lines, tuple(transcripts), tuple(_oddities(records)), dialect)
-
-
-def _oddities(records: list[JsonRecord]) -> Iterator[Finding]:
-    """Findings for lines that are not JSON, and for values glued together."""
-    previous = 0
-    for record in records:
-        if record.problem is not None:
-            yield Finding(
-                "not-json",
-                "error",
-                f"{record.problem}; the line is kept unchanged and not counted",
-                record.number,
-            )
-        elif record.is_glued and record.number != previous:
-            yield Finding(
-                "glued-values",
-                "warning",
-                "several JSON values on one line; each is read",
-                record.number,
-            )
-        previous = record.number

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from ctxtrim.errors import BUG, SelfCheckError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
+from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.json_in_string import unwrapped
-from ctxtrim.formats.reading import Chunk
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Line, Message, Part, Transcript
 from ctxtrim.text.records import JsonRecord, document, split
@@ -41,7 +41,9 @@ def written_chunk(
         for position, (transcript, is_lost) in enumerate(zip(out, failed, strict=True))
         if transcript.messages and not is_lost
     ]
-    return b"".join(pieces), dict(zip(places, found, strict=True))
+    if chunk.element is not None and not any(pieces[0].strip(b"[] \t\r\n")):
+        raise SelfCheckError(f"an edit empties an element of an array; it was not written; {BUG}")
+    return chunk.joined(pieces), dict(zip(places, found, strict=True))
 
 
 def _lines(transcripts: Iterable[Transcript]) -> set[int]:

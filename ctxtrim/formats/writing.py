@@ -25,7 +25,7 @@ from ctxtrim.conversation.edits import (
 from ctxtrim.errors import BUG, NotEditableError, SelfCheckError
 from ctxtrim.formats.base import Edit, Format, Insertion, Site
 from ctxtrim.formats.source_values import SourceValues
-from ctxtrim.model import Line, Message, Part, Span, Transcript
+from ctxtrim.model import Document, Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.splice import splice
 
@@ -232,14 +232,14 @@ _NOTHING = _LineEdit()
 
 
 def _line(value: Any, neighbour: Line) -> bytes:
-    return _Spelling.of(neighbour.data)(value).encode()
+    return _Spelling.of(neighbour)(value).encode()
 
 
 def _edited(dialect: Format, source: SourceValues, index: int, edit: _LineEdit) -> bytes:
     line = source.lines[index]
     if not (edit.replace or edit.remove or edit.members or edit.elements or edit.cuts):
         return line.data
-    spell = _Spelling.of(line.data)
+    spell = _Spelling.of(line)
     replace = {path: spell(new) for path, new in edit.replace.items()}
     insert = {
         array: [
@@ -265,7 +265,8 @@ def _edited(dialect: Format, source: SourceValues, index: int, edit: _LineEdit) 
         for array, places in edit.cuts.items()
     }
     try:
-        return splice(line.data.decode(), replace, edit.remove, add, insert, cut).encode()
+        text = line.data.decode()
+        return splice(text, replace, edit.remove, add, insert, cut, spell.is_ascii).encode()
     except KeyError as error:
         raise SelfCheckError(
             f"line {line.number} has no value at {error}; nothing was written; {BUG}"
@@ -289,7 +290,7 @@ def _halves(
     """The text that closes an array's owner, adds the new values, and opens the owner again."""
     line = source.lines[array.line].data
     owner = dialect.owner(array.path) or ()
-    comma, colon = (", ", ": ") if b'": ' in line else (",", ":")
+    comma, colon = spell.separators or (", ", ": ")
     end, begin = "]", "["
     for depth in range(len(array.path) - 1, len(owner) - 1, -1):
         key, holder = array.path[depth], source.at(Span(array.line, array.path[:depth]))
@@ -322,8 +323,9 @@ class _Spelling(Struct, frozen=True):
     separators: tuple[str, str] | None
 
     @classmethod
-    def of(cls, line: bytes) -> "_Spelling":
-        return cls(line.isascii(), None if b'": ' in line else (",", ":"))
+    def of(cls, line: Line) -> "_Spelling":
+        whole = line.document or Document(line.data)
+        return cls(whole.is_ascii, None if whole.has_spaces else (",", ":"))
 
     def __call__(self, value: Any) -> str:
         """A value as JSON. Characters without a UTF-8 form are always escaped."""

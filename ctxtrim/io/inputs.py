@@ -10,8 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -181,10 +180,30 @@ def _on_disk(file: BinaryIO, path: Path | None) -> Iterator[Path]:
 
 def _bounded_lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
     """The lines of a file. An endless line is noticed before memory ends."""
-    for number, line in enumerate(iter(partial(file.readline, max_size + 1), b""), 1):
+    step = min(_PIECE, max_size + 1)
+    number = 0
+    while line := file.readline(step):
+        number += 1
+        if len(line) == step and not line.endswith(b"\n"):
+            line = _long_line(line, file, max_size)
         if len(line) > max_size:
             raise InputError(too_large("the line", max_size), number)
         yield line
+
+
+def _long_line(start: bytes, file: BinaryIO, max_size: int) -> bytes:
+    """A line from its start, up to one byte more than `max_size`.
+
+    `readline` would need twice the memory.
+    """
+    line = BytesIO()
+    line.write(start)
+    while line.tell() <= max_size:
+        more = file.readline(min(_PIECE, max_size + 1 - line.tell()))
+        line.write(more)
+        if not more or more.endswith(b"\n"):
+            break
+    return line.getvalue()
 
 
 def _packed_lines(file: BinaryIO, kind: Kind, max_size: int) -> Iterator[bytes]:

@@ -5,6 +5,7 @@ Locations do not take part in equality: two transcripts are equal when a model w
 
 import json
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -74,6 +75,22 @@ class Media(Struct, frozen=True, gc=False):
         return self.width, self.height
 
 
+class Document(Struct, frozen=True, dict=True):
+    """The bytes of a JSON document that is read in parts, and how all of it spells JSON."""
+
+    data: bytes
+
+    @cached_property
+    def is_ascii(self) -> bool:
+        """Whether all other characters are escaped."""
+        return self.data.isascii()
+
+    @cached_property
+    def has_spaces(self) -> bool:
+        """Whether there are spaces after colons."""
+        return b'": ' in self.data
+
+
 class Line(NamedTuple):
     """The bytes of one JSON value as read from the file, terminator included.
 
@@ -83,6 +100,7 @@ class Line(NamedTuple):
 
     data: bytes
     number: int  # the line of the file at which the value starts, counted from 1
+    document: Document | None = None  # whose element the value has, in an array
 
 
 class Span(Struct, frozen=True, order=True, gc=False):

@@ -5,8 +5,8 @@ import traceback
 from msgspec.structs import replace
 
 from ctxtrim.errors import ArchiveError, CtxtrimError, NotEditableError, SelfCheckError, unexpected
+from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.defects import malformed
-from ctxtrim.formats.reading import Chunk
 from ctxtrim.stage import NOT_EDITABLE, NOT_HANDLED, SELF_CHECK, Finding
 
 

@@ -37,6 +37,7 @@ def splice(
     add: Mapping[Path, Sequence[tuple[str, str]]] | None = None,
     insert: Mapping[Path, Sequence[tuple[int, str]]] | None = None,
     cut: Mapping[Path, Sequence[tuple[int, str]]] | None = None,
+    is_ascii: bool | None = None,
 ) -> str:
     """The text with values replaced, elements or members removed, members added and elements
     inserted.
@@ -45,7 +46,9 @@ def splice(
     members. `add` maps an object's path to (key, JSON text) pairs with new keys. `insert` maps an
     array's path to (index, JSON text) pairs, in order; indices are those of the original array.
     `cut` maps an array's path to (index, text) pairs: the text replaces the comma before that
-    element; the element before it must be kept. Raises a `KeyError` for a path that does not exist.
+    element; the element before it must be kept. `is_ascii`: other characters are escaped in strings
+    that contain JSON; by default, if the text has none. Raises a `KeyError` for a path that does
+    not exist.
     """
     root = _Wish()
     for path, new in (replace or {}).items():
@@ -59,7 +62,8 @@ def splice(
     for path, elements in (cut or {}).items():
         _at(root, path).cuts = elements
     patches: list[Patch] = []
-    _value(text, skip(text, text.startswith("\ufeff")), root, (), patches)
+    is_ascii = text.isascii() if is_ascii is None else is_ascii
+    _value(_Text(text, is_ascii), skip(text, text.startswith("\ufeff")), root, (), patches)
     pieces: list[str] = []
     done = 0
     for start, end, new in sorted(patches):
@@ -74,33 +78,42 @@ def _at(root: _Wish, path: Path) -> _Wish:
     return root
 
 
-def _value(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
+class _Text(Struct, frozen=True):
+    """A JSON text, and whether new characters in it are escaped to ASCII."""
+
+    text: str
+    is_ascii: bool
+
+
+def _value(source: _Text, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
     """Collect the patches for the value that starts at `start`."""
+    text = source.text
     if wish.replacement is not None:
         patches.append((start, value_end(text, start), wish.replacement))
     elif wish.inside or wish.added or wish.inserted or wish.cuts:
         if text[start] == '"':
-            patches += _in_string(text, start, wish, path)
+            patches += _in_string(source, start, wish, path)
             return
         if text[start] not in "[{":
             raise KeyError(path)
-        _container(text, start, wish, path, patches)
+        _container(source, start, wish, path, patches)
 
 
-def _in_string(text: str, start: int, wish: _Wish, path: Path) -> Iterator[Patch]:
+def _in_string(source: _Text, start: int, wish: _Wish, path: Path) -> Iterator[Patch]:
     """The patches for the JSON inside the string at `start`, escaped once more."""
-    leaf = Leaf(text[start + 1 : value_end(text, start) - 1])
+    leaf = Leaf(source.text[start + 1 : value_end(source.text, start) - 1])
     inner: list[Patch] = []
     try:
-        _value(leaf.value, skip(leaf.value, 0), wish, path, inner)
+        _value(_Text(leaf.value, leaf.value.isascii()), skip(leaf.value, 0), wish, path, inner)
     except (ValueError, IndexError):
         raise KeyError(path) from None
     for begin, end, new in inner:
-        escaped = json.dumps(new, ensure_ascii=text.isascii())[1:-1]
+        escaped = json.dumps(new, ensure_ascii=source.is_ascii)[1:-1]
         yield start + 1 + leaf.spelled(begin), start + 1 + leaf.spelled(end), escaped
 
 
-def _container(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
+def _container(source: _Text, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
+    text = source.text
     found = members(text, start)
     inside = found.spans
     values = _values(found)
@@ -108,7 +121,7 @@ def _container(text: str, start: int, wish: _Wish, path: Path, patches: list[Pat
         if key not in values:
             raise KeyError((*path, key))
         if not inner.is_removed:
-            _value(text, values[key], inner, (*path, key), patches)
+            _value(source, values[key], inner, (*path, key), patches)
     removed = {key for key, inner in wish.inside.items() if inner.is_removed}
     kept = [index for index, key in enumerate(found.keys) if key not in removed]
     patches += _removals(inside, kept)

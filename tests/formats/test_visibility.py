@@ -16,7 +16,7 @@ from strategies import CONVERSATIONS, EVENTS, as_json, budgets, conversations, f
 
 from ctxtrim.conversation.turns import current_task, is_alternating, opening_task, shape
 from ctxtrim.errors import SelfCheckError
-from ctxtrim.formats.reading import Chunk
+from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.metering import Metering

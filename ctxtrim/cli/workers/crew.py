@@ -109,9 +109,7 @@ class Crew:
 def stored(result: Result, keeper: Keeper | None) -> Iterator[Done]:
     """The results of a piece, after the keeper has stored their originals."""
     for done in result.done:
-        for originals, stage in done.originals:
-            if keeper is not None:
-                keeper.keep(originals, stage)
+        done.store(keeper)
         yield done
 
 

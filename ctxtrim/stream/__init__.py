@@ -9,23 +9,27 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.errors import BUG, ArchiveError, SelfCheckError
+from ctxtrim.errors import ArchiveError, SelfCheckError
+from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.conversion import Conversion
-from ctxtrim.formats.reading import Chunk, Reading
+from ctxtrim.formats.reading import Reading
 from ctxtrim.formats.self_check import written_chunk
+from ctxtrim.io.spool import Spool
 from ctxtrim.metering import Meter
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import PipelineRun, Services, StagePipeline
 from ctxtrim.reports.failures import not_archived, not_handled, not_written
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import PLAIN, Details, Origin, row
-from ctxtrim.stage import Finding, Keeper, Memory, Original, Recalled, is_handled, overflow
+from ctxtrim.stage import Finding, Keeper, Kept, Memory, Recalled, is_handled, overflow
 from ctxtrim.stages.events import Event
+from ctxtrim.stream.recount import recounted
 
 if TYPE_CHECKING:
     from ctxtrim.summaries import Summarizer
@@ -66,7 +70,8 @@ class Done(Struct, frozen=True):
     """The result of one chunk: bytes read, bytes to write (None: left out), rows and findings.
 
     `is_lossy`: a transcript was left out, so the file must not be replaced. `originals`: what a
-    keeper must store before the bytes are written, with the stages, if another process made this.
+    keeper must store before the bytes are written, if this was made ahead of its turn. `is_open`:
+    the next result continues the line or document of this one.
     """
 
     read: bytes
@@ -75,7 +80,14 @@ class Done(Struct, frozen=True):
     findings: tuple[Finding, ...]
     is_changed: bool
     is_lossy: bool
-    originals: tuple[tuple[tuple[Original, ...], str], ...] = ()
+    originals: Kept = ()
+    is_open: bool = False
+
+    def store(self, keeper: Keeper | None) -> None:
+        """Let a keeper store the originals, in the turn of this result."""
+        if keeper is not None:
+            for originals, stage in self.originals:
+                keeper.keep(originals, stage)
 
 
 def stream(path: str, reading: Reading, job: Job, keeper: Keeper | None = None) -> Iterator[Done]:
@@ -87,17 +99,70 @@ def done_chunks(
     path: str, chunks: Iterable[Chunk], job: Job, keeper: Keeper | None = None
 ) -> Iterator[Done]:
     """The results of some chunks of a file, one at a time. A keeper stores originals."""
+    chunks = iter(chunks)
     for chunk in chunks:
-        yield _done(path, chunk, job, keeper)
+        if chunk.element is None or job.convert is not None:
+            yield _done(path, chunk, job, keeper)
+        else:
+            yield from _array(path, chunk, chunks, job, keeper)
 
 
-def _done(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
+def _array(
+    path: str, first: Chunk, others: Iterable[Chunk], job: Job, keeper: Keeper | None
+) -> Iterator[Done]:
+    """The results of the chunks of an array, which are written together or not at all.
+
+    Until the last one is known they wait without the bytes that the array has, too.
+    """
+    array = first.lines[0].document
+    assert array is not None
+    waiting: Spool[tuple[int, Done]] = Spool(lambda item: 1 + item[0] // 1024)
+    written: list[Callable[[], None]] = []
+    is_lossy = False
+    try:
+        for chunk in chain((first,), others):
+            done = _done(path, chunk, job, keeper, written)
+            is_lossy |= done.is_lossy
+            data = done.data if done.is_changed else None
+            kept = () if keeper is None else keeper.taken()
+            waiting.append((len(done.read), replace(done, read=b"", data=data, originals=kept)))
+            if chunk.element is None or chunk.element.is_last:
+                break
+        for remember in written if not is_lossy else ():
+            remember()
+        start = 0
+        for size, done in waiting:
+            done.store(keeper)
+            read = array.data[start : start + size]
+            done = replace(done, read=read, data=done.data if done.is_changed else read)
+            yield _left_out(done) if is_lossy else done
+            start += size
+    finally:
+        waiting.close()
+
+
+def _left_out(done: Done) -> Done:
+    """A result of which nothing is written."""
+    rows = tuple(replace(row, is_written=False) for row in done.rows)
+    return replace(done, data=None, rows=rows, is_changed=True, is_lossy=True)
+
+
+def _done(
+    path: str,
+    chunk: Chunk,
+    job: Job,
+    keeper: Keeper | None,
+    written: list[Callable[[], None]] | None = None,
+) -> Done:
+    """The result of a chunk. `written` collects what to do once it is written, instead of now."""
+    is_open = chunk.element is not None and not chunk.element.is_last
     if chunk.error is not None:
         finding = not_handled(chunk.error, chunk.lines[0].number, job.shows_tracebacks)
-        return Done(chunk.data, None, (), (finding,), is_changed=True, is_lossy=True)
+        return Done(chunk.data, None, (), (finding,), True, True, is_open=is_open)
+    begin = chunk.element.index if chunk.element is not None else 0
     tasks = [
         _Task(path, index, transcript, job, keeper)
-        for index, transcript in enumerate(chunk.transcripts)
+        for index, transcript in enumerate(chunk.transcripts, begin)
     ]
     results = [task.run(task.transcript.model) for task in tasks]
     try:
@@ -109,18 +174,34 @@ def _done(path: str, chunk: Chunk, job: Job, keeper: Keeper | None) -> Done:
             line = tasks[index].transcript.line
             finding = not_written(error, chunk, line, job.shows_tracebacks)
             results[index] = replace(result, findings=(*result.findings, finding))
-    form = chunk.format.name if chunk.format else ""
     rows = []
     for task, result, is_left_out in zip(tasks, results, left_out, strict=True):
         is_written = data is not None and not is_left_out
-        if is_written:
-            task.remember(result)
-        details = job.details
-        if details.explained and not is_handled(result.findings):
-            details = replace(details, explained=False)
-        origin = Origin(path, form, task.index, len(chunk.lines) if len(tasks) == 1 else 0)
-        rows.append(row(origin, task.transcript, result, is_written=is_written, details=details))
-    return Done(chunk.data, data, tuple(rows), chunk.findings, data != chunk.data, any(left_out))
+        if is_written and job.memory is not None:
+            if written is None:
+                task.remember(result)
+            else:
+                written.append(partial(task.remember, result))
+        rows.append(_row(chunk, task, result, is_written))
+    return Done(
+        chunk.data,
+        data,
+        tuple(rows),
+        chunk.findings,
+        is_changed=data != chunk.data,
+        is_lossy=any(left_out),
+        is_open=is_open,
+    )
+
+
+def _row(chunk: Chunk, task: "_Task", result: PipelineRun, is_written: bool) -> Row:
+    details = task.job.details
+    if details.explained and not is_handled(result.findings):
+        details = replace(details, explained=False)
+    form = chunk.format.name if chunk.format else ""
+    lines = len(chunk.lines) if len(chunk.transcripts) == 1 else 0
+    origin = Origin(task.path, form, task.index, lines)
+    return row(origin, task.transcript, result, is_written=is_written, details=details)
 
 
 class _Task(Struct, frozen=True, dict=True):
@@ -249,13 +330,13 @@ def _written(
         ]
         transcripts = [result.transcript for result in results]
         data, read_back = written_chunk(chunk, transcripts, left_out)
-        recounted = [
-            _recounted(job.pipeline, result, read_back.get(index))
+        counted = [
+            recounted(job.pipeline, result, read_back.get(index))
             for index, result in enumerate(results)
         ]
-        too_large = {index for index, result in enumerate(recounted) if result is None}
+        too_large = {index for index, result in enumerate(counted) if result is None}
         if not too_large:
-            return data, [result for result in recounted if result is not None], left_out
+            return data, [result for result in counted if result is not None], left_out
         if not retried.isdisjoint(too_large):
             raise SelfCheckError(
                 "no edit fits the model that the output names; name the model with --model"
@@ -277,52 +358,3 @@ def _converted(
     texts = [request.text for request in requests if request.text is not None]
     data = "".join(f"{text}\n" for text in texts).encode()
     return data or None, found, [request.text is None for request in requests]
-
-
-def _recounted(
-    pipeline: StagePipeline, result: PipelineRun, again: Transcript | None
-) -> PipelineRun | None:
-    """A result counted as it reads back; None if it names another model and does not fit it.
-
-    Neighbors may have become one message. Raises `SelfCheckError` if the result then exceeds the
-    budget.
-    """
-    if again is None:
-        return result
-    meter = result.meter
-    if pipeline.metering.model is None and again.model != meter.model:
-        return _renamed(pipeline, result, again)
-    if not _is_regrouped(result.transcript, again):
-        return result
-    count = meter.counter.fresh().count(again)
-    if count.tokens > max(result.count.tokens, meter.budget.available):
-        raise SelfCheckError(
-            f"the edited transcript has {count.tokens:,} tokens instead of "
-            f"{result.count.tokens:,}; {BUG}"
-        )
-    return replace(result, transcript=again, count=count, edited=result.transcript)
-
-
-def _renamed(pipeline: StagePipeline, result: PipelineRun, again: Transcript) -> PipelineRun | None:
-    """A result counted for the model that the output names; None if it should fit and does not."""
-    meter, named = result.meter, pipeline.metering.meter(again)
-    count = named.counter.count(again)
-    is_to_fit = pipeline.fits_budget and not result.overflows
-    if is_to_fit and count.tokens > named.budget.available:
-        return None
-    if named.counter != meter.counter:  # another name may mean the same numbers
-        text = (
-            f"stages counted for {meter.model or 'no model'}; the output names "
-            f"{again.model or 'none'} and is counted so"
-        )
-        note = Finding("other-model", "info", text, result.transcript.line)
-        named = replace(named, notes=(*named.notes, note))
-    whole = again if _is_regrouped(result.transcript, again) else result.transcript
-    return replace(result, transcript=whole, meter=named, count=count, edited=result.transcript)
-
-
-def _is_regrouped(meant: Transcript, found: Transcript) -> bool:
-    """Whether messages may have merged with their neighbors, which needs a new count."""
-    return len(meant.messages) != len(found.messages) or any(
-        message.index is None for message in meant.messages
-    )

@@ -1,0 +1,144 @@
+"""Large arrays of conversations, read one element at a time.
+
+::
+
+    [ {"conversations": …} , {"conversations": …} ]
+    ├─────── chunk ───────┤├─────── chunk ───────┤└ the last chunk
+
+Only the bytes of the array are in memory, and the values of one element. The results are those of
+an array that is read as a whole, so arrays are read as a whole if their elements may depend on each
+other.
+"""
+
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Format
+from ctxtrim.formats.chunks import ArrayPart, Chunk, chunk_of, is_line
+from ctxtrim.model import Document, Line, Transcript
+from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import JsonRecord
+
+LARGE: Final = 1 << 22
+"""Bytes of the smallest array that is read one element at a time."""
+
+_GROUP = 1 << 20  # bytes of the elements that are looked at together
+_OBJECTS = re.compile(rb"[ \t\r\n]*+\[[ \t\r\n]*+\{")
+_BETWEEN = re.compile(rb"[ \t\r\n]*+[\[,][ \t\r\n]*+")
+_END = re.compile(rb"[ \t\r\n]*+\][ \t\r\n]*+\Z")
+_split = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_decode = msgspec.json.Decoder().decode
+_REJECTED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class ConversationArray(Struct, frozen=True):
+    """An array of conversations, the line at which it starts, and the format of its elements.
+
+    `sample`: the values of its first elements. `sizes`: the number of bytes of each element.
+    """
+
+    document: Document
+    number: int
+    format: Format
+    sample: list[Any]
+    sizes: Sequence[int]
+
+    def chunks(self) -> Iterator[Chunk]:
+        """One chunk for each element, and one for the end of the array."""
+        data = self.document.data
+        view = memoryview(data)
+        has_lines = not is_line(data)
+        number, index, done = self.number, 0, 0
+        for position, size in enumerate(self.sizes):
+            between = _BETWEEN.match(data, done)
+            assert between is not None
+            start = between.end()
+            number += data.count(b"\n", done, start) if has_lines else 0
+            done = start + size
+            line = Line(b"".join((b"[", view[start:done], b"]")), number, self.document)
+            record = JsonRecord(line.data, number, [_decode(view[start:done])])
+            place = partial(_placed, position, self.number if has_lines else None)
+            chunk = chunk_of(self.format, [record], (line,), place)
+            yield replace(chunk, element=ArrayPart(between[0], index))
+            index += len(chunk.transcripts)
+            number += data.count(b"\n", start, done) if has_lines else 0
+        end = Line(data[done:], number, self.document)
+        yield Chunk((end,), (), (), self.format, element=ArrayPart(b"", index, is_last=True))
+
+
+def _placed(
+    position: int, document_line: int | None, line: Line, transcripts: list[Transcript]
+) -> list[Transcript]:
+    """The transcripts of an element with their places in the array."""
+    if document_line is not None:
+        from ctxtrim.formats.line_numbers import placed  # for documents of several lines
+
+        transcripts = placed(line, transcripts, document_line)
+    return [
+        replace(transcript, pointer=(position, *transcript.pointer[1:]))
+        for transcript in transcripts
+    ]
+
+
+def conversation_array(
+    data: bytes, number: int, formats: Sequence[Format], large: int = LARGE
+) -> ConversationArray | None:
+    """A document as a large array of conversations of one format; None for other documents.
+
+    It has at least `large` bytes, and `number` is its line.
+    """
+    if len(data) < large or _OBJECTS.match(data) is None:
+        return None
+    try:
+        elements = _split(data)
+        found = _format(elements, formats)
+    except _REJECTED:
+        return None
+    if found is None:
+        return None
+    sizes = array("Q", (len(memoryview(element)) for element in elements))
+    return ConversationArray(Document(data), number, *found, sizes)
+
+
+def _format(
+    elements: Sequence[msgspec.Raw], formats: Sequence[Format]
+) -> tuple[Format, list[Any]] | None:
+    """The format that recognizes the elements, and its first elements.
+
+    None unless all elements have their conversations at one place.
+    """
+    dialect: Format | None = None
+    sample: list[Any] = []
+    homes: set[Path] = set()
+    for group in _groups(elements):
+        votes = ((form, layout) for form in formats if (layout := form.sniff(group)) is not None)
+        other, layout = next(votes, (None, None))
+        if other is None or other.homes is None or other is not (dialect or other):
+            return None
+        if layout != "conversation" or (other.takes or other.sniff)(group) != layout:
+            return None
+        dialect, sample = other, sample or group
+        homes |= other.homes(group)
+        if len(homes) != 1 or not any(homes) or any(isinstance(key, int) for key in max(homes)):
+            return None
+    return (dialect, sample) if dialect is not None else None
+
+
+def _groups(elements: Sequence[msgspec.Raw]) -> Iterator[list[Any]]:
+    """The values of the elements, about `_GROUP` bytes at a time."""
+    group, size = [], 0
+    for element in elements:
+        group.append(_decode(element))
+        size += len(memoryview(element))
+        if size >= _GROUP:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

@@ -1,0 +1,107 @@
+"""Chunks: the parts of a file that are read, edited and written one at a time."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+
+from msgspec import Struct
+
+from ctxtrim.formats.base import Format
+from ctxtrim.model import Line, Transcript
+from ctxtrim.stage import Finding
+from ctxtrim.text.records import JsonRecord
+
+_LINES = re.compile(rb"\s*+[^\n]*+\n\s*+\S")
+
+Placing = Callable[[Line, list[Transcript]], list[Transcript]]
+"""Adds the places in the file to the transcripts of a line."""
+
+
+class ArrayPart(Struct, frozen=True):
+    """The place of a chunk in an array that is read one element at a time.
+
+    `before`: the bytes before the element. `index`: the number of transcripts in the elements
+    before it. `is_last`: the chunk has the end of the array and no element. The chunks of an array
+    are written together or not at all.
+    """
+
+    before: bytes
+    index: int
+    is_last: bool = False
+
+
+class Chunk(Struct, frozen=True, dict=True):
+    """Some lines, their transcripts, findings about the lines, and their format.
+
+    `error`: the unexpected exception that ended the reading of these lines, if any. `element`: None
+    for chunks that are not elements of an array; the line of an element is the element in brackets.
+    """
+
+    lines: tuple[Line, ...]
+    transcripts: tuple[Transcript, ...]
+    findings: tuple[Finding, ...]
+    format: Format | None = None
+    error: Exception | None = None
+    element: ArrayPart | None = None
+
+    @cached_property
+    def data(self) -> bytes:
+        """The bytes as read, joined once: a session may be large."""
+        return self.joined([line.data for line in self.lines])
+
+    def joined(self, lines: Sequence[bytes]) -> bytes:
+        """The bytes of the chunk in the file, from those of its lines."""
+        data = b"".join(lines)
+        if self.element is None or self.element.is_last:
+            return data
+        return self.element.before + data[1:-1]
+
+
+def is_line(data: bytes) -> bool:
+    """Whether a value is on one line."""
+    return _LINES.match(data) is None
+
+
+def chunk_of(
+    dialect: Format | None,
+    records: list[JsonRecord],
+    lines: tuple[Line, ...] = (),
+    place: Placing | None = None,
+) -> Chunk:
+    """The chunk of some records, which are also the lines unless `lines` are given."""
+    lines = lines or tuple(Line(record.data, record.number) for record in records)
+    if dialect is None:
+        return Chunk(lines, (), tuple(islice(_oddities(records), 1)))
+    try:
+        transcripts = dialect.transcripts(records, lines)
+        if place is not None:
+            transcripts = place(lines[0], transcripts)
+        elif len(lines) == 1 and not is_line(lines[0].data):
+            from ctxtrim.formats.line_numbers import placed  # for documents of several lines
+
+            transcripts = placed(lines[0], transcripts)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other lines of the file can still be read
+        return Chunk(lines, (), (), dialect, error)
+    return Chunk(lines, tuple(transcripts), tuple(_oddities(records)), dialect)
+
+
+def _oddities(records: list[JsonRecord]) -> Iterator[Finding]:
+    """Findings for lines that are not JSON, and for values glued together."""
+    previous = 0
+    for record in records:
+        if record.problem is not None:
+            yield Finding(
+                "not-json",
+                "error",
+                f"{record.problem}; the line is kept unchanged and not counted",
+                record.number,
+            )
+        elif record.is_glued and record.number != previous:
+            yield Finding(
+                "glued-values",
+                "warning",
+                "several JSON values on one line; each is read",
+                record.number,
+            )
+        previous = record.number

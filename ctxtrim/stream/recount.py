@@ -1,0 +1,57 @@
+"""The count of a transcript as it reads back from the written bytes."""
+
+from msgspec.structs import replace
+
+from ctxtrim.errors import BUG, SelfCheckError
+from ctxtrim.model import Transcript
+from ctxtrim.pipeline import PipelineRun, StagePipeline
+from ctxtrim.stage import Finding
+
+
+def recounted(
+    pipeline: StagePipeline, result: PipelineRun, again: Transcript | None
+) -> PipelineRun | None:
+    """A result counted as it reads back; None if it names another model and does not fit it.
+
+    Neighbors may have become one message. Raises `SelfCheckError` if the result then exceeds the
+    budget.
+    """
+    if again is None:
+        return result
+    meter = result.meter
+    if pipeline.metering.model is None and again.model != meter.model:
+        return _renamed(pipeline, result, again)
+    if not _is_regrouped(result.transcript, again):
+        return result
+    count = meter.counter.fresh().count(again)
+    if count.tokens > max(result.count.tokens, meter.budget.available):
+        raise SelfCheckError(
+            f"the edited transcript has {count.tokens:,} tokens instead of "
+            f"{result.count.tokens:,}; {BUG}"
+        )
+    return replace(result, transcript=again, count=count, edited=result.transcript)
+
+
+def _renamed(pipeline: StagePipeline, result: PipelineRun, again: Transcript) -> PipelineRun | None:
+    """A result counted for the model that the output names; None if it should fit and does not."""
+    meter, named = result.meter, pipeline.metering.meter(again)
+    count = named.counter.count(again)
+    is_to_fit = pipeline.fits_budget and not result.overflows
+    if is_to_fit and count.tokens > named.budget.available:
+        return None
+    if named.counter != meter.counter:  # another name may mean the same numbers
+        text = (
+            f"stages counted for {meter.model or 'no model'}; the output names "
+            f"{again.model or 'none'} and is counted so"
+        )
+        note = Finding("other-model", "info", text, result.transcript.line)
+        named = replace(named, notes=(*named.notes, note))
+    whole = again if _is_regrouped(result.transcript, again) else result.transcript
+    return replace(result, transcript=whole, meter=named, count=count, edited=result.transcript)
+
+
+def _is_regrouped(meant: Transcript, found: Transcript) -> bool:
+    """Whether messages may have merged with their neighbors, which needs a new count."""
+    return len(meant.messages) != len(found.messages) or any(
+        message.index is None for message in meant.messages
+    )

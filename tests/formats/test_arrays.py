@@ -1,0 +1,173 @@
+"""Large arrays of conversations are read one element at a time, with the same results."""
+
+import json
+import tracemalloc
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Any
+
+import pytest
+from harness import parse
+from msgspec.structs import replace
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.metering import Metering
+from ctxtrim.pipeline import Spec, StagePipeline
+from ctxtrim.reports.rows import Details
+from ctxtrim.stream import Done, Job, stream
+from ctxtrim.tokenizers import tokenizer
+
+Stages = Sequence[tuple[str, dict[str, Any]]]
+NEVER = 1 << 60
+
+
+def sharegpt(number: int, turns: int = 3) -> dict[str, Any]:
+    """A conversation with a long question, and a member that no format reads."""
+    talk = []
+    for turn in range(turns):
+        talk.append({"from": "human", "value": f"Question {turn} of {number}: " + "why? " * 30})
+        talk.append({"from": "gpt", "value": f"Because of {turn * number}."})
+    return {"id": f"talk-{number}", "conversations": talk, "score": 1.50}
+
+
+def chat(number: int, name: str = "read") -> dict[str, Any]:
+    """A conversation with a tool result that contains JSON."""
+    call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": "{}"}}
+    rows = json.dumps([{"row": row, "text": "cell " * 20} for row in range(number + 4)])
+    return {
+        "messages": [
+            {"role": "user", "content": f"Read table {number}."},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": rows},
+            {"role": "assistant", "content": "It has rows."},
+        ]
+    }
+
+
+def results(data: bytes, stages: Stages, large: int, **options: Any) -> list[Done]:
+    limit = options.pop("limit", None)
+    specs = tuple(Spec(name, parse(name, settings).settings) for name, settings in stages)
+    metering = Metering(tokenizer, tokenizer="chars4", **({"limit": limit} if limit else {}))
+    details = Details(explained=True, left_out=True, differences=True)
+    job = Job(StagePipeline(specs, metering), details=details, **options)
+    return list(stream("file", open_reading(BytesIO(data), large=large), job))
+
+
+def merged(done: Sequence[Done]) -> Done:
+    """Several results as one."""
+    written = [each.data for each in done if each.data is not None]
+    return replace(
+        done[0],
+        read=b"".join(each.read for each in done),
+        data=b"".join(written) if written else None,
+        rows=tuple(row for each in done for row in each.rows),
+        findings=tuple(finding for each in done for finding in each.findings),
+        is_changed=any(each.is_changed for each in done),
+        is_lossy=any(each.is_lossy for each in done),
+        is_open=False,
+    )
+
+
+TALKS = [sharegpt(number) for number in range(5)]
+CHATS = [chat(number) for number in range(4)]
+SPELLED = [json.dumps(each).encode() for each in CHATS]
+GERMAN = json.dumps(chat(2, "größe"), ensure_ascii=False).encode()
+ARRAYS = {
+    "one line": json.dumps(TALKS).encode(),
+    "dense": json.dumps(CHATS, separators=(",", ":")).encode() + b"\n",
+    "many lines": json.dumps(TALKS, indent=2).encode() + b"\n",
+    "spaces": b"\r\n[ " + b" ,\r\n\t".join(SPELLED) + b"]\r\n\n",
+    "other characters": b"[%b]" % b",".join((*SPELLED, json.dumps("größe").encode(), GERMAN)),
+    "some are no conversations": json.dumps([TALKS[0], {"a": 1}, 7, None, TALKS[1]]).encode(),
+    "more lines": json.dumps(TALKS).encode() + b"\n" + json.dumps(TALKS[:2]).encode() + b"\n",
+}
+RUNS: dict[str, tuple[Stages, dict[str, Any]]] = {
+    "count": ([("count", {})], {}),
+    "trim": ([("trim", {})], {"limit": 120}),
+    "too large": ([("trim", {})], {"limit": 12}),
+    "too large, kept": ([("trim", {})], {"limit": 12, "on_overflow": "keep"}),
+    "truncate": ([("truncate", {"max_tokens": 40})], {}),
+    "with a digest": ([("trim", {"digest": True})], {"limit": 140, "on_overflow": "write"}),
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("name", ARRAYS)
+def test_the_results_are_those_of_an_array_that_is_read_as_a_whole(name: str, run: str) -> None:
+    data, (stages, options) = ARRAYS[name], RUNS[run]
+    by_element = results(data, stages, 1, **options)
+    whole = results(data, stages, NEVER, **options)
+    assert len(by_element) > len(whole)
+    assert merged(by_element) == merged(whole)
+    assert merged(by_element).is_changed or run != "trim"
+
+
+def test_places_are_those_in_the_array() -> None:
+    rows = [row for done in results(ARRAYS["many lines"], [], 1) for row in done.rows]
+    lines = ARRAYS["many lines"].decode().split("\n")
+    starts = [number for number, line in enumerate(lines, 1) if line == "  {"]
+    assert [(row.line, row.index, row.pointer) for row in rows] == [
+        (line, index, (index,)) for index, line in enumerate(starts)
+    ]
+
+
+def test_one_conversation_that_does_not_fit_leaves_out_the_array() -> None:
+    long = sharegpt(9)
+    long["conversations"] = [{"from": "human", "value": "word " * 4000}]
+    done = results(json.dumps([*TALKS, long]).encode(), [("trim", {})], 1, limit=500)
+    assert {each.data for each in done} == {None}
+    assert all(each.is_lossy for each in done)
+    assert not any(row.is_written for each in done for row in each.rows)
+
+
+CALL = {"type": "tool_use", "id": "t", "name": "n", "input": {}}
+ANTHROPIC = {
+    "messages": [
+        {"role": "user", "content": "Look."},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t", "name": "n", "input": {}}],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]},
+    ]
+}
+PLAIN = {"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [PLAIN] * 3 + [ANTHROPIC],
+        [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}],
+        [PLAIN, TALKS[0]],
+        [PLAIN, {"traj": PLAIN["messages"]}],
+        [{"a": 1}, {"b": 2}],
+    ],
+)
+def test_other_arrays_are_read_as_before(value: list[Any]) -> None:
+    data = json.dumps(value).encode()
+    readings = [open_reading(BytesIO(data), large=large) for large in (1, NEVER)]
+    assert readings[0].detection == readings[1].detection
+    by_element, whole = (results(data, [("count", {})], large) for large in (1, NEVER))
+    assert merged(by_element) == merged(whole)
+
+
+@pytest.mark.parametrize("end", [b"", b"]]", b"],", b"] x", b"}"])
+def test_an_array_with_a_bad_end_is_reported_as_before(end: bytes) -> None:
+    data = ARRAYS["many lines"].rstrip()[:-1] + end
+    by_element, whole = (results(data, [("count", {})], large) for large in (1, NEVER))
+    assert merged(by_element) == merged(whole)
+
+
+def test_memory_is_that_of_the_bytes() -> None:
+    talks = [json.dumps(sharegpt(number, turns=40)) for number in range(600)]
+    data = f"[{','.join(talks)}]".encode()
+    lines = BytesIO(data)
+    job = Job(StagePipeline((), Metering(tokenizer, tokenizer="chars4")))
+    tracemalloc.start()
+    for done in stream("file", open_reading(lines), job):
+        assert len(done.read) < 1 << 16
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(data) > 1 << 22
+    assert peak < 2.5 * len(data)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from msgspec import Struct, field
 
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.json_spans import Leaf, Member, Members, members, skip, value_end
+from ctxtrim.text.json_spans import Leaf, Member, Members, Range, members_within, skip, value_end
 
 Patch = tuple[int, int, str]  # replace text[start:end]
 
@@ -59,7 +59,7 @@ def splice(
     for path, elements in (cut or {}).items():
         _at(root, path).cuts = elements
     patches: list[Patch] = []
-    _value(text, skip(text, text.startswith("\ufeff")), root, (), patches)
+    _value(text, _whole(text), root, (), patches)
     pieces: list[str] = []
     done = 0
     for start, end, new in sorted(patches):
@@ -74,25 +74,32 @@ def _at(root: _Wish, path: Path) -> _Wish:
     return root
 
 
-def _value(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
-    """Collect the patches for the value that starts at `start`."""
+def _whole(text: str) -> Range:
+    """The range of the value that is the whole text."""
+    return skip(text, text.startswith("\ufeff")), len(text.rstrip())
+
+
+def _value(text: str, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
+    """Collect the patches for the value at a range."""
+    start, end = span
     if wish.replacement is not None:
-        patches.append((start, value_end(text, start), wish.replacement))
+        patches.append((start, end, wish.replacement))
     elif wish.inside or wish.added or wish.inserted or wish.cuts:
         if text[start] == '"':
-            patches += _in_string(text, start, wish, path)
+            patches += _in_string(text, span, wish, path)
             return
         if text[start] not in "[{":
             raise KeyError(path)
-        _container(text, start, wish, path, patches)
+        _container(text, span, wish, path, patches)
 
 
-def _in_string(text: str, start: int, wish: _Wish, path: Path) -> Iterator[Patch]:
-    """The patches for the JSON inside the string at `start`, escaped once more."""
-    leaf = Leaf(text[start + 1 : value_end(text, start) - 1])
+def _in_string(text: str, span: Range, wish: _Wish, path: Path) -> Iterator[Patch]:
+    """The patches for the JSON inside the string at a range, escaped once more."""
+    start, end = span
+    leaf = Leaf(text[start + 1 : end - 1])
     inner: list[Patch] = []
     try:
-        _value(leaf.value, skip(leaf.value, 0), wish, path, inner)
+        _value(leaf.value, _whole(leaf.value), wish, path, inner)
     except (ValueError, IndexError):
         raise KeyError(path) from None
     for begin, end, new in inner:
@@ -100,8 +107,9 @@ def _in_string(text: str, start: int, wish: _Wish, path: Path) -> Iterator[Patch
         yield start + 1 + leaf.spelled(begin), start + 1 + leaf.spelled(end), escaped
 
 
-def _container(text: str, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
-    found = members(text, start)
+def _container(text: str, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
+    start, end = span
+    found = members_within(text, start, end)
     inside = found.spans
     values = _values(found)
     for key, inner in wish.inside.items():
@@ -119,9 +127,9 @@ def _container(text: str, start: int, wish: _Wish, path: Path, patches: list[Pat
     patches += [(inside[index - 1][2], inside[index][0], new) for index, new in wish.cuts]
 
 
-def _values(found: Members) -> dict[str | int, int]:
-    """The starts of the values by key. If a key occurs twice, the last value counts."""
-    return {key: value for key, (_, value, _) in zip(found.keys, found.spans, strict=True)}
+def _values(found: Members) -> dict[str | int, Range]:
+    """The ranges of the values by key. If a key occurs twice, the last value counts."""
+    return {key: (value, end) for key, (_, value, end) in zip(found.keys, found.spans, strict=True)}
 
 
 def _removals(inside: Sequence[Member], kept: Sequence[int]) -> Iterator[Patch]:
@@ -193,19 +201,20 @@ def locate(text: str, paths: Iterable[Path]) -> dict[Path, int]:
     for path in paths:
         _at(root, path).replacement = ""
     found: dict[Path, int] = {}
-    _locate(text, skip(text, text.startswith("\ufeff")), root, (), found)
+    _locate(text, _whole(text), root, (), found)
     return found
 
 
-def _locate(text: str, start: int, wish: _Wish, path: Path, found: dict[Path, int]) -> None:
+def _locate(text: str, span: Range, wish: _Wish, path: Path, found: dict[Path, int]) -> None:
+    start, end = span
     if wish.replacement is not None:
         found[path] = start
     if wish.inside and text[start] == '"':
         for key, inner in wish.inside.items():
-            _locate(text, start, inner, (*path, key), found)
+            _locate(text, span, inner, (*path, key), found)
     elif wish.inside and text[start] in "[{":
-        values = _values(members(text, start))
+        values = _values(members_within(text, start, end))
         for key, inner in wish.inside.items():
-            begin = values.get(key)
-            if begin is not None:
-                _locate(text, begin, inner, (*path, key), found)
+            value = values.get(key)
+            if value is not None:
+                _locate(text, value, inner, (*path, key), found)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from heapq import merge
 from operator import itemgetter
+from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.conversation.turns import Shape
@@ -30,8 +31,7 @@ class FileReference:
     content_hash: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """One call that names a file.
 
     `is_answer`: the message at `position` is its successful result.

@@ -1,7 +1,7 @@
 """Whether a tool result is an error, which line shows it, and whether the result is complete."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ctxtrim.clipping.markers import MARKER
@@ -50,8 +50,8 @@ def is_abridged(message: Message) -> bool:
 
 def error_line(text: str, is_loose: bool = False) -> tuple[int, int] | None:
     """The range (start, end) of the line that shows an error; None if there is none."""
-    first, last = _edges(text)
-    code = _exit_code((*first, *last), text)
+    first = list(islice(_lines(text), _EDGE))
+    code = _exit_code(first, text)
     if code:
         return code[0] if code[1] else None
     if is_loose:
@@ -62,25 +62,27 @@ def error_line(text: str, is_loose: bool = False) -> tuple[int, int] | None:
 
 def exit_code(text: str) -> int | None:
     """The exit code in the first or last lines of a text; None if there is none."""
-    first, last = _edges(text)
-    code = _exit_code((*first, *last), text)
+    code = _exit_code(list(islice(_lines(text), _EDGE)), text)
     return code[1] if code else None
 
 
-def _edges(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """The first and the last few lines, as start and end, each line once."""
-    first = list(islice(_lines(text), _EDGE))
+def _exit_code(first: Sequence[tuple[int, int]], text: str) -> tuple[tuple[int, int], int] | None:
+    """The first line with an exit code among the first and the last few, and the code."""
+    is_long = len(text) > _REACH
+    if not (_has_code(text[:_REACH]) or (is_long and _has_code(text[-_REACH:]))):
+        return None
     last = [line for line in islice(_lines_backwards(text), _EDGE) if line not in first]
-    return first, last[::-1]
-
-
-def _exit_code(lines: Iterable[tuple[int, int]], text: str) -> tuple[tuple[int, int], int] | None:
-    """The first line with an exit code, and the code."""
-    for start, end in lines:
+    for start, end in (*first, *reversed(last)):
         code = _EXIT_CODE.match(text, start, end)
         if code:
             return (start, end), int(code[1])
     return None
+
+
+def _has_code(text: str) -> bool:
+    """Whether a text has a word that every line with an exit code has. Few texts have it."""
+    folded = text.casefold()
+    return "code" in folded or "status" in folded
 
 
 def _line_around(text: str, position: int) -> tuple[int, int]:

@@ -51,7 +51,7 @@ def chained(
         for position, texts in arguments.items()
         if position >= first and (users is None or users[position])
     }
-    sources = _sources(messages, arguments, set().union(*used.values()))
+    sources = _sources(messages, arguments, used)
     chains: dict[int, list[Use]] = {}
     for consumer, wanted in used.items():
         for token in wanted & sources.keys():
@@ -73,18 +73,25 @@ def used_ranges(text: str, uses: Sequence[Use]) -> list[Range]:
 
 
 def _sources(
-    messages: Sequence[Message], arguments: Mapping[int, Sequence[str]], waiting: set[str]
+    messages: Sequence[Message],
+    arguments: Mapping[int, Sequence[str]],
+    used: Mapping[int, set[str]],
 ) -> dict[str, int]:
-    """The position of the result in which each waiting token occurs before all other messages.
+    """The position of the result in which each used token occurs before all other messages.
 
-    `arguments` are the strings in the calls of each message, by its position.
+    `arguments` are the strings in the calls of each message, and `used` their tokens if the message
+    is a user, both by its position.
     """
+    waiting: set[str] = set().union(*used.values())
     sources: dict[str, int] = {}
     for position, message in enumerate(messages):
         if not waiting:
             break
-        texts = _texts(message, arguments.get(position, ()))
+        own = used.get(position) if message.role != "tool" else None
+        texts = _texts(message, () if own is not None else arguments.get(position, ()))
         first_seen = _among(waiting, texts)
+        if own is not None:
+            first_seen |= waiting & own
         waiting -= first_seen
         if first_seen and message.role == "tool":
             in_result = first_seen if len(texts) == 1 else _among(first_seen, texts[:1])

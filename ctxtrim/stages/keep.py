@@ -15,7 +15,6 @@ from ctxtrim.conversation import pins
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.evidence import Evidence, error_line
 from ctxtrim.evidence.used_by_calls import Use, used_ranges
-from ctxtrim.model import Message
 from ctxtrim.stage import KEEP, setting
 from ctxtrim.text.json_spans import Range
 from ctxtrim.tokens import MARKS
@@ -103,15 +102,7 @@ class KeepRules:
 
         `recent`: which messages are recent; `step`: the current step.
         """
-        facts = _Facts(
-            messages=evidence.messages,
-            recent=recent,
-            active=self._active(evidence, step),
-            errors=evidence.loose_errors if self.errors == "loose" else evidence.errors,
-            quotes=evidence.quotes if self.keep_quoted else {},
-            uses=self._uses(evidence, recent),
-            tools=[re.compile(pattern) for pattern in self.keep_tools],
-        )
+        facts = _Facts(self, evidence, recent, step)
         return {result.position: self._judged(result, facts, counter) for result in tool_results}
 
     def _window(self) -> int:
@@ -139,18 +130,19 @@ class KeepRules:
 
         The ranges do not depend on the reason.
         """
-        position, is_loose = result.position, self.errors == "loose"
-        has_failed = position in facts.errors
-        uses = facts.uses.get(position, ())
-        used = [use for use in uses if facts.recent[use.position]]
+        position = result.position
 
         def ranges() -> Iterator[Range]:
-            line = error_line(result.text, is_loose) if has_failed else None
-            found = [line, facts.quotes.get(position), *used_ranges(result.text, used)]
+            has_failed = position in facts.errors
+            line = error_line(result.text, self.errors == "loose") if has_failed else None
+            used = used_ranges(result.text, facts.recent_uses(position))
             return (
-                text_range for text_range in found if text_range and text_range[0] < text_range[1]
+                text_range
+                for text_range in (line, facts.quotes.get(position), *used)
+                if text_range and text_range[0] < text_range[1]
             )
 
+        uses = facts.uses.get(position, ()) if self._counts_uses else ()
         kept = Kept(None, ranges, uses=len({use.position for use in uses}))
         if position in facts.active:
             return replace(kept, reason=facts.active[position], in_full=True)
@@ -159,26 +151,55 @@ class KeepRules:
         if self.keep_small and (size := counter.text(result.text)) < self.keep_small:
             mark = MARKS[counter.tokenizer.exactness]
             return replace(kept, reason=f"small: {mark}{size:,} < {self.keep_small:,} tokens")
-        if self.keep_errors and has_failed:
+        if self.keep_errors and position in facts.errors:
             return replace(kept, reason="error")
         if position in facts.quotes:
             return replace(kept, reason="quoted by the user")
+        used = facts.recent_uses(position)
         if used:
-            index = facts.messages[used[0].position].index
+            index = facts.evidence.messages[used[0].position].index
             return replace(kept, reason=f"message {index} uses it", is_used=True)
         return kept
 
 
 @dataclass(frozen=True)
 class _Facts:
-    """What the rules look at: by position of a result, the file in use, the quoted range, the
-    uses.
+    """What the rules look at, by position of a result. Each fact is found when it is first needed.
+
+    `recent`: which messages are recent; `step`: the current step.
     """
 
-    messages: Sequence[Message]
+    rules: KeepRules
+    evidence: Evidence
     recent: Sequence[bool]
-    active: Mapping[int, str]
-    errors: Set[int]
-    quotes: Mapping[int, Range]
-    uses: Mapping[int, Sequence[Use]]
-    tools: Sequence[re.Pattern[str]]
+    step: int
+
+    @cached_property
+    def active(self) -> Mapping[int, str]:
+        """The reads of files in use, with the reasons."""
+        return self.rules._active(self.evidence, self.step)
+
+    @cached_property
+    def errors(self) -> Set[int]:
+        """The results that are errors."""
+        is_loose = self.rules.errors == "loose"
+        return self.evidence.loose_errors if is_loose else self.evidence.errors
+
+    @cached_property
+    def quotes(self) -> Mapping[int, Range]:
+        """The results that the user quotes, with the ranges."""
+        return self.evidence.quotes if self.rules.keep_quoted else {}
+
+    @cached_property
+    def uses(self) -> Mapping[int, Sequence[Use]]:
+        """The uses of results that count."""
+        return self.rules._uses(self.evidence, self.recent)
+
+    def recent_uses(self, position: int) -> list[Use]:
+        """The uses of a result by recent messages."""
+        return [use for use in self.uses.get(position, ()) if self.recent[use.position]]
+
+    @cached_property
+    def tools(self) -> Sequence[re.Pattern[str]]:
+        """The tools whose results are kept."""
+        return [re.compile(pattern) for pattern in self.rules.keep_tools]

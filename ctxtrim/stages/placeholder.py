@@ -67,6 +67,12 @@ def is_filled(template: str, text: str) -> bool:
     return len(text) <= longest and _pattern(template).fullmatch(text) is not None
 
 
+@lru_cache(32)
+def _beginnings(placeholder: str) -> tuple[str, ...]:
+    """How the texts of the placeholder and of the own templates begin."""
+    return tuple({_KEY.split(template)[0] for template in (placeholder, *_OWN)})
+
+
 def first_lines(text: str, lines: int, caps: bool = False) -> str:
     """The first lines of a text.
 
@@ -115,10 +121,10 @@ class Replacement:
 
     def is_done(self, text: str) -> bool:
         """Whether a text is already a replacement."""
-        return (
-            is_filled(self.pointer, text[text.rfind("\n") + 1 :])
-            or any(is_filled(template, text) for template in (self.placeholder, *_OWN))
-            or is_summary_line(text)
+        if is_filled(self.pointer, text[text.rfind("\n") + 1 :]) or is_summary_line(text):
+            return True
+        return text.startswith(_beginnings(self.placeholder)) and any(
+            is_filled(template, text) for template in (self.placeholder, *_OWN)
         )
 
     def lacks(self, result: ToolResult) -> bool:

@@ -3,11 +3,12 @@
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
 
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 
@@ -22,6 +23,9 @@ For elements both starts are equal.
 
 _decoder: Any = json.JSONDecoder(parse_int=str, parse_float=str)  # only spans are needed
 _scan = _decoder.scan_once
+_object = Decoder(dict[str, Raw]).decode
+_array = Decoder(list[Raw]).decode
+_LONG = 4096  # characters of an object or an array whose values are not made to find their ends
 _SPACE = lazy_pattern(r"[ \t\r\n]*")
 _COLON = lazy_pattern(r"[ \t\r\n]*:[ \t\r\n]*")
 _SEPARATOR = lazy_pattern(r"[ \t\r\n]*([,\]}])[ \t\r\n]*")
@@ -91,6 +95,46 @@ def members(text: str, start: int) -> Members:
         if separator is not None and separator[1] == closing:
             return Members(text, spans, separator.end(1))
         if separator is None or separator[1] != ",":
+            raise ValueError("expected a comma")
+        begin = separator.end()
+
+
+def members_within(text: str, start: int, end: int) -> Members:
+    """The members of the object or array at a range of a valid JSON text, as `members` finds them.
+
+    It finds the ends of long values without making the values.
+    """
+    if end - start >= _LONG:
+        try:
+            spans = list(_spans_within(text, start, end))
+        except (ValueError, RecursionError):  # also what msgspec raises
+            return members(text, start)
+        if spans and skip(text, spans[-1][2]) == end - 1:
+            return Members(text, spans, end)
+    return members(text, start)
+
+
+def _spans_within(text: str, start: int, end: int) -> Iterator[Member]:
+    """The members of the object or array at a range.
+
+    If a key occurs twice, only its last value is known. Then an end that is not found raises a
+    `ValueError`, or the spans end too early.
+    """
+    data, is_object = text[start:end].encode(), text[start] == "{"
+    is_ascii = len(data) == end - start
+    values = _object(data).items() if is_object else enumerate(_array(data))
+    begin = skip(text, start + 1)
+    for key, raw in values:
+        size = len(raw) if is_ascii else len(str(raw, "utf-8"))
+        position = _after_key(text, begin) if is_object else begin
+        stop = position + size
+        if is_object and (
+            _scan(text, begin)[0] != key or text[position:stop].encode() != bytes(raw)
+        ):
+            raise ValueError("expected another value")
+        yield begin, position, stop
+        separator = _SEPARATOR.match(text, stop)
+        if separator is None:
             raise ValueError("expected a comma")
         begin = separator.end()
 

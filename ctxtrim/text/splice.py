@@ -14,7 +14,7 @@ from itertools import pairwise
 from msgspec import Struct, field
 
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.json_spans import Leaf, Member, Members, members, skip, value_end
+from ctxtrim.text.json_spans import Leaf, Member, Members, Range, members_within, skip, value_end
 
 Patch = tuple[int, int, str]  # replace text[start:end]
 
@@ -63,7 +63,7 @@ def splice(
         _at(root, path).cuts = elements
     patches: list[Patch] = []
     is_ascii = text.isascii() if is_ascii is None else is_ascii
-    _value(_Text(text, is_ascii), skip(text, text.startswith("\ufeff")), root, (), patches)
+    _value(_Text(text, is_ascii), _whole(text), root, (), patches)
     pieces: list[str] = []
     done = 0
     for start, end, new in sorted(patches):
@@ -85,26 +85,32 @@ class _Text(Struct, frozen=True):
     is_ascii: bool
 
 
-def _value(source: _Text, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
-    """Collect the patches for the value that starts at `start`."""
-    text = source.text
+def _whole(text: str) -> Range:
+    """The range of the value that is the whole text."""
+    return skip(text, text.startswith("\ufeff")), len(text.rstrip())
+
+
+def _value(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
+    """Collect the patches for the value at a range."""
+    text, (start, end) = source.text, span
     if wish.replacement is not None:
-        patches.append((start, value_end(text, start), wish.replacement))
+        patches.append((start, end, wish.replacement))
     elif wish.inside or wish.added or wish.inserted or wish.cuts:
         if text[start] == '"':
-            patches += _in_string(source, start, wish, path)
+            patches += _in_string(source, span, wish, path)
             return
         if text[start] not in "[{":
             raise KeyError(path)
-        _container(source, start, wish, path, patches)
+        _container(source, span, wish, path, patches)
 
 
-def _in_string(source: _Text, start: int, wish: _Wish, path: Path) -> Iterator[Patch]:
-    """The patches for the JSON inside the string at `start`, escaped once more."""
-    leaf = Leaf(source.text[start + 1 : value_end(source.text, start) - 1])
+def _in_string(source: _Text, span: Range, wish: _Wish, path: Path) -> Iterator[Patch]:
+    """The patches for the JSON inside the string at a range, escaped once more."""
+    start, end = span
+    leaf = Leaf(source.text[start + 1 : end - 1])
     inner: list[Patch] = []
     try:
-        _value(_Text(leaf.value, leaf.value.isascii()), skip(leaf.value, 0), wish, path, inner)
+        _value(_Text(leaf.value, leaf.value.isascii()), _whole(leaf.value), wish, path, inner)
     except (ValueError, IndexError):
         raise KeyError(path) from None
     for begin, end, new in inner:
@@ -112,9 +118,9 @@ def _in_string(source: _Text, start: int, wish: _Wish, path: Path) -> Iterator[P
         yield start + 1 + leaf.spelled(begin), start + 1 + leaf.spelled(end), escaped
 
 
-def _container(source: _Text, start: int, wish: _Wish, path: Path, patches: list[Patch]) -> None:
-    text = source.text
-    found = members(text, start)
+def _container(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
+    text, (start, end) = source.text, span
+    found = members_within(text, start, end)
     inside = found.spans
     values = _values(found)
     for key, inner in wish.inside.items():
@@ -132,9 +138,9 @@ def _container(source: _Text, start: int, wish: _Wish, path: Path, patches: list
     patches += [(inside[index - 1][2], inside[index][0], new) for index, new in wish.cuts]
 
 
-def _values(found: Members) -> dict[str | int, int]:
-    """The starts of the values by key. If a key occurs twice, the last value counts."""
-    return {key: value for key, (_, value, _) in zip(found.keys, found.spans, strict=True)}
+def _values(found: Members) -> dict[str | int, Range]:
+    """The ranges of the values by key. If a key occurs twice, the last value counts."""
+    return {key: (value, end) for key, (_, value, end) in zip(found.keys, found.spans, strict=True)}
 
 
 def _removals(inside: Sequence[Member], kept: Sequence[int]) -> Iterator[Patch]:
@@ -206,19 +212,20 @@ def locate(text: str, paths: Iterable[Path]) -> dict[Path, int]:
     for path in paths:
         _at(root, path).replacement = ""
     found: dict[Path, int] = {}
-    _locate(text, skip(text, text.startswith("\ufeff")), root, (), found)
+    _locate(text, _whole(text), root, (), found)
     return found
 
 
-def _locate(text: str, start: int, wish: _Wish, path: Path, found: dict[Path, int]) -> None:
+def _locate(text: str, span: Range, wish: _Wish, path: Path, found: dict[Path, int]) -> None:
+    start, end = span
     if wish.replacement is not None:
         found[path] = start
     if wish.inside and text[start] == '"':
         for key, inner in wish.inside.items():
-            _locate(text, start, inner, (*path, key), found)
+            _locate(text, span, inner, (*path, key), found)
     elif wish.inside and text[start] in "[{":
-        values = _values(members(text, start))
+        values = _values(members_within(text, start, end))
         for key, inner in wish.inside.items():
-            begin = values.get(key)
-            if begin is not None:
-                _locate(text, begin, inner, (*path, key), found)
+            value = values.get(key)
+            if value is not None:
+                _locate(text, value, inner, (*path, key), found)

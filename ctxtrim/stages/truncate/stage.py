@@ -140,7 +140,8 @@ class Truncate(KeepRules, _Limits):
             )
         unsure = [result for result in tool_results if verdicts[result.position].is_unsure]
         while unsure:  # a clip may not show the range that kept the result
-            clipped = results(edited, shape, ages)
+            places = {result.position for result in unsure}
+            clipped = [each for each in results(edited, shape, ages) if each.position in places]
             clipped_at = {result.position: result for result in clipped}
             still_kept = self._kept(tuple(edited), shape, ages, clipped)
             lost = [result for result in unsure if still_kept[result.position].reason is None]

@@ -31,8 +31,6 @@ UNUSED = (
     "numpy",
     "openai",
     "pickle",
-    "pydantic",
-    "rich",
     "sqlite3",
     "tiktoken",
     "tomllib",

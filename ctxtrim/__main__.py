@@ -4,6 +4,9 @@
 def main() -> None:
     """Run the command line."""
     try:
+        from ctxtrim.cli.machine import calm_collector
+
+        calm_collector()  # imports leave no cycles, either
         from ctxtrim.cli.app import command_line
         from ctxtrim.cli.exit_codes import exit_code_of
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import typer
+import click
 
 from ctxtrim import STAGES
 from ctxtrim.cli.app import COMMANDS, app
+from ctxtrim.cli.command_types import PROGRAM
 from ctxtrim.cli.help_pages import Page, command_page, stage_page
-from ctxtrim.cli.typer_commands import CONTEXT
 
 _CODES = {
     "0": "Success. For check: every transcript fits and is well formed.",
@@ -34,13 +34,12 @@ def man_page() -> str:
     """The text of `ctxtrim.1`, for groff and mandoc."""
     lines = ['.TH CTXTRIM 1 "" "ctxtrim" "User Commands"', ".SH NAME"]
     lines += [r"ctxtrim \- count, truncate, trim and check recorded LLM conversations"]
-    root: Any = typer.main.get_command(app)
-    context = root.make_context("ctxtrim", [], resilient_parsing=True, **CONTEXT)
-    first = command_page(root, context)
+    context = app.make_context(PROGRAM, [], resilient_parsing=True)
+    first = command_page(app, context)
     lines += [".SH SYNOPSIS", _roff(first.usage), ".SH DESCRIPTION", *_paragraphs(first.text)]
     lines += _examples(first.examples)
     lines += [".SH COMMANDS"]
-    for page in _pages(root, context):
+    for page in _pages(app, context):
         lines += _section(page)
     lines += [".SH STAGES", "Stages of ctxtrim run that are no commands, for \\-s."]
     for name in STAGES:
@@ -60,11 +59,11 @@ def _pages(root: Any, context: Any) -> Iterator[Page]:
     """The page of each command, and of the commands of a group after it."""
     for name in COMMANDS:
         command = root.get_command(context, name)
-        inner = type(context)(command, info_name=name, parent=context)
+        inner = click.Context(command, info_name=name, parent=context)
         yield command_page(command, inner)
         for child in command.list_commands(inner) if hasattr(command, "list_commands") else ():
             part = command.get_command(inner, child)
-            yield command_page(part, type(context)(part, info_name=child, parent=inner))
+            yield command_page(part, click.Context(part, info_name=child, parent=inner))
 
 
 def _section(page: Page) -> Iterator[str]:

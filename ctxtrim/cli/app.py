@@ -3,15 +3,14 @@
 A command's module is imported when the command runs or its help is shown.
 """
 
-import os
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
+from ctxtrim.cli.command_types import COMPLETE, PROGRAM, VERSION, HelpfulGroup, HelpfulOption
 from ctxtrim.cli.messages import print_error
-from ctxtrim.cli.typer_commands import COMPLETE, PROGRAM, VERSION, HelpfulGroup, group
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.names import suggestion
 
@@ -34,116 +33,107 @@ COMMANDS = {
 }
 
 
-INSTALL, SHOW = "--install-completion", "--show-completion"
-
-
 class LazyGroup(HelpfulGroup):
     """A group that loads a command when it is used."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """The names in the order of the help text."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> Any:
         """The command with a name, None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
         return import_module(f"ctxtrim.cli.commands.{cmd_name.replace('-', '_')}").COMMAND
 
-    def descriptions(self, ctx: Any) -> Iterable[tuple[str, str]]:
+    def descriptions(self, ctx: click.Context) -> Iterable[tuple[str, str]]:
         """The names of the commands and what they do, without loading them."""
         return COMMANDS.items()
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments. The shell after the options for completion may be missing."""
-        if args in ([INSTALL], [SHOW]):
-            args = [*args, ""]
-        return super().parse_args(ctx, args)
+
+@click.pass_context
+def _show_help(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
-_USAGE_ERROR: Any = typer.BadParameter.__base__
-"""The base class of wrong usage, which Typer does not export by name."""
-
-app = group(cls=LazyGroup, invoke_without_command=True)
-
-
-def _install(shell: str | None) -> None:
-    if shell is not None:
+def _install(ctx: click.Context, parameter: click.Parameter, shell: str | None) -> None:
+    if shell is not None and not ctx.resilient_parsing:
         from ctxtrim.cli.completion import install
 
-        typer.echo(install(shell))
-        raise typer.Exit
+        click.echo(install(ctx.command, shell))
+        ctx.exit()
 
 
-def _show(shell: str | None) -> None:
-    if shell is not None:
+def _show_script(ctx: click.Context, parameter: click.Parameter, shell: str | None) -> None:
+    if shell is not None and not ctx.resilient_parsing:
         from ctxtrim.cli.completion import script
 
-        typer.echo(script(shell))
-        raise typer.Exit
+        click.echo(script(ctx.command, shell))
+        ctx.exit()
 
 
-_INSTALLS: Any = Annotated[
-    str | None,
-    typer.Option(
-        INSTALL,
+def _completion_option(name: str, text: str, callback: Any) -> click.Option:
+    """An option with the name of a shell, empty for the shell of the user."""
+    return HelpfulOption(
+        [name],
         metavar="[SHELL]",
-        help="Install completion for the shell: bash, zsh or fish.",
-        callback=_install,
+        help=text,
+        callback=callback,
         is_eager=True,
-    ),
-]
-_SHOWS: Any = Annotated[
-    str | None,
-    typer.Option(
-        SHOW,
-        metavar="[SHELL]",
-        help="Print the completion script of the shell.",
-        callback=_show,
-        is_eager=True,
-    ),
-]
+        expose_value=False,
+        is_flag=False,
+        flag_value="",
+    )
 
 
-@app.callback()
-def main(
-    ctx: typer.Context,
-    version: VERSION = False,
-    install_completion: _INSTALLS = None,
-    show_completion: _SHOWS = None,
-) -> None:
+app = LazyGroup(
     """Count, truncate, trim and check recorded LLM conversations.
 
     Every command is a filter: without FILE, or with -, it reads standard input.
 
     Exit codes: 0 success, 1 incomplete result, 2 wrong usage, 3 overflow, 4 invalid structure
     (check).
-    """
-    if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
+    """,
+    context_settings={"max_content_width": 120, "help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    callback=_show_help,
+    params=[
+        VERSION,
+        _completion_option(
+            "--install-completion",
+            "Install completion for the shell: bash, zsh or fish.",
+            _install,
+        ),
+        _completion_option(
+            "--show-completion", "Print the completion script of the shell.", _show_script
+        ),
+    ],
+)
 
 
 def command_line() -> int:
     """Parse the command line, run the command and return its exit code."""
-    if os.environ.get(COMPLETE):
-        import_module("typer.completion").completion_init()  # only a shell needs it
     try:
-        return app(prog_name=PROGRAM, standalone_mode=False) or 0
-    except _USAGE_ERROR as error:
+        return app(prog_name=PROGRAM, complete_var=COMPLETE, standalone_mode=False) or 0
+    except click.UsageError as error:
         print_error(f"ctxtrim: {_in_one_line(error)}")
-        return int(error.exit_code)
+        return error.exit_code
+    except click.Abort:  # an interrupt before the command runs
+        return 130
 
 
-def _in_one_line(error: Any) -> str:
+def _in_one_line(error: click.UsageError) -> str:
     """The message of wrong usage, with the nearest option or the command that has help."""
-    name, context = getattr(error, "option_name", None), error.ctx
-    if hasattr(error, "possibilities") and name and context is not None:
+    context = error.ctx
+    if isinstance(error, click.NoSuchOption) and context is not None:
         known = [
             flag
             for parameter in context.command.get_params(context)
             for flag in (*parameter.opts, *parameter.secondary_opts)
             if flag.startswith("-")
         ]
+        name = error.option_name
         text = f"unknown option {name}{suggestion(name, {flag: flag for flag in known})}"
     else:
         message = error.format_message().rstrip(".")

@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 
-from ctxtrim.cli.typer_commands import COMPLETE, PROGRAM
+import click
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
+
+from ctxtrim.cli.command_types import COMPLETE, PROGRAM
 from ctxtrim.config.option import Option
 from ctxtrim.config.presets import PRESETS
 from ctxtrim.config.stage_specs import SETTINGS
@@ -13,20 +15,29 @@ from ctxtrim.errors import OutputError, UsageError
 from ctxtrim.reports import REPORTS
 from ctxtrim.text.names import option_name
 
-SHELLS = ("bash", "zsh", "fish")
+_SHELLS: dict[str, type[ShellComplete]] = {
+    "bash": BashComplete,
+    "zsh": ZshComplete,
+    "fish": FishComplete,
+}
+_PLACES = {
+    "bash": ".bash_completions/ctxtrim.sh",
+    "zsh": ".zfunc/_ctxtrim",
+    "fish": ".config/fish/completions/ctxtrim.fish",
+}
+"""The file of the completion script of each shell, in the home folder."""
+_STARTS = {
+    "bash": (".bashrc", "source ~/.bash_completions/ctxtrim.sh"),
+    "zsh": (".zshrc", "fpath+=~/.zfunc; autoload -Uz compinit; compinit"),
+}
+"""The file that a shell reads at its start, and the line that loads the script; fish needs none."""
 
 
-def completed(option: Option) -> Callable[[str], list[str]] | None:
-    """The function from the start of a value to the values of an option, None without any."""
+def completed(option: Option, incomplete: str) -> list[str]:
+    """The values of an option that begin with a text."""
     words = _WORDS.get(option.name)
-    if words is None and not option.choices:
-        return None
-
-    def complete(incomplete: str) -> list[str]:
-        known = words() if words is not None else filter(None, option.choices or ())
-        return [word for word in known if word.startswith(incomplete)]
-
-    return complete
+    known = words() if words is not None else filter(None, option.choices or ())
+    return [word for word in known if word.startswith(incomplete)]
 
 
 def completed_stages(incomplete: str) -> list[str]:
@@ -54,23 +65,22 @@ _WORDS: dict[str, Callable[[], Iterator[str]]] = {
 """The values of options whose declaration has no choices."""
 
 
-def script(shell: str) -> str:
-    """The completion script of a shell; an empty name is the shell that runs the program."""
-    typer_completion = import_module("typer.completion")
-    return str(
-        typer_completion.get_completion_script(
-            prog_name=PROGRAM, complete_var=COMPLETE, shell=_known(shell)
-        )
-    )
+def script(command: click.Command, shell: str) -> str:
+    """The completion script of a shell; an empty name is the shell of the user."""
+    completion = _SHELLS[_known(shell)](command, {}, PROGRAM, COMPLETE)
+    return (completion.source_template % completion.source_vars()).strip()
 
 
-def install(shell: str) -> str:
+def install(command: click.Command, shell: str) -> str:
     """Install the completion script of a shell and return what was done."""
-    typer_completion = import_module("typer.completion")
+    name = _known(shell)
+    path = Path.home() / _PLACES[name]
     try:
-        name, path = typer_completion.install(
-            shell=_known(shell), prog_name=PROGRAM, complete_var=COMPLETE
-        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{script(command, name)}\n", encoding="utf-8")
+        if name in _STARTS:
+            file, line = _STARTS[name]
+            _add_line(Path.home() / file, line)
     except OSError as error:
         raise OutputError(
             f"completion cannot be installed: {error}; use --show-completion"
@@ -78,19 +88,17 @@ def install(shell: str) -> str:
     return f"{name} completion is installed in {path}; it works in new terminals"
 
 
+def _add_line(path: Path, line: str) -> None:
+    """Append a line to a file, unless the file has it."""
+    before = path.read_bytes() if path.exists() else b""
+    if line.encode() not in before.splitlines():
+        with path.open("ab") as file:
+            file.write(f"\n{line}\n".encode())
+
+
 def _known(shell: str) -> str:
-    name = shell or _running() or Path(os.environ.get("SHELL", "")).name
-    if name not in SHELLS:
+    name = shell or Path(os.environ.get("SHELL", "")).name
+    if name not in _SHELLS:
         found = f"unknown shell {name}" if name else "the shell cannot be detected"
-        raise UsageError(f"{found}; name one of {', '.join(SHELLS)}")
+        raise UsageError(f"{found}; name one of {', '.join(_SHELLS)}")
     return name
-
-
-def _running() -> str:
-    """The shell that runs the program, empty if it is unknown."""
-    import shellingham
-
-    try:
-        return str(shellingham.detect_shell()[0])
-    except (shellingham.ShellDetectionFailure, OSError):
-        return ""

@@ -21,7 +21,7 @@ from ctxtrim.text.names import option_name
 _OTHERS = "Options"
 _ORDER = ("Commands", "Stages", "Input", "Budget", DROP, KEEP, RULES, "Output")
 _LAST = (SUMMARIES, REPORT, _OTHERS)
-_COMMON = ("version", "help")  # of every command; only the first page shows them
+_COMMON = {"--version", "--help"}  # of every command; only the first page shows them
 _COLUMN = 27  # of the texts
 _CLAUSE = re.compile(r"[.;:](?: |$)| \[default")
 
@@ -51,13 +51,13 @@ class Page(Struct, frozen=True):
 
 
 def command_page(command: Any, context: Any) -> Page:
-    """The page of a command of Typer."""
+    """The page of a command."""
     path = context.command_path.removeprefix("ctxtrim").strip()
     found: dict[str, list[HelpEntry]] = {}
     for name, text in getattr(command, "descriptions", lambda _: [])(context):
         found.setdefault("Commands", []).append(HelpEntry(name, text))
     for parameter in command.get_params(context):
-        panel = getattr(parameter, "rich_help_panel", None) or _OTHERS
+        panel = getattr(parameter, "panel", "") or _OTHERS
         if not getattr(parameter, "hidden", False):
             found.setdefault(panel, []).append(_entry(parameter, is_root=not path))
     note = ""
@@ -150,7 +150,8 @@ def _rows(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 
 def _entry(parameter: Any, is_root: bool) -> HelpEntry:
     option = OPTIONS.get(parameter.name)
-    is_rare = option.is_rare if option is not None else parameter.name in _COMMON and not is_root
+    is_common = not _COMMON.isdisjoint(parameter.opts) and not is_root
+    is_rare = option.is_rare if option is not None else is_common
     text = " ".join((parameter.help or "").split())
     if parameter.param_type_name == "argument":
         return HelpEntry(parameter.metavar or parameter.name.upper(), text)

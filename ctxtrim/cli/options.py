@@ -3,14 +3,12 @@
 The options of a stage are made from the settings of the stage.
 """
 
-import os
 from collections.abc import Sequence
-from inspect import Parameter, Signature
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-from ctxtrim.cli.typer_commands import COMPLETE, single_command
+from ctxtrim.cli.command_types import HelpfulArgument, HelpfulCommand, HelpfulOption, file_names
 from ctxtrim.config.option import Option
 from ctxtrim.config.output_options import REPORT_NAMES
 from ctxtrim.config.run_settings import IN_STAGES, OPTIONS, SECTIONS
@@ -19,6 +17,8 @@ from ctxtrim.reports import REPORTS
 from ctxtrim.stage import seams_of
 from ctxtrim.stages import STAGES
 from ctxtrim.text.names import option_name
+
+_FILES = ("FILE", "DIR", "PATH")  # metavars of values that name files
 
 
 def command(
@@ -29,7 +29,7 @@ def command(
     fixing: Sequence[str] = (),
     first: Sequence[str] = (),
     output: Sequence[str] = ("target", "output", "editing", "archive", "events"),
-) -> Any:
+) -> HelpfulCommand:
     """A command that runs some stages. If `stages` is None, the user names them with `-s`.
 
     `writes`: the transcript is the output of the command. `fixing`: the stages that `--fix` runs
@@ -42,7 +42,7 @@ def command(
 
         if not values.get("fix"):
             return run_command(stages, writes, values)
-        in_place = values["latest"] or values["files"] not in (None, ["-"])
+        in_place = values["latest"] or values["files"] not in ((), ("-",))
         values |= {"in_place": in_place, "thinking": "keep"}
         return run_command((*fixing, *(stages or ())), True, values)
 
@@ -55,7 +55,7 @@ def command(
     if fixing:
         sections += ["fixing", "archive"]
     options = [option for section in sections for option in SECTIONS[section]]
-    parameters = [_files()]
+    parameters: list[click.Parameter] = [_files()]
     if stages is None:
         parameters += [_stages(), _parameter_of(OPTIONS["enabled"])]
     parameters += [_parameter_of(option) for option in options]
@@ -63,78 +63,72 @@ def command(
     settings = {name: option for stage in names for name, option in SETTINGS[stage].items()}
     panel = IN_STAGES if stages is None else ""
     parameters += [_parameter_of(option, panel) for option in settings.values()]
-    body.__doc__ = text
-    body.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    return single_command(name, body)
+    return HelpfulCommand(name, body, parameters, text)
 
 
-def _files() -> Parameter:
-    return _parameter(
+def _files() -> HelpfulArgument:
+    return HelpfulArgument(
         "files",
-        list[str] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="Files or folders to read; - is standard input.",
-            rich_help_panel="Input",
-        ),
+        "FILE",
+        "Files or folders to read; - is standard input.",
+        panel="Input",
+        nargs=-1,
+        shell_complete=file_names,
     )
 
 
-def _stages() -> Parameter:
+def _stages() -> HelpfulOption:
+    def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        from ctxtrim.cli.completion import completed_stages  # only a shell requests words
+
+        return completed_stages(incomplete)
+
     text = (
         "Run a stage: name, name:key=value,key=value or name:{JSON object}. Stages run in the "
         "order given."
     )
-    return _parameter(
-        "stage",
-        list[str] | None,
-        typer.Option(
-            "-s",
-            "--stage",
-            metavar="STAGE",
-            help=text,
-            rich_help_panel=OPTIONS["enabled"].panel,
-            autocompletion=_completion(None),
-        ),
+    return HelpfulOption(
+        ["-s", "--stage"],
+        metavar="STAGE",
+        help=text,
+        panel=OPTIONS["enabled"].panel,
+        multiple=True,
+        shell_complete=complete,
     )
 
 
-def _completion(option: Option | None) -> Any:
-    """The words of an option, or of `-s`, if a shell requests them."""
-    if COMPLETE not in os.environ:
-        return None
-    from ctxtrim.cli.completion import completed, completed_stages
-
-    return completed_stages if option is None else completed(option)
-
-
-def _parameter(name: str, kind: Any, declared: Any, default: Any = None) -> Parameter:
-    form: Any = Annotated  # type checkers accept no values as its arguments
-    annotation = form[kind, declared]
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _parameter_of(option: Option, panel: str = "") -> Parameter:
+def _parameter_of(option: Option, panel: str = "") -> HelpfulOption:
     """The parameter of an option, in its panel of the help text or in another one.
 
-    Values are strings, so that the configuration checks them and words the errors. The default is
+    Values are texts, so that the configuration checks them and words the errors. The default is
     None for options that configuration can set too.
     """
     flag = f"--{option_name(option.name)}"
     text = option.help.replace(REPORT_NAMES, ", ".join(REPORTS))
     panel = panel or option.panel
-    flags = [option.short, flag] if option.short else [flag]
+    names = [option.name, *([option.short] if option.short else []), flag]
     if isinstance(option.default, bool):
-        flags[-1] += f"/--no-{option_name(option.name)}" if option.is_setting else ""
+        names[-1] += f"/--no-{option_name(option.name)}" if option.is_setting else ""
         default = None if option.is_setting else False
-        declared = typer.Option(*flags, help=text, show_default=False, rich_help_panel=panel)
-        return _parameter(option.name, bool | None, declared, default)
-    declared = typer.Option(
-        *flags,
+        return HelpfulOption(names, help=text, panel=panel, is_flag=True, default=default)
+    return HelpfulOption(
+        names,
         metavar=option.shown_metavar,
         help=text,
-        rich_help_panel=panel,
-        autocompletion=_completion(option),
+        panel=panel,
+        multiple=isinstance(option.default, tuple),
+        shell_complete=_completion(option),
     )
-    kind = list[str] if isinstance(option.default, tuple) else str
-    return _parameter(option.name, kind | None, declared)
+
+
+def _completion(option: Option) -> Any:
+    """The function for the words of an option, if a shell requests them."""
+    if option.shown_metavar in _FILES:
+        return file_names
+
+    def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        from ctxtrim.cli.completion import completed  # only a shell requests words
+
+        return completed(option, incomplete)
+
+    return complete

@@ -1,16 +1,18 @@
 """A progress bar on standard error for long runs: bytes, rate and remaining time."""
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from threading import Timer
+from threading import Event, Thread
 from typing import Any
 
 from ctxtrim.io.inputs import Input
 
 _PATIENCE = 0.7  # seconds before a progress bar appears
 _INTERVAL = 0.1  # seconds between two updates
+_WIDTH, _LEAST = 20, 5  # the columns of the bar, and the fewest that are drawn
 
 Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
 
@@ -40,87 +42,87 @@ def _is_terminal(stream: Any) -> bool:
 
 
 class _Bar:
-    """A rich progress bar over the bytes of all inputs.
+    """A line with a bar over the bytes of all inputs.
 
-    A timer shows it, because a long session is read at once and takes its time afterwards. After
-    the last byte the bar shows that the work goes on, without a remaining time.
+    A thread draws it, because a long session is read at once and takes its time afterwards. After
+    the last byte the line shows that the work goes on, without a remaining time.
     """
 
     def __init__(self, sizes: Sequence[int | None], patience: float) -> None:
         self._files, self._started = len(sizes), 0
         self._total = None if None in sizes else sum(size or 0 for size in sizes)
         self._done = 0
-        self._start = self._updated = time.monotonic()
-        self._progress: Any = None
-        self._timer = Timer(patience, self._open)
-        self._timer.daemon = True
-        self._timer.start()
+        self._start = time.monotonic()
+        self._closed = Event()
+        self._thread = Thread(target=self._draw, args=(patience,), daemon=True)
+        self._thread.start()
 
     def watch(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the lines and update the bar."""
+        """Yield the lines and count their bytes."""
         self._started += 1
         for line in lines:
             yield line
             self._done += len(line)
-            now = time.monotonic()
-            if now - self._updated > _INTERVAL:
-                self._updated = now
-                self._update()
-        self._update()
 
     def close(self) -> None:
-        """Remove the bar."""
-        self._timer.cancel()
-        self._timer.join()
-        if self._progress is not None:
-            self._progress.stop()
+        """Remove the line."""
+        self._closed.set()
+        self._thread.join()
 
-    def _update(self) -> None:
-        if self._progress is None:
+    def _draw(self, patience: float) -> None:
+        """Draw the line again and again until the bar is closed."""
+        if self._closed.wait(patience):
             return
-        is_read = self._total is not None and self._done >= self._total
-        if is_read:
-            self._progress.tasks[0].total = None
-        self._progress.update(
-            self._progress.task_ids[0],
-            description=self._description(is_read),
-            completed=self._done,
-        )
-
-    def _description(self, is_read: bool) -> str:
-        """The number of the file if there are many."""
-        what = "working" if is_read else "reading"
-        return what if self._files == 1 else f"{what}, file {self._started} of {self._files}"
-
-    def _open(self) -> None:
-        """Show the bar; called by the timer."""
         with suppress(OSError):  # standard error may be closed by now
-            self._progress = self._new()
-            self._update()
+            while True:
+                columns = shutil.get_terminal_size().columns - 1
+                _write(self._line(columns)[:columns])
+                if self._closed.wait(_INTERVAL):
+                    break
+            _write("")
 
-    def _new(self) -> Any:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            DownloadColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-            TransferSpeedColumn,
-        )
+    def _line(self, columns: int) -> str:
+        """The state of the run; the bar takes the columns that are left."""
+        seconds = time.monotonic() - self._start
+        rate = self._done / seconds if seconds else 0
+        total, what, remaining = "?", "reading", "-:--:--"
+        if self._total is not None:
+            total = _bytes(self._total)
+            if self._done >= self._total:
+                what = "working"
+            elif rate:
+                remaining = _clock((self._total - self._done) / rate)
+        if self._files > 1:
+            what += f", file {self._started} of {self._files}"
+        facts = f"{_bytes(self._done)} of {total}  {_bytes(rate)}/s  {_clock(seconds)}"
+        facts += f"  remaining {remaining}"
+        return f"{what}  {self._bar(min(_WIDTH, columns - len(what) - len(facts) - 4))}{facts}"
 
-        progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=20),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeElapsedColumn(),
-            TextColumn("remaining"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-        progress.add_task("reading", total=self._total)
-        progress.start()
-        return progress
+    def _bar(self, width: int) -> str:
+        """The share that is read; empty if the size is unknown or the terminal is narrow."""
+        if not self._total or width < _LEAST:
+            return ""
+        full = min(width * self._done // self._total, width)
+        return f"{'━' * full}{'─' * (width - full)}  "
+
+
+def _write(line: str) -> None:
+    """Replace the current line of the terminal."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"\r\x1b[2K{line}")
+        sys.stderr.flush()
+
+
+def _bytes(number: float) -> str:
+    """A number of bytes in the largest unit that leaves a digit before the point."""
+    for unit in ("bytes", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} bytes" if unit == "bytes" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def _clock(seconds: float) -> str:
+    """A duration as `0:01:05`."""
+    minutes, second = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{second:02}"

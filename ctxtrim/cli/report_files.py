@@ -1,9 +1,8 @@
 """The report in a file, and the summary of a step of GitHub Actions."""
 
-from dataclasses import replace
 from pathlib import Path
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from ctxtrim.cli.request import Request
 from ctxtrim.io.outputs import Appended, Sink
@@ -13,7 +12,7 @@ from ctxtrim.reports.model import Report
 
 def write_report(report: Report, request: Request, sink: Sink) -> None:
     """Write the report with every row."""
-    whole = replace(report, view=structs.replace(report.view, passing=True, totals=True))
+    whole = replace(report, view=replace(report.view, passing=True, totals=True))
     for block in rendered(whole, request.report.form or "text"):
         sink.write(block.encode(errors="backslashreplace"))
     sink.commit()

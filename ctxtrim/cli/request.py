@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
 from ctxtrim.cli.gate import Gate, gate_of
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
 Values = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """Inputs, targets, job and reports of a run.
 
     `jobs`: the jobs of inputs with settings of their own, by path. `processes`: the number of

@@ -5,6 +5,8 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from ctxtrim.cli import terminal
 from ctxtrim.cli.machine import WORTH, calm_collector, cores
 from ctxtrim.cli.progress import progress_bar
@@ -151,7 +153,7 @@ def _with_events(request: Request, events: Appended, stack: ExitStack) -> Reques
         events.add([{"time": now(), "path": path, "line": line} | event.spelled])
 
     jobs = {path: replace(job, on_event=append) for path, job in request.jobs.items()}
-    return replace(request, job=replace(request.job, on_event=append), jobs=jobs)
+    return structs.replace(request, job=replace(request.job, on_event=append), jobs=jobs)
 
 
 def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:

@@ -1,6 +1,5 @@
 """Output for people: findings on standard error, the report on standard output."""
 
-import dataclasses
 import os
 import shutil
 import sys
@@ -113,7 +112,7 @@ def _idle(report: Report) -> Iterable[str]:
 
 def print_differences(report: Report) -> None:
     """Print what a dry run would change on standard error."""
-    for line in text.difference_lines(dataclasses.replace(report, view=_compact(report.view))):
+    for line in text.difference_lines(replace(report, view=_compact(report.view))):
         print_error(line)
 
 
@@ -137,7 +136,7 @@ def print_report(report: Report, form: str, color: str) -> None:
     if not report.rows:
         return
     # findings about files are on standard error
-    shown = dataclasses.replace(report, findings=[], view=_compact(report.view))
+    shown = replace(report, findings=[], view=_compact(report.view))
     for block in blocks(text.render(shown, Look(_columns(), _has_colors(color)))):
         Stdout().write(encoded(block))
 

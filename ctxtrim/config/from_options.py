@@ -21,7 +21,7 @@ def command_line(values: Mapping[str, Any]) -> SettingsSource:
     """
     source = SettingsSource("command line")
     for name, value in values.items():
-        if value in (None, []):
+        if value in (None, (), []):
             continue
         if name in SHARED:
             matches = [Meaning(None, SHARED[name], value)]

@@ -3,7 +3,6 @@ age.
 """
 
 from collections.abc import Sequence
-from hashlib import sha256
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -72,6 +71,8 @@ def results(messages: Sequence[Message], shape: Shape, ages: Sequence[int]) -> l
 
 def trace_id(text: str) -> str:
     """The id of a result without an id: a hash of its text."""
+    from hashlib import sha256  # few conversations need it
+
     return f"trace-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 

@@ -1,7 +1,6 @@
 """The report as one JSON document, version 1."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from msgspec import structs
@@ -58,7 +57,7 @@ def foot(report: Report) -> dict[str, Any]:
     losses = report.losses.by_code
     return {
         "findings": [{"path": path} | _finding(finding) for path, finding in report.findings],
-        "totals": asdict(report.totals),
+        "totals": structs.asdict(report.totals),
         "exactness": report.exactness,
         "exactness_read": report.exactness_read,
         **({"losses": losses} if losses else {}),

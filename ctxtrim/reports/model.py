@@ -1,11 +1,10 @@
 """The report of a run as values: one row for each transcript, findings about files, and totals."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.formats.conversion.losses import CHANGED, LOST, LossTotals
@@ -145,8 +144,7 @@ INCOMPLETE = (
 _NO_RULES = frozenset((OVERFLOW, *LIMITS, *INCOMPLETE))  # codes of findings about other things
 
 
-@dataclass
-class Totals:
+class Totals(Struct):
     """Sums over all transcripts of a run."""
 
     transcripts: int = 0
@@ -160,8 +158,7 @@ class Totals:
     above_limits: int = 0
 
 
-@dataclass
-class TokenSum:
+class TokenSum(Struct):
     """The tokens of some transcripts, and how exact the sums are."""
 
     transcripts: int = 0
@@ -179,8 +176,7 @@ class TokenSum:
         self.exactness_read = _worse(self.exactness_read, row.exactness_read)
 
 
-@dataclass
-class Overview:
+class Overview(Struct):
     """Facts about all rows that tables need before their first row, and sums.
 
     `large` has the largest messages: tokens, row without details, finding; the largest first.
@@ -259,8 +255,7 @@ class Store(Protocol[V]):
     def __iter__(self) -> Iterator[V]: ...
 
 
-@dataclass
-class Report:
+class Report(Struct, dict=True):
     """The results of a run: rows of transcripts, findings about files by path, and totals.
 
     `keeps_rows` is off if only the totals are needed. `rows` can be read several times, in the

@@ -4,11 +4,11 @@ colors.
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from ctxtrim.text.escaping import clean
 
@@ -21,8 +21,7 @@ BAR = 20
 """The columns of a bar for 100 %."""
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """A title, column names (those of numbers begin with `>`), and rows.
 
     `rows` can be read several times; there may be more than fit in memory. `optional`: names of
@@ -36,8 +35,8 @@ class Table:
 
     def __post_init__(self) -> None:
         """Clean the texts here, once for every form in which a table is drawn."""
-        object.__setattr__(self, "title", clean(self.title))
-        object.__setattr__(self, "rows", Each(self.rows, _cleaned))
+        force_setattr(self, "title", clean(self.title))
+        force_setattr(self, "rows", Each(self.rows, _cleaned))
 
     def without(self, name: str) -> "Table":
         """The table without a column."""
@@ -50,8 +49,7 @@ class Table:
         return Table(self.title, others(self.columns), Each(self.rows, others), optional)
 
 
-@dataclass(frozen=True)
-class Each(Generic[T]):
+class Each(Struct, Generic[T], frozen=True):
     """The cells of each row, made anew each time they are read."""
 
     rows: Iterable[T]
@@ -65,8 +63,7 @@ def _cleaned(cells: Cells) -> Cells:
     return tuple(map(clean, cells))
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(Struct, frozen=True):
     """How tables are drawn: the columns of the output, None for any number, and whether cells have
     colors.
     """

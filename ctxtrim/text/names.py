@@ -1,7 +1,6 @@
 """Names of settings: kebab-case, snake_case and camelCase, and suggestions for unknown names."""
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
 
 def option_name(name: str) -> str:
@@ -30,5 +29,7 @@ def suggestion(word: str, known: Mapping[str, str]) -> str:
 
     `known` maps the words to compare to the words to show.
     """
+    from difflib import get_close_matches  # only errors need it
+
     nearest = get_close_matches(word, known, n=1)
     return f" (did you mean {known[nearest[0]]}?)" if nearest else ""

@@ -1,10 +1,9 @@
 """How much a transcript may grow: tokens, or a share of its tokens in the baseline."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Tolerance:
+class Tolerance(Struct, frozen=True):
     """A number of tokens, and a share of the tokens before."""
 
     tokens: int = 0

@@ -15,15 +15,12 @@ from ctxtrim.stages import STAGES
 
 
 def completions(process: Run, line: str, shell: str = "bash") -> list[str]:
-    """The words that complete the last word of a line."""
+    """The lines for the script of a shell: for bash the kind and the word, as in `plain,trim`."""
     words = line.split(" ")
-    if shell == "bash":
-        variables = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    else:
-        variables = {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    ran = process(_CTXTRIM_COMPLETE=f"complete_{shell}", **variables)
+    position = words[-1] if shell == "fish" else str(len(words) - 1)
+    ran = process(_CTXTRIM_COMPLETE=f"{shell}_complete", COMP_WORDS=line, COMP_CWORD=position)
     assert ran.err == ""
-    return ran.out.decode().split()
+    return list(filter(None, ran.out.decode().splitlines()))
 
 
 @pytest.mark.parametrize(
@@ -43,23 +40,31 @@ def completions(process: Run, line: str, shell: str = "bash") -> list[str]:
         ("ctxtrim check --report-format js", ["json", "jsonl"]),
         ("ctxtrim trim --strategy ol", ["oldest"]),
         ("ctxtrim trace ", ["get", "list", "verify"]),
-        ("ctxtrim count some", []),
+        ("ctxtrim trim --budget 3", []),
     ],
 )
 def test_the_words_after_a_line(process: Run, line: str, expected: list[str]) -> None:
-    assert completions(process, line) == expected
+    assert completions(process, line) == [f"plain,{word}" for word in expected]
+
+
+@pytest.mark.parametrize(
+    "line", ["ctxtrim count some", "ctxtrim restore some", "ctxtrim trim --archive some"]
+)
+def test_a_value_that_names_a_file_is_completed_by_the_shell(process: Run, line: str) -> None:
+    assert completions(process, line) == ["file,some"]
 
 
 def test_zsh_and_fish_get_the_words_with_their_help(process: Run) -> None:
-    assert '"trace":"' in " ".join(completions(process, "ctxtrim tra", "zsh"))
-    assert completions(process, "ctxtrim tra", "fish")[:3] == ["trace", "Get,", "list"]
+    text = COMMANDS["trace"]
+    assert completions(process, "ctxtrim tra", "zsh") == ["plain", "trace", text]
+    assert completions(process, "ctxtrim tra", "fish") == [f"plain,trace\t{text}"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_of_a_shell_is_printed(ctxtrim: Run, shell: str) -> None:
     ran = ctxtrim("--show-completion", shell)
     assert (ran.code, ran.err) == (0, "")
-    assert f"_CTXTRIM_COMPLETE=complete_{shell}" in ran.out.decode()
+    assert f"_CTXTRIM_COMPLETE={shell}_complete" in ran.out.decode()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +80,7 @@ def test_the_script_of_a_shell_is_installed(
 ) -> None:
     ran = process("--install-completion", shell, HOME=str(tmp_path))
     assert (ran.code, ran.err) == (0, "")
-    assert "complete_" in (tmp_path / file).read_text()
+    assert f"{shell}_complete" in (tmp_path / file).read_text()
     assert f"{shell} completion is installed in" in ran.out.decode()
 
 

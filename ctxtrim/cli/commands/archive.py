@@ -1,14 +1,12 @@
 """`ctxtrim archive`: the runs that can be undone."""
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ctxtrim.archive.locations import open_archive
 from ctxtrim.archive.prune import plan_pruning
-from ctxtrim.cli.commands.trace import Folder
+from ctxtrim.cli.command_types import HelpfulCommand, HelpfulGroup, HelpfulOption
+from ctxtrim.cli.commands.trace import FOLDER
 from ctxtrim.cli.messages import print_error, print_text
-from ctxtrim.cli.typer_commands import add_command, group
 from ctxtrim.config.option import Option
 from ctxtrim.errors import ArchiveError, NoArchiveError
 from ctxtrim.io.clock import ago
@@ -25,10 +23,7 @@ _AGE = Option(
 )
 
 
-def list_runs(
-    archive: Folder = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> int:
+def list_runs(archive: str | None, json: bool) -> int:
     """List the runs that can be undone, the oldest first: time, stages, size, file."""
     runs, errors = _runs(archive)
     for error in errors:
@@ -83,11 +78,7 @@ def _runs(folder: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     return sorted(runs, key=lambda run: (run["time"], run["path"])), errors
 
 
-def prune(
-    older_than: Annotated[str, typer.Option("--older-than", metavar=_AGE.metavar, help=_AGE.help)],
-    archive: Folder = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing.")] = False,
-) -> int:
+def prune(older_than: str, archive: str | None, dry_run: bool) -> int:
     """Remove old runs. They can no longer be undone, and their originals are gone.
 
     Each remaining run can be undone without them. Results in separate files are kept while a
@@ -112,7 +103,16 @@ def _in_units(text: str) -> str:
     return f"{text}d" if text.isdigit() else text
 
 
-_GROUP = group(help="List or remove the runs that can be undone.")
-add_command(_GROUP, "list", list_runs)
-add_command(_GROUP, "prune", prune)
-COMMAND = typer.main.get_command(_GROUP)
+_LIST = HelpfulCommand(
+    "list", list_runs, [FOLDER, HelpfulOption(["--json"], is_flag=True, help="Print JSON.")]
+)
+_PRUNE = HelpfulCommand(
+    "prune",
+    prune,
+    [
+        HelpfulOption(["--older-than"], required=True, metavar=_AGE.metavar, help=_AGE.help),
+        FOLDER,
+        HelpfulOption(["--dry-run"], is_flag=True, help="Remove nothing."),
+    ],
+)
+COMMAND = HelpfulGroup("List or remove the runs that can be undone.", [_LIST, _PRUNE])

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from ctxtrim.cli.command_types import (
+    HelpfulArgument,
+    HelpfulCommand,
+    HelpfulGroup,
+    HelpfulOption,
+    file_names,
+)
 from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import fitted
-from ctxtrim.cli.typer_commands import add_command, group
 from ctxtrim.config import SHARED, Config, Value
 from ctxtrim.config.template import SCHEMA, template
 from ctxtrim.errors import UsageError
@@ -20,18 +24,7 @@ from ctxtrim.text.escaping import json_text
 from ctxtrim.text.names import option_name
 
 
-def show(
-    config: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Read settings from this file before those of the project."
-        ),
-    ] = None,
-    preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Apply a named preset.")
-    ] = None,
-    is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> int:
+def show(config: str | None, preset: str | None, is_json: bool) -> int:
     """Show every setting, its value and its origin: an environment variable, a key in a file, a
     preset or the default.
 
@@ -73,12 +66,7 @@ def _formatted(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def init(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="The file to write. [default: ctxtrim.toml]")
-    ] = "ctxtrim.toml",
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
-) -> int:
+def init(file: str, force: bool) -> int:
     """Write a configuration file that explains every setting, with the address of its schema.
 
     Every setting is a comment with its default, so the file changes nothing until you edit it.
@@ -99,8 +87,35 @@ def print_schema() -> int:
     return 0
 
 
-_GROUP = group(help="Show every setting and its origin, or write a configuration file.")
-add_command(_GROUP, "show", show)
-add_command(_GROUP, "init", init)
-add_command(_GROUP, "schema", print_schema)
-COMMAND = typer.main.get_command(_GROUP)
+_SHOW = HelpfulCommand(
+    "show",
+    show,
+    [
+        HelpfulOption(
+            ["--config"],
+            metavar="FILE",
+            help="Read settings from this file before those of the project.",
+            shell_complete=file_names,
+        ),
+        HelpfulOption(["--preset"], metavar="NAME", help="Apply a named preset."),
+        HelpfulOption(["is_json", "--json"], is_flag=True, help="Print JSON."),
+    ],
+)
+_INIT = HelpfulCommand(
+    "init",
+    init,
+    [
+        HelpfulArgument(
+            "file",
+            "FILE",
+            "The file to write. [default: ctxtrim.toml]",
+            default="ctxtrim.toml",
+            shell_complete=file_names,
+        ),
+        HelpfulOption(["--force"], is_flag=True, help="Replace a file that exists."),
+    ],
+)
+COMMAND = HelpfulGroup(
+    "Show every setting and its origin, or write a configuration file.",
+    [_SHOW, _INIT, HelpfulCommand("schema", print_schema)],
+)

@@ -1,32 +1,31 @@
 """`ctxtrim help`."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Any
 
-import typer
+import click
 
 from ctxtrim.cli.app import app
+from ctxtrim.cli.command_types import (
+    PROGRAM,
+    HelpfulArgument,
+    HelpfulCommand,
+    has_bold,
+)
 from ctxtrim.cli.help_pages import command_page, full_text, stage_page
 from ctxtrim.cli.messages import print_text
-from ctxtrim.cli.typer_commands import CONTEXT, has_bold, single_command
 from ctxtrim.errors import UsageError
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.names import suggestion
 
 
-def explain(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="COMMAND|STAGE", help="A command, as in trace get, or a stage."),
-    ] = None,
-) -> int:
+def explain(names: Sequence[str]) -> int:
     """Explain a command with all of its options, or a stage with all of its settings."""
-    words = names or []
-    root: Any = typer.main.get_command(app)
-    context = root.make_context("ctxtrim", [], resilient_parsing=True, **CONTEXT)
+    context = app.make_context(PROGRAM, [], resilient_parsing=True)
     page = None
-    command: Any = root
-    for position, word in enumerate(words):
+    command: Any = app
+    for position, word in enumerate(names):
         child = command.get_command(context, word) if hasattr(command, "list_commands") else None
         if child is None:
             if word not in STAGES or position:
@@ -34,12 +33,12 @@ def explain(
             page = stage_page(word)
             break
         command = child
-        context = type(context)(child, info_name=word, parent=context, **CONTEXT)
+        context = click.Context(child, info_name=word, parent=context)
     page = page or command_page(command, context)
     is_bold = has_bold()
     text = full_text(page, _width(context), is_bold=is_bold)
     if is_bold:
-        typer.echo(text, nl=False)
+        click.echo(text, nl=False)
     else:
         print_text(text)
     return 0
@@ -57,4 +56,12 @@ def _unknown(word: str, command: Any, context: Any, position: int) -> str:
     return f"help {clean(word)}: unknown command or stage{near}{expected}"
 
 
-COMMAND = single_command("help", explain)
+COMMAND = HelpfulCommand(
+    "help",
+    explain,
+    [
+        HelpfulArgument(
+            "names", "COMMAND|STAGE", "A command, as in trace get, or a stage.", nargs=-1
+        )
+    ],
+)

@@ -1,14 +1,12 @@
 """`ctxtrim models`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from ctxtrim.cli.command_types import HelpfulArgument, HelpfulCommand, HelpfulOption
 from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import fitted
-from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.metering import BOUND
 from ctxtrim.reports.tables import Table
 from ctxtrim.text.escaping import clean, json_text
@@ -20,12 +18,7 @@ from ctxtrim.tokens.models import Model, find_model, framing_of, known_models, n
 _SIMILAR = 8  # names of similar models to show
 
 
-def models(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A model, or part of its name.")
-    ] = None,
-    is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> int:
+def models(name: str | None, is_json: bool) -> int:
     """Show the window, limits, tokenizer, exactness, source and date of a model.
 
     Without NAME, list all models. With part of a name, list the models that match.
@@ -159,4 +152,11 @@ def _table(listed: Sequence[Model]) -> Table:
     return Table("", columns, rows, optional=("date", "max output", "counts", "max input"))
 
 
-COMMAND = single_command("models", models)
+COMMAND = HelpfulCommand(
+    "models",
+    models,
+    [
+        HelpfulArgument("name", "NAME", "A model, or part of its name.", required=False),
+        HelpfulOption(["is_json", "--json"], is_flag=True, help="Print JSON."),
+    ],
+)

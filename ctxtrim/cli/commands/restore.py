@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ctxtrim.archive.index import Archive, Run
 from ctxtrim.archive.locations import open_archive
 from ctxtrim.archive.undo import Undo, find_undo, undone
+from ctxtrim.cli.command_types import (
+    HelpfulArgument,
+    HelpfulCommand,
+    HelpfulOption,
+    file_names,
+)
 from ctxtrim.cli.messages import print_error
-from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.errors import STDIN, ArchiveError, CtxtrimError, InputError, UsageError, source_name
 from ctxtrim.io.inputs import Input, reading
@@ -20,33 +22,12 @@ from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 
 
 def restore(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE", help="An output of ctxtrim; - is stdin. Several with --in-place."
-        ),
-    ],
-    archive: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR", help="The archive of the run. [default: in the user's data folder]"
-        ),
-    ] = None,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="PATH", help="Write to this file.")
-    ] = None,
-    replaces: Annotated[
-        bool, typer.Option("--in-place", help="Replace FILE by the restored bytes.")
-    ] = False,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--input", metavar="SHA", help="Which input, if several gave the same output."
-        ),
-    ] = None,
-    max_size: Annotated[
-        str, typer.Option(metavar="BYTES", help="Refuse longer lines, after decompression.")
-    ] = "1GiB",
+    files: Sequence[str],
+    archive: str | None,
+    output: str | None,
+    replaces: bool,
+    source: str | None,
+    max_size: str,
 ) -> int:
     """Restore the input of the last run on FILE, byte for byte, from its archive.
 
@@ -170,4 +151,45 @@ def _account(found: Undo, run: Run, data: bytes, whole: bytes) -> str:
     return text
 
 
-COMMAND = single_command("restore", restore)
+COMMAND = HelpfulCommand(
+    "restore",
+    restore,
+    [
+        HelpfulArgument(
+            "files",
+            "FILE",
+            "An output of ctxtrim; - is stdin. Several with --in-place.",
+            nargs=-1,
+            required=True,
+            shell_complete=file_names,
+        ),
+        HelpfulOption(
+            ["--archive"],
+            metavar="DIR",
+            help="The archive of the run. [default: in the user's data folder]",
+            shell_complete=file_names,
+        ),
+        HelpfulOption(
+            ["-o", "--output"],
+            metavar="PATH",
+            help="Write to this file.",
+            shell_complete=file_names,
+        ),
+        HelpfulOption(
+            ["replaces", "--in-place"],
+            is_flag=True,
+            help="Replace FILE by the restored bytes.",
+        ),
+        HelpfulOption(
+            ["source", "--input"],
+            metavar="SHA",
+            help="Which input, if several gave the same output.",
+        ),
+        HelpfulOption(
+            ["--max-size"],
+            default="1GiB",
+            metavar="BYTES",
+            help="Refuse longer lines, after decompression.",
+        ),
+    ],
+)

@@ -1,12 +1,8 @@
 """`ctxtrim rolling-context`."""
 
-from typing import Annotated
-
-import typer
-
+from ctxtrim.cli.command_types import HelpfulArgument, HelpfulCommand
 from ctxtrim.cli.messages import print_text
 from ctxtrim.cli.request import configuration
-from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.config import WORDS, Config
 from ctxtrim.errors import UsageError
 from ctxtrim.io.outputs import write_to
@@ -15,15 +11,7 @@ from ctxtrim.text.escaping import clean
 _STATUS = "status"
 
 
-def rolling_context(
-    wanted: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="on|off|status",
-            help="Turn the pipeline on or off (also enable, disable), or show the status.",
-        ),
-    ] = None,
-) -> int:
+def rolling_context(wanted: str | None) -> int:
     """Turn the configured pipeline on or off. `ctxtrim run` runs it if no stage and no preset is
     named.
 
@@ -59,4 +47,15 @@ def _description(config: Config) -> str:
     return f"{state} (origin: {origin}; {preference} is stored in {config.preference.path})"
 
 
-COMMAND = single_command("rolling-context", rolling_context)
+COMMAND = HelpfulCommand(
+    "rolling-context",
+    rolling_context,
+    [
+        HelpfulArgument(
+            "wanted",
+            "on|off|status",
+            "Turn the pipeline on or off (also enable, disable), or show the status.",
+            required=False,
+        )
+    ],
+)

@@ -4,12 +4,10 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from ctxtrim.cli.command_types import HelpfulCommand, HelpfulOption
 from ctxtrim.cli.messages import print_text
-from ctxtrim.cli.typer_commands import single_command
 from ctxtrim.config.option import Option
 from ctxtrim.errors import CtxtrimError
 from ctxtrim.formats import FORMATS
@@ -28,12 +26,7 @@ _MOST_READ = 64_000_000  # bytes of sessions whose tokens are counted
 _MOST = Option("most", "List the N newest sessions; 0 lists all. [default: 20]", 20, least=0)
 
 
-def list_sessions(
-    most: Annotated[
-        str, typer.Option("-n", "--most", metavar=_MOST.shown_metavar, help=_MOST.help)
-    ] = str(_MOST.default),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> int:
+def list_sessions(most: str, json: bool) -> int:
     """List the sessions of agent programs, the newest first: program, date, project, size, tokens.
 
     Programs: Claude Code, Codex, Gemini CLI, Qwen Code, pi and OpenHands, in their usual folders
@@ -105,4 +98,16 @@ def _cells(session: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-COMMAND = single_command("sessions", list_sessions)
+COMMAND = HelpfulCommand(
+    "sessions",
+    list_sessions,
+    [
+        HelpfulOption(
+            ["-n", "--most"],
+            default=str(_MOST.default),
+            metavar=_MOST.shown_metavar,
+            help=_MOST.help,
+        ),
+        HelpfulOption(["--json"], is_flag=True, help="Print JSON."),
+    ],
+)

@@ -1,34 +1,29 @@
 """`ctxtrim trace`: originals of tool results."""
 
-from typing import Annotated
-
-import typer
-
 from ctxtrim.archive.index import Trace
 from ctxtrim.archive.locations import open_archive
+from ctxtrim.cli.command_types import (
+    HelpfulArgument,
+    HelpfulCommand,
+    HelpfulGroup,
+    HelpfulOption,
+    file_names,
+)
 from ctxtrim.cli.messages import print_error, print_text
-from ctxtrim.cli.typer_commands import add_command, group
 from ctxtrim.errors import ArchiveError, NoArchiveError, UsageError
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports.tables import Table, plain
 
-Folder = Annotated[
-    str | None,
-    typer.Option(
-        "--archive", metavar="DIR", help="The archive. [default: in the user's data folder]"
-    ),
-]
+FOLDER = HelpfulOption(
+    ["--archive"],
+    metavar="DIR",
+    help="The archive. [default: in the user's data folder]",
+    shell_complete=file_names,
+)
+"""The option for the archive."""
 
 
-def get(
-    name: Annotated[
-        str, typer.Argument(metavar="ID", help="The trace id or call id of a tool result.")
-    ],
-    archive: Folder = None,
-    sha256: Annotated[
-        str | None, typer.Option(metavar="SHA", help="Which original, if there are several.")
-    ] = None,
-) -> int:
+def get(name: str, archive: str | None, sha256: str | None) -> int:
     """Print the original of a tool result, byte for byte."""
     if not name.strip():
         raise UsageError("INVALID_INPUT: the trace id is empty")
@@ -55,7 +50,7 @@ def get(
     return 0
 
 
-def list_traces(archive: Folder = None) -> int:
+def list_traces(archive: str | None) -> int:
     """List all replaced tool results: id, original, tool, stage, time, file and line."""
     traces = open_archive(archive).traces()
     columns = ("id", "sha256", "tool", "stage", "time", "from")
@@ -74,7 +69,7 @@ def _cells(trace: Trace) -> tuple[str, ...]:
     )
 
 
-def verify(archive: Folder = None) -> int:
+def verify(archive: str | None) -> int:
     """Compare all originals, and the data that undoes each run, with their hashes."""
     count, errors = open_archive(archive).damage()
     for error in errors:
@@ -83,8 +78,17 @@ def verify(archive: Folder = None) -> int:
     return 1 if errors else 0
 
 
-_GROUP = group(help="Get, list or verify original tool results in an archive.")
-add_command(_GROUP, "get", get)
-add_command(_GROUP, "list", list_traces)
-add_command(_GROUP, "verify", verify)
-COMMAND = typer.main.get_command(_GROUP)
+_GET = HelpfulCommand(
+    "get",
+    get,
+    [
+        HelpfulArgument("name", "ID", "The trace id or call id of a tool result."),
+        FOLDER,
+        HelpfulOption(["--sha256"], metavar="SHA", help="Which original, if there are several."),
+    ],
+)
+_LIST = HelpfulCommand("list", list_traces, [FOLDER])
+_VERIFY = HelpfulCommand("verify", verify, [FOLDER])
+COMMAND = HelpfulGroup(
+    "Get, list or verify original tool results in an archive.", [_GET, _LIST, _VERIFY]
+)

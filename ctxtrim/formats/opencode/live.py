@@ -11,7 +11,6 @@ Messages are sorted by time and id, so the ids of new messages sort after those 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 from msgspec.structs import replace
@@ -196,6 +195,8 @@ def _name(before: Any, content: str, position: Any, number: int) -> str:
 
     Without one, it sorts before all ids, which start with a time.
     """
+    from hashlib import sha256  # few conversations need it
+
     first = before if isinstance(before, str) else "msg_000000000000"
     digest = sha256(f"{first} {content}".encode(errors="surrogatepass")).hexdigest()[:8]
     return f"{first}_{position:04}{number:02}{digest}"

@@ -174,7 +174,7 @@ class Counter(Struct, frozen=True, eq=False):
                 kind = part.kind
                 by_kind[kind] += tokens
                 if role == "tool" or kind == "tool_call":
-                    tool = tool_name(part, call)
+                    tool = part.name or tool_name(part, call)
                     by_tool[tool] = by_tool.get(tool, 0) + tokens
         overhead = self.overhead(transcript)
         schemas = sum(overhead.values()) - self.framing.priming
@@ -262,6 +262,8 @@ class Counter(Struct, frozen=True, eq=False):
                     tokens = texts.get(text)
                     if tokens is None:
                         tokens = texts.counted(text, self.tokenizer.count)
+                elif part.kind == "tool_call" and not part.sealed:
+                    tokens = sum(self._call(part).values())
                 else:
                     tokens = sum(self._part(part, quoted).values())
                     is_guessed = is_guessed or is_assumed(part)

@@ -239,7 +239,9 @@ class StagePipeline(Struct, frozen=True):
         return outcome, StageRun(
             stage=spec.name,
             tokens_before=tokens,
-            tokens_after=counter.tokens(outcome.transcript),
+            tokens_after=(
+                tokens if outcome.transcript is transcript else counter.tokens(outcome.transcript)
+            ),
             messages_before=len(transcript.messages),
             messages_after=len(outcome.transcript.messages),
             changes=() if services.is_brief else _measured(counter, transcript, outcome, kept),
@@ -267,6 +269,8 @@ def _final_findings(steps: Sequence[StageRun], fits: bool) -> tuple[Finding, ...
         for finding in step.findings
         if finding.severity != "info" or finding.code == NOTHING_DONE
     ]
+    if not findings:
+        return ()
     overflows = [finding for finding in findings if finding.code == OVERFLOW]
     others = dict.fromkeys(finding for finding in findings if finding.code != OVERFLOW)
     return (*(() if fits else overflows[-1:]), *others)

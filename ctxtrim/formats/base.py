@@ -173,14 +173,18 @@ class Format(Struct, frozen=True):
             for record in records:
                 give_up_if_deep(record)
             found = self.read(records, lines)
+        marked = list(map(_with_marks, found))
+        hides, adds_texts = self.visibility is not None, self.text_block is not None
+        if not (hides or self.must_alternate or adds_texts):
+            return marked
         return [
             replace(
-                _with_marks(transcript),
-                hides=self.visibility is not None,
+                transcript,
+                hides=hides,
                 must_alternate=self.must_alternate,
-                adds_texts=self.text_block is not None,
+                adds_texts=adds_texts,
             )
-            for transcript in found
+            for transcript in marked
         ]
 
 

@@ -23,6 +23,8 @@ def written_chunk(
     document or line with several transcripts cannot be written in part: if one fails, all are left
     out. So are all if a line contains values of a failed transcript and of another.
     """
+    if not any(failed) and all(found.messages is found.source.messages for found in out):
+        return chunk.data, {}
     if any(failed) and (all(failed) or len(chunk.lines) == 1):
         return None, {}
     kept = [transcript for transcript, is_lost in zip(out, failed, strict=True) if not is_lost]

@@ -82,7 +82,7 @@ class Metering:
     def meter(self, transcript: Transcript) -> Meter:
         """The counter and budget of a transcript, for the given model or the recorded one."""
         meter = self._meter_of(self.model or transcript.model, transcript.options.api)
-        meter = replace(meter, counter=meter.counter.fresh())
+        meter = Meter(meter.model, meter.counter.fresh(), meter.budget, meter.notes)
         if self.calibrates or self.tokenizer == USAGE:
             from ctxtrim.metering.calibration import anchor, calibrate, recorded
 

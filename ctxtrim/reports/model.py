@@ -231,13 +231,14 @@ class Overview(Struct):
         self.by[SMALL] = self.by.get(SMALL, 0) + rest
 
     def _find_large(self, row: Row, most: int) -> None:
-        for finding in (finding for step in row.steps for finding in step.findings):
-            tokens = finding.tokens or 0
-            is_large = len(self.large) < most or (self.large and tokens > self.large[-1][0])
-            if finding.code == "large-message" and is_large:
-                small = replace(row, steps=(), lines={}, explained=())
-                self.large.append((tokens, small, finding))
-                self.large = sorted(self.large, key=lambda item: -item[0])[:most]
+        for step in row.steps:
+            for finding in step.findings:
+                tokens = finding.tokens or 0
+                is_large = len(self.large) < most or (self.large and tokens > self.large[-1][0])
+                if is_large and finding.code == "large-message":
+                    small = replace(row, steps=(), lines={}, explained=())
+                    self.large.append((tokens, small, finding))
+                    self.large = sorted(self.large, key=lambda item: -item[0])[:most]
 
 
 V = TypeVar("V")
@@ -293,9 +294,6 @@ class Report(Struct, dict=True):
             totals.messages += row.messages
             totals.tokens_read += row.tokens_read
             totals.tokens += row.count.tokens
-            totals.overflowing += row.overflows
-            totals.malformed += row.is_malformed
-            totals.above_limits += row.is_above_limit
             self.left_out += not row.is_written
             self.edited += row.is_edited
             self.exactness = _worse(self.exactness, row.count.exactness)
@@ -303,6 +301,9 @@ class Report(Struct, dict=True):
             if row.is_counted:
                 self.counted.add(row)
             if row.findings:
+                totals.overflowing += row.overflows
+                totals.malformed += row.is_malformed
+                totals.above_limits += row.is_above_limit
                 self._note(row.findings)
                 self.losses.add(row.findings)
             if self.keeps_rows:

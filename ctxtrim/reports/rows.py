@@ -62,8 +62,8 @@ def row(
         for message in transcript.messages:
             if message.index is not None:
                 lines[message.index] = transcript.line_of(message) or 0
-    else:
-        steps = tuple(replace(step, changes=()) if step.changes else step for step in steps)
+    elif any(step.changes for step in steps):
+        steps = tuple(replace(step, changes=()) for step in steps)
     return Row(
         path=origin.path,
         line=transcript.line,
@@ -85,7 +85,7 @@ def row(
         usage=transcript.usage,
         lines=lines,
         explained=tuple(explained(transcript, result)) if details.explained else (),
-        is_edited=any(step.is_edited for step in result.steps),
+        is_edited=True in [step.is_edited for step in result.steps],
         is_counted=not isinstance(meter.counter.tokenizer, Ceiling),
         by=_tokens_by(details.by, result) if details.by else {},
         lines_left_out=_left_out(transcript, origin.lines) if details.left_out else 0,
@@ -118,12 +118,13 @@ def _left_out(transcript: Transcript, lines: int) -> int:
     return max(0, lines - len(starts))
 
 
-def _uncounted(transcript: Transcript) -> Iterator[Finding]:
-    if transcript.uncounted:
-        number = transcript.uncounted
-        noun = "message has" if number == 1 else "messages have"
-        text = f"{number} {noun} an unknown role; kept unchanged, not counted"
-        yield Finding("not-counted", "warning", text)
+def _uncounted(transcript: Transcript) -> tuple[Finding, ...]:
+    if not transcript.uncounted:
+        return ()
+    number = transcript.uncounted
+    noun = "message has" if number == 1 else "messages have"
+    text = f"{number} {noun} an unknown role; kept unchanged, not counted"
+    return (Finding("not-counted", "warning", text),)
 
 
 def explained(transcript: Transcript, result: PipelineRun) -> Iterator[Explained]:

@@ -18,8 +18,5 @@ def largest(
     exactness = counter.exactness(transcript)
     for position in order[:number]:
         message, tokens = messages[position], costs[position]
-        yield (
-            message,
-            tokens,
-            describe(transcript, message, shape.call[position], tokens, exactness),
-        )
+        text = describe(transcript, message, shape.call[position], tokens, exactness)
+        yield message, tokens, text

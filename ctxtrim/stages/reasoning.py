@@ -7,6 +7,7 @@ removed as a whole; a message that contains nothing else is dropped.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal, get_args
 
 from msgspec.structs import replace
@@ -26,6 +27,7 @@ MODES: tuple[Thinking, ...] = get_args(Thinking)
 _SIGNS_PREFIX = re.compile(r"fable-5[-.][12]|mythos-5[-.]2|(?:opus|sonnet|haiku)-5[-.]5")
 
 
+@lru_cache
 def thinking_of(model: str | None) -> Thinking:
     """The mode that a model needs: `strip-after-edit` if the model signs the prefix, otherwise
     `keep`.

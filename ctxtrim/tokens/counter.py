@@ -4,7 +4,7 @@ The effect of one edit can thus be measured without a recount of the rest.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import ceil
 from typing import TypeVar
@@ -69,7 +69,7 @@ class Counter(Struct, frozen=True, eq=False):
     tokenizer: Tokenizer
     framing: Framing
     names: dict[str, int] = field(default_factory=dict)
-    frames: dict[tuple[object, ...], int] = field(default_factory=dict)
+    frames: dict[object, int] = field(default_factory=dict)
     tools: dict[str, Addends] = field(default_factory=dict)
     texts: TextCounts = field(default_factory=TextCounts)
     _costs: dict[tuple[int, bool], tuple[Message, Cost]] = field(default_factory=dict)
@@ -117,12 +117,13 @@ class Counter(Struct, frozen=True, eq=False):
         if seen is None:  # storing the messages keeps their ids unique
             shape = shape_of(messages)
             # the costs of messages are looked up only for further lists, which share messages
-            price = self.cost if self._seen or self._costs else self._price
-            costs = list(map(price, messages, shape.fan))
+            if self._seen or self._costs:
+                costs = list(map(self.cost, messages, shape.fan))
+            else:
+                costs = self._prices(messages, shape.fan)
             total = sum([cost.total for cost in costs])
             is_guessed = True in [cost.is_guessed for cost in costs]
-            seen = _Seen(messages, shape, costs, total, is_guessed)
-            self._seen[id(messages)] = seen
+            seen = self._seen[id(messages)] = _Seen(messages, shape, costs, total, is_guessed)
         return seen
 
     def fixed(self, transcript: Transcript) -> int:
@@ -173,7 +174,7 @@ class Counter(Struct, frozen=True, eq=False):
                 kind = part.kind
                 by_kind[kind] += tokens
                 if role == "tool" or kind == "tool_call":
-                    tool = tool_name(part, call)
+                    tool = part.name or tool_name(part, call)
                     by_tool[tool] = by_tool.get(tool, 0) + tokens
         overhead = self.overhead(transcript)
         schemas = sum(overhead.values()) - self.framing.priming
@@ -204,7 +205,7 @@ class Counter(Struct, frozen=True, eq=False):
         key = (id(message), fan > 1)
         cached = costs.get(key)
         if cached is None:
-            cached = costs[key] = (message, self._price(message, fan))
+            cached = costs[key] = (message, self._prices((message,), (fan,))[0])
         return cached[1]
 
     def addends(self, message: Message, fan: int) -> Addends:
@@ -241,31 +242,40 @@ class Counter(Struct, frozen=True, eq=False):
             self.tools, tools, self.framing.request.schemas(tools, self.tokenizer.count)
         )
 
-    def _price(self, message: Message, fan: int) -> Cost:
-        """The cost of a message; 0 for a hidden message."""
-        if not message.agent_visible:
-            return Cost((0,) * len(message.parts), 0, 0)
-        framing, texts, is_parallel = self.framing, self.texts, fan > 1
-        quoted = self._quoted(is_parallel) if message.role == "tool" else None
-        parts = []
-        is_guessed = False
-        for part in message.parts:
-            if quoted is None and part.kind in _PLAIN and part.media is None and not part.sealed:
-                text = part.text if part.wrapper is None else part.spelled
-                tokens = texts.get(text)
-                if tokens is None:
-                    tokens = texts.counted(text, self.tokenizer.count)
-            else:
-                tokens = sum(self._part(part, quoted).values())
-                is_guessed = is_guessed or is_assumed(part)
-            parts.append(tokens)
-        key = framing.frame_key(message, is_parallel)
-        frame = self.frames.get(key)
-        if frame is None:
-            frame = keep(self.frames, key, self._frame(message, is_parallel))
-        if framing.multiline and message.role == "assistant":
-            frame += framing.line_breaks(message)
-        return Cost(tuple(parts), frame, sum(parts) + frame, is_guessed)
+    def _prices(self, messages: Messages, fans: Sequence[int]) -> list[Cost]:
+        """The costs of messages; 0 for a hidden message."""
+        framing, frames, texts = self.framing, self.frames, self.texts
+        costs = []
+        for message, fan in zip(messages, fans, strict=True):
+            if not message.agent_visible:
+                costs.append(Cost((0,) * len(message.parts), 0, 0))
+                continue
+            role, is_parallel = message.role, fan > 1
+            quoted = self._quoted(is_parallel) if role == "tool" else None
+            parts = []
+            is_guessed = False
+            for part in message.parts:
+                if part.kind in _PLAIN and part.media is None and not part.sealed:
+                    text = part.text if part.wrapper is None else part.spelled
+                    if quoted is not None:
+                        text = quoted(text)
+                    tokens = texts.get(text)
+                    if tokens is None:
+                        tokens = texts.counted(text, self.tokenizer.count)
+                elif part.kind == "tool_call" and not part.sealed:
+                    tokens = sum(self._call(part).values())
+                else:
+                    tokens = sum(self._part(part, quoted).values())
+                    is_guessed = is_guessed or is_assumed(part)
+                parts.append(tokens)
+            key = framing.frame_key(message, is_parallel)
+            frame = frames.get(key)
+            if frame is None:
+                frame = keep(frames, key, self._frame(message, is_parallel))
+            if framing.multiline and role == "assistant":
+                frame += framing.line_breaks(message)
+            costs.append(Cost(tuple(parts), frame, sum(parts) + frame, is_guessed))
+        return costs
 
     def _frame(self, message: Message, is_parallel: bool) -> int:
         """The tokens of the frame around a message, without those of line breaks."""
@@ -287,13 +297,10 @@ class Counter(Struct, frozen=True, eq=False):
             if part.media.kind == "image":
                 costs["image"] = self.framing.image
         else:
-            text = part.spelled
-            tokens = self.texts.get(text)
-            if tokens is None:
-                tokens = self.texts.counted(text, self.tokenizer.count)
+            tokens = self._text(part.spelled)
             costs = {part.kind: tokens}
             if quoted is not None:
-                costs["escapes"] = max(0, self.tokenizer.count(quoted(text)) - tokens)
+                costs["escapes"] = self._text(quoted(part.spelled)) - tokens
             if part.kind == "attachment":
                 costs["document"] = self.framing.document
         if part.sealed:
@@ -302,17 +309,21 @@ class Counter(Struct, frozen=True, eq=False):
 
     def _call(self, part: Part) -> Addends:
         """The tokens of a call's arguments and name."""
-        count, framing, arguments = self.tokenizer.count, self.framing, part.spelled
+        framing, arguments = self.framing, part.spelled
         names = framing.call_names * self._name(framing.call_prefix + (part.name or ""))
         spelled = argument_values(arguments) if framing.spells_arguments else None
         if spelled is None:
-            return {"tool_call": count(arguments), "call_names": names}
-        texts = sum(self._name(name) + count(value) for name, value in spelled)
+            return {"tool_call": self._text(arguments), "call_names": names}
+        texts = sum(self._name(name) + self._text(value) for name, value in spelled)
         return {
             "tool_call": texts,
             "arguments": framing.argument * len(spelled),
             "call_names": names,
         }
+
+    def _text(self, text: str) -> int:
+        tokens = self.texts.get(text)
+        return self.texts.counted(text, self.tokenizer.count) if tokens is None else tokens
 
     def _name(self, name: str) -> int:
         tokens = self.names.get(name)

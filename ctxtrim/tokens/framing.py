@@ -92,20 +92,21 @@ class Framing(Struct, frozen=True):
                     addends["reasoning_frame"] = self.reasoning * reasoning
         return addends
 
-    def frame_key(self, message: Message, is_parallel: bool) -> tuple[object, ...]:
+    def frame_key(self, message: Message, is_parallel: bool) -> object:
         """What the tokens of `around` depend on, except `line_breaks`."""
-        if message.role != "assistant":
-            return message.role, message.name
-        parts = message.parts
-        kinds = parts[0].kind if len(parts) == 1 else tuple([part.kind for part in parts])
+        role, name, parts = message.role, message.name, message.parts
+        if role != "assistant":
+            return role if name is None else (role, name)
+        if len(parts) == 1:
+            return parts[0].kind, name, is_parallel
         has_text = self.preamble is None or _has_text(message)
-        return message.role, message.name, is_parallel, kinds, has_text
+        return tuple([part.kind for part in parts]), name, is_parallel, has_text
 
     def line_breaks(self, message: Message) -> int:
         """The tokens of line breaks in the arguments of a message's calls."""
         number = 0
         for part in message.parts:
-            if part.kind == "tool_call" and "\\" in part.text:
+            if part.kind == "tool_call" and ("\\n" in part.text or "\\u000" in part.text):
                 number += _multiline_arguments(part.text)
         return self.multiline * number
 

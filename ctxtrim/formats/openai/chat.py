@@ -207,9 +207,14 @@ def choice(envelope: dict[str, Any]) -> str | None:
 def _message(role: Role, element: Element, index: int, action: Part | None) -> Message:
     value, span, whole = element
     spans = (whole,)
-    content, home = value.get("content"), span.inside("content")
-    is_text = isinstance(content, str)
-    parts = (Part("text", content, span=home),) if is_text else content_parts(content, home, _block)
+    content = value.get("content")
+    parts: tuple[Part, ...] = ()
+    if content is not None:
+        home = Span(span.line, (*span.path, "content"))
+        if isinstance(content, str):
+            parts = (Part("text", content, span=home),)
+        else:
+            parts = content_parts(content, home, _block)
     if len(value) == 2 and parts and role != "tool":  # a role and a content, as in most messages
         return Message(role, parts, index=index, spans=spans, action=action)
     name = string(value.get("name"))

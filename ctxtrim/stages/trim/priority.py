@@ -76,7 +76,8 @@ class Ranking:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """All units that may be kept, each once, most important first."""
-        return tuple(dict.fromkeys((*self.first, *(step.unit for step in self.steps))))
+        units = {id(step.unit): step.unit for step in self.steps}  # a unit has several steps
+        return tuple(dict.fromkeys((*self.first, *units.values())))
 
 
 def _by_priority(situation: Situation) -> list[Allocation]:

@@ -1,11 +1,10 @@
 """Results of which the user repeats at least 40 consecutive characters.
 
 All windows of 40 typed characters are indexed by hash. Looking up every window of the results would
-take minutes, so they are first searched for shorter pieces: any 40 characters contain a piece of 20
-characters that starts at a multiple of 21. So only every 21st position of a result is looked up,
-among all typed pieces of 20 characters. For long typed text, every 7th position of results and
-every 3rd typed position are used, which takes less memory: by the Chinese remainder theorem, two
-such positions coincide in any 40 characters.
+take minutes, so they are first searched for shorter pieces of 20 characters: every n-th position of
+a result is looked up among every m-th typed position. If m and n have no common divisor and m × n
+is at most 21, two such positions coincide in any 40 characters, by the Chinese remainder theorem.
+So the steps follow from the lengths of the texts, and what is found does not depend on them.
 """
 
 from collections import deque
@@ -17,7 +16,8 @@ from ctxtrim.evidence.paths_in_text import Named, run_has_content
 
 _RUN = 40  # minimum characters of a quotation
 _STRETCH = 20
-_MUCH = 1 << 18  # typed characters that count as long
+_STEPS = ((1, 21), (2, 9), (3, 7), (4, 5), (5, 4), (7, 3), (9, 2), (21, 1))  # m and n
+_MUCH = 1 << 18  # typed characters of which each third one at most is used, to limit memory
 _END = "\0"  # separates texts
 
 
@@ -30,7 +30,8 @@ def quoted_runs(
     """
     newest = sorted(typed, reverse=True)
     pending = deque(newest)
-    index = _TypedText(_END.join(typed[position] for position in newest))
+    text = _END.join(typed[position] for position in newest)
+    index = _TypedText(text, _steps(len(text), sum(map(len, results.values()))))
     runs = {}
     for position in sorted(results, reverse=True):
         while pending and pending[0] > position:
@@ -41,28 +42,31 @@ def quoted_runs(
     return runs
 
 
+def _steps(typed: int, shown: int) -> tuple[int, int]:
+    """The steps with the least work for so many characters of typed text and of results."""
+    steps = (pair for pair in _STEPS if typed <= _MUCH or pair[0] >= 3)
+    return min(steps, key=lambda pair: typed / pair[0] + shown / pair[1])
+
+
 @dataclass
 class _TypedText:
     """The typed text, newest message first, and an index of the messages added so far.
 
-    Windows are indexed when the first piece of a result is found.
+    `steps`: between indexed positions in typed text, and in results. Windows are indexed when the
+    first piece of a result is found.
     """
 
     text: str
+    steps: tuple[int, int]
     indexed: int = 0
     stretches: set[int] = field(default_factory=set)
     _windows: dict[int, int] = field(default_factory=dict)
     _pending: list[tuple[int, int]] = field(default_factory=list)
 
-    @property
-    def strides(self) -> tuple[int, int]:
-        """The step between indexed positions: in typed text, and in results."""
-        return (3, 7) if len(self.text) > _MUCH else (1, 21)
-
     def add(self, length: int) -> None:
         """Add one more message to the index."""
         start, end = self.indexed, min(self.indexed + length, len(self.text))
-        text, (mine, _) = self.text, self.strides
+        text, (mine, _) = self.text, self.steps
         first = -(-start // mine) * mine
         if end - start >= _RUN:
             self.stretches |= {
@@ -85,7 +89,7 @@ class _TypedText:
 
     def run_in(self, text: str, named: Callable[[], tuple[str, ...]]) -> tuple[int, int] | None:
         """The first run in a text that has content other than the named paths."""
-        stretches, (_, theirs) = self.stretches, self.strides
+        stretches, (_, theirs) = self.stretches, self.steps
         if not stretches:
             return None
         positions = range(0, len(text) - _STRETCH + 1, theirs)

@@ -16,7 +16,7 @@ for results that later calls used.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import ToolResult
@@ -76,7 +76,8 @@ class Ranking:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """All units that may be kept, each once, most important first."""
-        return tuple(dict.fromkeys((*self.first, *(step.unit for step in self.steps))))
+        units = {id(step.unit): step.unit for step in self.steps}  # a unit has several steps
+        return tuple(dict.fromkeys((*self.first, *units.values())))
 
 
 def _by_priority(situation: Situation) -> list[Allocation]:
@@ -88,7 +89,8 @@ def _by_priority(situation: Situation) -> list[Allocation]:
         fade = (1 + age / _FADE) ** -_SLOWNESS
         for order, (density, level) in enumerate(_increments(situation, home, positions)):
             ranked.append((is_demo, is_old, -density * fade, -home, order, Allocation(unit, level)))
-    return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]
+    ranked.sort()  # no two entries have the same home and order
+    return [entry[-1] for entry in ranked]
 
 
 _Level = tuple[int | None, float, float]
@@ -131,13 +133,20 @@ def _levels(situation: Situation, home: int, positions: Sequence[int]) -> Iterat
             need += _need_of_text(situation, position)
     base = _prompt_share(situation, home) + rest
     longest = max([cost for cost, _ in needs], default=0)
-    for level in LEVELS:
+    for number, level in enumerate(LEVELS):
         if level is not None and level < longest:
-            most = max(level, _PLACEHOLDER)
-            tokens = sum([min(cost, most) for cost, _ in needs])
-            met = sum([full * _part(min(cost, most), cost) for cost, full in needs])
+            clips = [(*_clips(cost)[number], full) for cost, full in needs]
+            tokens = sum([kept for kept, _, _ in clips])
+            met = sum([full * part for _, part, full in clips])
             yield level, base + tokens, need + met
     yield None, base + sum([cost for cost, _ in needs]), need + sum([full for _, full in needs])
+
+
+@lru_cache(maxsize=4096)
+def _clips(cost: int) -> list[tuple[int, float]]:
+    """By level, the tokens of a clip of a result, and the fraction of the need that it meets."""
+    kept = [min(cost, max(level, _PLACEHOLDER)) for level in LEVELS if level is not None]
+    return [(tokens, _part(tokens, cost)) for tokens in kept]
 
 
 def _part(kept: int, cost: int) -> float:
@@ -167,7 +176,7 @@ def _need_of_result(situation: Situation, result: ToolResult) -> float:
 
 
 def _length(tokens: int) -> float:
-    return min(tokens, _LONG * float((tokens / _LONG) ** _GROWTH))
+    return tokens if tokens <= _LONG else _LONG * float((tokens / _LONG) ** _GROWTH)
 
 
 def _prompt_share(situation: Situation, home: int) -> float:

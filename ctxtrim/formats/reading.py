@@ -8,7 +8,7 @@ each format votes for the values that it recognizes.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from itertools import chain
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -46,9 +46,10 @@ class Reading:
     """A file being read: its format and layout (None if unknown), and its chunks.
 
     `chunks` are those of `first`, the lines by which the format was detected, and of `rest`, the
-    lines after them if each has its own chunk. `is_lines`: each line is a conversation, so that
-    more lines may be added. `votes`: the number of values, among the first `looked` values, that
-    each format recognizes. `reason`: as in `Detection`.
+    lines after them if each has its own chunk. `head` has the lines of `first` if each has its own
+    chunk, too. `is_lines`: each line is a conversation, so that more lines may be added. `votes`:
+    the number of values, among the first `looked` values, that each format recognizes. `reason`: as
+    in `Detection`.
     """
 
     format: Format | None
@@ -57,6 +58,7 @@ class Reading:
     first: Iterator[Chunk]
     rest: Iterator[Numbered]
     chunks: Iterator[Chunk]
+    head: Sequence[Numbered] = ()
     votes: Mapping[tuple[Format, Layout], int] = field(default_factory=dict)
     looked: int = 0
     reason: str | None = None
@@ -141,7 +143,18 @@ def open_reading(
         chunks = chain(begun, line_chunks(dialect, formats, rest))
     else:
         chunks = begun = _at_once(dialect, chain(head, _records(rest)), max_size)
-    return Reading(dialect, layout, is_lines, begun, rest, chunks, votes, looked, reason)
+    first_lines = _lines_of(head) if is_lines and elements is None else ()
+    return Reading(
+        dialect, layout, is_lines, begun, rest, chunks, first_lines, votes, looked, reason
+    )
+
+
+def _lines_of(records: Iterable[JsonRecord]) -> list[Numbered]:
+    """The lines of some records, of which several may be on one line."""
+    return [
+        (number, b"".join(record.data for record in together))
+        for number, together in groupby(records, lambda record: record.number)
+    ]
 
 
 _Vote = tuple[Format, Layout]

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
+from itertools import chain
 
 from ctxtrim.cli.machine import WORTH, cores
 from ctxtrim.cli.workers.pieces import Kit, Lines, Result
@@ -35,6 +36,8 @@ class Crew:
         self._pool: Pool[Input | Lines, Result | None] | None = None
         if self._size > 1:
             self._pool = Pool(self._size, kit)
+            if not self._waits:
+                self._pool.start()
 
     @property
     def ahead(self) -> int:
@@ -55,12 +58,15 @@ class Crew:
         if self._pool is None or content.layout != "conversation" or form is None or is_live:
             yield from stream(path, content, job, keeper)
             return
-        yield from done_chunks(path, content.first, job, keeper)
+        lines: Iterator[Numbered] = chain(content.head, content.rest)
+        if self._waits or not content.head:
+            yield from done_chunks(path, content.first, job, keeper)
+            lines = content.rest
         if self._waits:
             few = line_chunks(form, self._kit.choice.formats, self._few(content.rest))
             yield from done_chunks(path, few, job, keeper)
         yield from self._in_order(
-            (Lines(path, form.name, lines) for lines in _batches(content.rest)), keeper
+            (Lines(path, form.name, some) for some in _batches(lines)), keeper
         )
 
     def close(self) -> None:

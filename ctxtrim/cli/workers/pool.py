@@ -21,17 +21,23 @@ class DeadWorkerError(Exception):
 class Pool(Generic[T, R]):
     """Up to `size` processes that apply a function to tasks. All of them are pickled.
 
-    Each process has a thread here that waits for it. Processes start when they are needed, as new
-    interpreters: a copy of this one could hold locks of its other threads.
+    Each process has a thread here that waits for it. Processes start when they are needed, or by
+    `start` ahead of the first task, as new interpreters: a copy of this one could hold locks of its
+    other threads.
     """
 
     def __init__(self, size: int, work: Callable[[T], R]) -> None:
-        self._work = work
+        self._size, self._work = size, work
         self._threads = ThreadPoolExecutor(size, initializer=block_interrupts)
         self._own = threading.local()
         self.workers: list[Worker] = []
         self._lock = threading.Lock()
         self._is_closed = False
+
+    def start(self) -> None:
+        """Start all processes, so that they are ready for the first tasks."""
+        for _ in range(self._size):
+            self._threads.submit(self._worker)
 
     def submit(self, task: T) -> Future[R]:
         """The future result of a task; it raises `DeadWorkerError` if its process ends."""
@@ -48,13 +54,17 @@ class Pool(Generic[T, R]):
             worker.cause()  # waits for its end
 
     def _done(self, task: T) -> R:
-        worker = getattr(self._own, "worker", None) or self._new()
+        worker = self._worker()
         try:
             result: R = worker.result(task)
         except (EOFError, OSError):
             self._own.worker = None
             raise DeadWorkerError(worker.cause()) from None
         return result
+
+    def _worker(self) -> "Worker":
+        """The process of this thread."""
+        return getattr(self._own, "worker", None) or self._new()
 
     def _new(self) -> "Worker":
         with self._lock:

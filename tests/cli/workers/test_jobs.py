@@ -14,6 +14,7 @@ from conftest import COMMAND, ENVIRONMENT, FIXTURES, ROOT, Ran, run_process
 from ctxtrim.cli.workers import crew
 from ctxtrim.cli.workers.crew import Crew
 from ctxtrim.cli.workers.pieces import Kit
+from ctxtrim.formats.arrays import LARGE
 from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.formats.conversion import Conversion
 from ctxtrim.formats.conversion.request import convert
@@ -86,6 +87,23 @@ def test_an_archive_of_several_processes_restores_the_input(folder: Path) -> Non
     assert path.read_bytes() != before
     assert run_process("restore", path, "--archive", archive, "-o", path).code == 0
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_archive_restores_large_arrays(tmp_path: Path, jobs: int) -> None:
+    talks = (FIXTURES / "agent.jsonl").read_bytes().splitlines()
+    times = LARGE // sum(map(len, talks)) + 1
+    before = b"[\n" + b",\n".join(talks * times) + b"\n]\n"
+    paths = [tmp_path / "one.json", tmp_path / "two.json"]
+    for path in paths:
+        path.write_bytes(before)
+    archive = tmp_path / "originals"
+    edit = ("truncate", "--max-age", 1, "--in-place", "--archive", archive, "--jobs", jobs)
+    run_process(*edit, *paths)
+    for path in paths:
+        assert len(path.read_bytes()) < len(before)
+        assert run_process("restore", path, "--archive", archive, "-o", path).code == 0
+        assert path.read_bytes() == before
 
 
 def dies_at(fatal: str, transcript: Transcript) -> Conversion:

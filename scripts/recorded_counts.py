@@ -101,7 +101,7 @@ def pairs(path: Path, metering: Callable[[str], Metering]) -> Iterator[Pair]:
 
 def main() -> None:
     """Count every pair and print the tables."""
-    from ctxtrim.tokenizers import tokenizer
+    from ctxtrim import tokenizer
 
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     options.add_argument("file", type=Path, help="the pairs, one JSON object a line")

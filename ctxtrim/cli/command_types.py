@@ -6,6 +6,7 @@ Values are texts and flags, passed on as given; the configuration checks them.
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -121,6 +122,11 @@ class HelpfulGroup(click.Group):
         """
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             names = self.list_commands(ctx)
+            if ctx.parent is None and Path(args[0]).exists():
+                raise UsageError(
+                    f"{clean(args[0])} is not a command; name one before the file, as in "
+                    f"`{ctx.command_path} {names[0]} {clean(args[0])}`"
+                )
             near = suggestion(args[0], {name: name for name in names})
             raise UsageError(
                 f"unknown command {clean(args[0])}{near}; expected one of {', '.join(names)}"

@@ -8,7 +8,7 @@ from ctxtrim.errors import UsageError
 
 if TYPE_CHECKING:
     from ctxtrim.archive.summary_store import SummaryStore
-    from ctxtrim.summaries import Summarizer
+    from ctxtrim.summarizers import Summarizer
 
 
 def summarizer_of(values: Mapping[str, Any]) -> "Summarizer | None":

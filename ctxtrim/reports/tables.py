@@ -81,8 +81,10 @@ class Look(Struct, frozen=True):
 
     def difference(self, line: str) -> str:
         """A line of a difference, in the color of its first character. Lines of texts are cut."""
-        is_cut = self.width is not None and not line.startswith("@")
-        return self._styled(line[: self.width] if is_cut else line, _STYLES.get(line[:1], ""))
+        style = _STYLES.get(line[:1], "")
+        if self.width is not None and len(line) > self.width and not line.startswith("@"):
+            line = f"{line[: self.width - 1]}…"
+        return self._styled(line, style)
 
     def _styled(self, text: str, style: str) -> str:
         return f"\x1b[{style}m{text}\x1b[0m" if style and text and self.has_colors else text

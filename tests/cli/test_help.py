@@ -89,6 +89,10 @@ def test_a_page_of_a_command_in_a_group(ctxtrim: Run) -> None:
             "compact (did you mean rolling?)",
         ),
         (("cuont",), "unknown command cuont (did you mean count?); expected one of count"),
+        (
+            ("fixtures/agent.jsonl",),
+            "fixtures/agent.jsonl is not a command; name one before the file",
+        ),
         (("trace", "lst"), "unknown command lst (did you mean list?); expected one of get"),
         (("help", "cutof"), "help cutof: unknown command or stage (did you mean cutoff?)"),
         (("trim", "--bugdet=3"), "unknown option --bugdet (did you mean --budget?); see ctxtrim"),

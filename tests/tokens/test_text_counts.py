@@ -1,6 +1,10 @@
 """Texts that recur in the transcripts of a file are counted once, in bounded memory."""
 
+from builders import call, result, transcript, user
+
 from ctxtrim.tokens import text_counts
+from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.text_counts import TextCounts
 
 
@@ -54,3 +58,26 @@ def test_a_generation_has_a_largest_size() -> None:
     counted.transcript(*(f"{number}".ljust(1_000_000) for number in range(30)))
     counted.transcript("x" * (text_counts._MOST + 1))
     assert sum(map(len, counted.texts)) <= text_counts._MOST
+
+
+def test_texts_arguments_and_escaped_results_are_counted_once() -> None:
+    seen: list[str] = []
+
+    class Watched:
+        name, exactness = "watched", "exact"
+
+        def count(self, text: str) -> int:
+            seen.append(text)
+            return len(text)
+
+        ceiling = count
+
+    parallel = call("a", "b", path="x")
+    messages = [user("go"), parallel, result("a", "first é"), result("b", "second")]
+    counter = Counter(Watched(), Framing(0, 0, escapes_parallel=True))
+    first = counter.tokens(transcript(messages))
+    again = counter.fresh().tokens(transcript([*messages, user("more")]))
+    assert again == first + len("more")
+    assert sorted(seen) == sorted({*seen})
+    assert '"first \\u00e9"' in seen
+    assert "first é" not in seen  # the model reads the escaped text

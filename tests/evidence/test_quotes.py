@@ -132,6 +132,18 @@ def test_s0_13_forty_characters_are_found_at_every_offset_in_a_large_paste(offse
     assert quotes(messages) == {1: run}
 
 
+@pytest.mark.parametrize("typed", [0, 300, 1_000, 3_000, 20_000])
+@pytest.mark.parametrize("shown", [0, 300, 1_000, 3_000, 20_000])
+def test_s0_13_forty_characters_are_found_whatever_the_lengths(shown: int, typed: int) -> None:
+    run = "a quotation of exactly forty characters!"
+    for offset in range(21):
+        output = "".join(f"{number:07d}," for number in range(shown // 8))
+        output += "y" * (offset + 1) + run
+        paste = "".join(f"{-number:07d};" for number in range(typed // 8)) + "x" * (offset // 3)
+        messages = [call("bash"), result(f"{output}y"), user(f"{paste}{run}x")]
+        assert quotes(messages) == {1: run}
+
+
 def test_many_results_against_a_paste_with_the_same_beginnings() -> None:
     log = [f"{number * 7919 % 100_003:06d} INFO request was served" for number in range(20_000)]
     messages = [

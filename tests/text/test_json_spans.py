@@ -2,7 +2,7 @@
 
 import pytest
 
-from ctxtrim.text.json_spans import Leaf
+from ctxtrim.text.json_spans import Leaf, members, members_within
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,25 @@ def test_a_position_inside_an_escape_is_the_start_of_the_escape(
     leaf = Leaf(spelling)
     assert [leaf.meant(position) for position in range(len(spelling) + 1)] == meant
     assert all(leaf.meant(leaf.spelled(position)) == position for position in meant)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a" : [1, {"b": "x"}] ,\n "é": "ü", "": {"c": []}, "n": [NUMBERS]}',
+        '[[NUMBERS] , {"a": "]"},"\\\\\\"",\ttrue ,null, -1.5e3, "é𝒜"]',
+        '{"a": [NUMBERS], "b": 1, "a": 2}',
+        '{"a": 1, "b": [NUMBERS], "a": "1, \\"b\\": 2"}',
+        '{"a": "\\ud800", "b": [NUMBERS]}',
+        "[NaN, [NUMBERS], Infinity]",
+        "[ ]",
+    ],
+)
+def test_members_are_found_alike_with_and_without_making_values(text: str) -> None:
+    text = text.replace("NUMBERS", ", ".join(map(str, range(2000))))
+    for before, after in (("", ""), ("  ", ", 1]")):
+        start, end = len(before), len(before) + len(text)
+        found = members_within(f"{before}{text}{after}", start, end)
+        meant = members(f"{before}{text}{after}", start)
+        assert (list(found.spans), found.end) == (list(meant.spans), meant.end)
+        assert list(found.keys) == list(meant.keys)

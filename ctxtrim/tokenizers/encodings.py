@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ctxtrim.errors import TokenizerError
 from ctxtrim.loading.lazy_pattern import lazy_pattern
-from ctxtrim.tokenizers.gigatoken_memory import bounded_count, printable
+from ctxtrim.text.escaping import printable
 from ctxtrim.tokens import Exactness
 
 VOCABULARIES = Path(__file__).parent / "vocabularies"
@@ -140,6 +140,8 @@ def _engine(name: str, is_light: bool) -> Callable[[str], int]:
 def gigatoken_engine(name: str, path: Path) -> Callable[[str], int]:
     """Counts with gigatoken; an `ImportError` if it is not installed."""
     from gigatoken import Tokenizer
+
+    from ctxtrim.tokenizers.gigatoken_memory import bounded_count
 
     return bounded_count(lambda: Tokenizer.from_tiktoken(path, _PRETOKENIZERS[name], {}))
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
+from ctxtrim.text.escaping import printable
+
 # Linux: memory of this process in pages; the second number is the resident set
 _SIZES = Path("/proc/self/statm")
 _ROOM = 80_000_000  # bytes by which the process may grow before a rebuild
@@ -85,13 +87,6 @@ class _Bounded:
             is_unknown = not size and self._fed >= _BLIND
             if is_unknown or size - self._least > _ROOM:
                 self._encode = None  # frees its memory before the next one is built
-
-
-def printable(text: str) -> str:
-    """The text as a provider can receive it: a lone surrogate has no UTF-8 form and
-    becomes U+FFFD.
-    """
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _resident() -> int:

@@ -15,7 +15,6 @@ from typing import Any
 from msgspec import Struct
 
 from ctxtrim.errors import TokenizerError, UsageError
-from ctxtrim.tokenizers.gigatoken_memory import bounded_encode
 from ctxtrim.tokens import Exactness
 
 SUFFIXES = (".json", ".model")
@@ -80,6 +79,8 @@ def _engine(path: str) -> Callable[[str], Any]:
         raise TokenizerError(
             f"--tokenizer {path}: tokenizer files need gigatoken; pip install 'ctxtrim[fast]'"
         ) from None
+
+    from ctxtrim.tokenizers.gigatoken_memory import bounded_encode
 
     class Plain(Tokenizer):
         """Reads either kind of file through this method, and no special tokens."""

@@ -38,10 +38,3 @@ def _json_escape(char: str) -> str:
     if char.isprintable():
         return char
     return f"\\u{ord(char):04x}" if ord(char) == 0x7F else json.dumps(char)[1:-1]
-
-
-def printable(text: str) -> str:
-    """The text as a provider can receive it: a lone surrogate has no UTF-8 form and
-    becomes U+FFFD.
-    """
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from ctxtrim.errors import TokenizerError
 from ctxtrim.loading.lazy_pattern import lazy_pattern
-from ctxtrim.text.escaping import printable
 from ctxtrim.tokens import Exactness
+from ctxtrim.tokens.tokenizer import printable
 
 VOCABULARIES = Path(__file__).parent / "vocabularies"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
-from ctxtrim.text.escaping import printable
+from ctxtrim.tokens.tokenizer import printable
 
 # Linux: memory of this process in pages; the second number is the resident set
 _SIZES = Path("/proc/self/statm")

@@ -191,3 +191,10 @@ def _fit(tokens: Callable[[int], int], size: int, limit: int) -> int:
         else:
             high = middle
     return low
+
+
+def printable(text: str) -> str:
+    """The text as a provider can receive it: a lone surrogate has no UTF-8 form and
+    becomes U+FFFD.
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -223,9 +223,9 @@ class Meter:
         """Measure all calls of gigatoken and tiktoken from now on."""
         import tiktoken
 
-        from ctxtrim.tokenizers import encodings
+        from ctxtrim.tokenizers import gigatoken_memory
 
-        meter, bounded_count = self, encodings.bounded_count
+        meter, bounded_count = self, gigatoken_memory.bounded_count
 
         class Timed:
             """A tokenizer of gigatoken whose calls are measured."""
@@ -233,7 +233,7 @@ class Meter:
             def __init__(self, tokenizer: Any) -> None:
                 self.backend, self.encode = self, meter.timed(tokenizer.backend.encode)
 
-        encodings.bounded_count = lambda make: bounded_count(lambda: Timed(make()))
+        gigatoken_memory.bounded_count = lambda make: bounded_count(lambda: Timed(make()))
         for name in ("encode_ordinary", "_encode_single_piece"):
             setattr(tiktoken.Encoding, name, self.timed(getattr(tiktoken.Encoding, name), 1))
 

@@ -412,3 +412,25 @@ def test_a_clip_of_an_old_result_is_not_replaced_in_a_second_run() -> None:
     once = run(conversation(talk), [("truncate", settings)])
     assert b"full output in get_task_trace" in once.data
     assert run(once.data, [("truncate", settings)]).data == once.data
+
+
+def test_a_second_run_leaves_a_short_clip_of_parallel_calls() -> None:
+    # results of parallel calls are sent escaped, so a line break costs more than in the text alone
+    uses = [{"type": "tool_use", "id": name, "name": "bash", "input": {}} for name in ("c1", "c2")]
+    texts = {"c1": "ok", "c2": "\x80\x80\U0001007a"}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": uses},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": name, "content": text}
+                for name, text in texts.items()
+            ],
+        },
+    ]
+    limits = {"max_tokens": 32, "max_bytes": 3, "max_chars": 10}
+    once = run(conversation(messages), [("truncate", limits)], tokenizer="claude-v3-bound").data
+    assert once is not None and b"truncated" in once
+    again = run(once, [("truncate", limits)], tokenizer="claude-v3-bound").data
+    assert again == once

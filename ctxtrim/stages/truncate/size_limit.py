@@ -29,11 +29,16 @@ class SizeLimits:
     spill: int
 
     def shortened(
-        self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter, path_of: PathOf | None
+        self,
+        text: str,
+        ranges: Sequence[tuple[int, int]],
+        counter: Counter,
+        cost: Callable[[str], int],
+        path_of: PathOf | None,
     ) -> "Short | None":
         """The shortened text and the reason; None if it is within all limits.
 
-        Keep `ranges` of it if possible.
+        Keep `ranges` of it if possible. `cost` has the tokens of the result with a text.
         """
         # An earlier run shortened a text with a notice; marker and notice may make it longer than
         # the limit again.
@@ -46,8 +51,8 @@ class SizeLimits:
         # a clipped line becomes two lines, so the line limit may be exceeded again
         while short is not None:
             shorter = self._cut(short.text, (), counter)
-            # in tokens, as stages judge
-            if shorter is None or counter.text(shorter.text) >= counter.text(short.text):
+            # as the stage judges: another run must not find it shorter
+            if shorter is None or cost(shorter.text) >= cost(short.text):
                 break
             short = Short(shorter.text, short.reason)
         return short

@@ -191,7 +191,12 @@ class Truncate(KeepRules, _Limits):
         self, result: ToolResult, keep: Kept, fan: int, is_old: bool
     ) -> tuple[Message, "_Verdict"]:
         """A result within its size limits, and the verdict on it."""
-        short = self._limits.shortened(result.text, keep.ranges, self.counter, self.path_of)
+
+        def cost(text: str) -> int:
+            return self.counter.cost(result.with_text(text), fan).total
+
+        limits, counter = self._limits, self.counter
+        short = limits.shortened(result.text, keep.ranges, counter, cost, self.path_of)
         if short is not None:
             message = self._smaller(result, short.text, fan)
             if message is not None:

@@ -2,12 +2,13 @@
 baseline.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ctxtrim.config.option import Values
 from ctxtrim.io.inputs import Input
 from ctxtrim.reports.model import Report
 
@@ -29,7 +30,7 @@ class Gate(Struct, frozen=True):
     file: Path | None = None
     updates: bool = False
 
-    def open(self, report: Report) -> None:
+    def add_to(self, report: Report) -> None:
         """Let the rules judge the rows of a report."""
         if self.baseline is not None:
             report.judges += (self.baseline.judge,)
@@ -39,7 +40,7 @@ class Gate(Struct, frozen=True):
             report.judges += (strict_row,)
             report.on_note = strict_finding
 
-    def close(self, report: Report, sources: Sequence[Input]) -> None:
+    def finish(self, report: Report, sources: Sequence[Input]) -> None:
         """Note what the baseline does not have, and update it."""
         if self.baseline is not None and self.file is not None:
             from ctxtrim.cli.baselines import finish_baseline
@@ -47,7 +48,7 @@ class Gate(Struct, frozen=True):
             finish_baseline(self.baseline, self.file, sources, report, updates=self.updates)
 
 
-def gate_of(values: Mapping[str, Any]) -> Gate:
+def gate_of(values: Values) -> Gate:
     """The rules that the options name; none for commands other than `check`."""
     if "baseline" not in values:
         return Gate()

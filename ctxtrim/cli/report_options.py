@@ -1,12 +1,11 @@
 """The options about reports: format, file, and what is shown."""
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
+from ctxtrim.config.option import Values
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.errors import UsageError
 from ctxtrim.io.compression import kind_named
@@ -14,7 +13,6 @@ from ctxtrim.metering import USAGE
 from ctxtrim.reports import REPORTS, form_of
 from ctxtrim.reports.tables import View
 
-Values = Mapping[str, Any]
 _COUNTING = ("explain", "calibrate", "verbose", "log", "baseline")
 """The options that show or compare counts."""
 

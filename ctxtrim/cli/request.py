@@ -16,6 +16,7 @@ from ctxtrim.cli.sources import run_inputs
 from ctxtrim.cli.summary_services import store_of, summarizer_of
 from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
+from ctxtrim.config.option import Values
 from ctxtrim.config.presets import Preset
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.config.source import PathSection
@@ -36,8 +37,6 @@ from ctxtrim.tokens.models import nearest_models
 
 if TYPE_CHECKING:
     from ctxtrim.archive.summary_store import SummaryStore
-
-Values = Mapping[str, Any]
 
 
 class Request(Struct, frozen=True):

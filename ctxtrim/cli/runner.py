@@ -68,7 +68,7 @@ def _run(request: Request) -> int:
                 raise
         if request.store is not None:
             request.store.commit()
-        request.gate.close(report, request.sources)
+        request.gate.finish(report, request.sources)
         _write_reports(report, request, sink)
         _print(request, report, problems)
         return report.exit_code
@@ -85,7 +85,7 @@ def _crew(request: Request) -> "Crew | None":
         return None
     sizes = [source.size for source in request.sources if source.problem is None]
     is_small = None not in sizes and sum(size or 0 for size in sizes) < WORTH
-    if request.processes == 1 or cores() == 1 or (request.processes is None and is_small):
+    if (request.processes or cores()) == 1 or (request.processes is None and is_small):
         return None
     from ctxtrim.cli.workers.crew import Crew
     from ctxtrim.cli.workers.pieces import Kit
@@ -105,7 +105,7 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     )
     stages, view = request.job.pipeline.stages, request.report.view
     report = Report(stages, keeps_rows, rows, findings, [problems.take], view=view)
-    request.gate.open(report)
+    request.gate.add_to(report)
     for path, finding in request.notes:
         report.note(path, finding)
     return report

@@ -1,11 +1,10 @@
 """The inputs of a run: named files, walked folders, the newest session."""
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ctxtrim.archive.locations import own_archive
+from ctxtrim.config.option import Values
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.errors import InputError, UsageError
 from ctxtrim.io.inputs import Input, inputs
@@ -13,7 +12,6 @@ from ctxtrim.io.walk import Scan
 from ctxtrim.stage import Finding
 from ctxtrim.text.globs import Glob, path_glob
 
-Values = Mapping[str, Any]
 Notes = tuple[tuple[str, Finding], ...]
 
 

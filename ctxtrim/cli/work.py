@@ -90,7 +90,6 @@ class Work:
     ) -> None:
         self._request, self._recordings, self._report = request, recordings, report
         self._watch, self._crew = watch, crew
-        self._ahead = 0 if crew is None else crew.ahead
         # the walked folders in which no transcript is found yet
         self._without = {source.folder for source in request.sources if source.folder is not None}
         self._ends_line = True  # whether the output so far ends with a line break
@@ -104,7 +103,7 @@ class Work:
         try:
             for source in self._request.sources:
                 waiting.append((source, self._start(source, readings)))
-                if len(waiting) > self._ahead:
+                if self._crew is None or len(waiting) > self._crew.ahead:
                     self._attempt(*waiting.popleft(), readings)
             while waiting:
                 self._attempt(*waiting.popleft(), readings)
@@ -120,7 +119,7 @@ class Work:
 
     def _start(self, source: Input, readings: Mapping[str, Reading]) -> "_Started | None":
         """Let a process work on a file; None if it is read in its turn."""
-        if self._crew is None or source.path in readings or not self._ahead:
+        if self._crew is None or source.path in readings or not self._crew.ahead:
             return None
         sink = None
         if self._request.targets.in_place and self._request.targets.writes:

@@ -15,6 +15,9 @@ from ctxtrim.errors import UsageError
 from ctxtrim.text.names import suggestion
 from ctxtrim.text.numbers import decimal_number, share, whole_number
 
+Values = Mapping[str, Any]
+"""Values by the names of their options."""
+
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
 _LONGEST_CHOICES = 20  # characters of choices that are shown in place of a metavar

@@ -21,32 +21,25 @@ Pending = Future[Result | None]
 
 
 class Crew:
-    """The processes of a run: `jobs`, or all cores if the inputs are large (None).
-
-    With one process nothing is pickled, and all work is done here.
-    """
+    """The processes of a run: `jobs`, or all cores if the inputs are large (None)."""
 
     def __init__(self, kit: Kit, jobs: int | None, sources: Iterable[Input]) -> None:
         self._kit = kit
         self._size = jobs or cores()
-        self._waits = jobs is None  # until the input proves to be large
-        if self._waits and self._size > 1:
-            sizes = (source.size or 0 for source in sources if source.problem is None)
-            self._waits = sum(sizes) < WORTH
-        self._pool: Pool[Input | Lines, Result | None] | None = None
-        if self._size > 1:
-            self._pool = Pool(self._size, kit)
-            if not self._waits:
-                self._pool.start()
+        sizes = (source.size or 0 for source in sources if source.problem is None)
+        self._waits = jobs is None and sum(sizes) < WORTH  # until the input proves to be large
+        self._pool: Pool[Input | Lines, Result | None] = Pool(self._size, kit)
+        if not self._waits:
+            self._pool.start()
 
     @property
     def ahead(self) -> int:
         """The number of files on which processes work before it is their turn."""
-        return 0 if self._pool is None or self._waits else self._size * _AHEAD
+        return 0 if self._waits else self._size * _AHEAD
 
     def start(self, source: Input) -> Pending | None:
         """The future result of a whole file; None if the file is better read here."""
-        if self._pool is None or self._waits or source.problem or source.session is not None:
+        if self._waits or source.problem or source.session is not None:
             return None
         size = source.size
         return self._pool.submit(source) if size is not None and size <= _FILE else None
@@ -55,7 +48,7 @@ class Crew:
         """The results of the chunks of an open file, in order."""
         path, job, form = source.path, self._kit.job_of(source.path), content.format
         is_live = self._waits and not source.is_regular  # what a pipe holds is handled at once
-        if self._pool is None or content.layout != "conversation" or form is None or is_live:
+        if content.layout != "conversation" or form is None or is_live:
             yield from stream(path, content, job, keeper)
             return
         lines: Iterator[Numbered] = chain(content.head, content.rest)
@@ -71,8 +64,7 @@ class Crew:
 
     def close(self) -> None:
         """End all processes."""
-        if self._pool is not None:
-            self._pool.close()
+        self._pool.close()
 
     def _few(self, lines: Iterator[Numbered]) -> Iterator[Numbered]:
         """The first lines, until they prove that the input is large."""
@@ -85,7 +77,6 @@ class Crew:
                 return
 
     def _in_order(self, pieces: Iterable[Lines], keeper: Keeper | None) -> Iterator[Done]:
-        assert self._pool is not None
         waiting: deque[tuple[Lines, Pending]] = deque()
         try:
             for piece in pieces:

@@ -18,7 +18,7 @@ class TextCounts(dict[str, int]):
     _before: dict[str, int] = {}  # noqa: RUF012 - replaced, never changed
 
     def counted(self, text: str, count: Callable[[str], int]) -> int:
-        """The tokens of a text that the present generation does not have; it has it from now on."""
+        """The tokens of a text that this generation does not hold. It holds the text afterwards."""
         tokens = self._before.get(text)
         if tokens is None:
             tokens = count(text)

@@ -154,6 +154,9 @@ class Recalled(NamedTuple):
     warning: str | None = None
 
 
+NOTHING_STORED = Recalled(None)
+
+
 class Memory(Protocol):
     """Stores summaries between runs: the seam between stages and a summary store."""
 

@@ -82,13 +82,11 @@ def shape(messages: Sequence[Message]) -> Shape:
         elif role is not None:
             if closing:
                 _close(waiting, closing)
-            calls = [] if role == "system" else message.calls
-            fan[position] = len(calls)
-            for call in calls:
-                waiting.setdefault(call.call_id, []).append((position, call))
+            calls = 0 if role == "system" else _opened(message, position, waiting)
+            fan[position] = calls
             acts = role == "assistant" and message.action is not None
             acting = position if acts else None
-            steps += acts or (bool(calls) and role == "assistant")
+            steps += acts or (calls > 0 and role == "assistant")
             turns += role == "user"
         if message.turn is not None:
             turns = message.turn
@@ -107,6 +105,18 @@ def shape(messages: Sequence[Message]) -> Shape:
         tuple(unanswered),
         steps,
     )
+
+
+def _opened(
+    message: Message, position: int, waiting: dict[str | None, list[tuple[int, Part]]]
+) -> int:
+    """The number of calls that a message makes; all of them wait for their results."""
+    calls = 0
+    for part in message.parts:
+        if part.kind == "tool_call":
+            calls += 1
+            waiting.setdefault(part.call_id, []).append((position, part))
+    return calls
 
 
 def _answered(

@@ -45,9 +45,16 @@ class Chunk(Struct, frozen=True, dict=True):
     error: Exception | None = None
     element: ArrayPart | None = None
 
-    @cached_property
+    @property
     def data(self) -> bytes:
-        """The bytes as read, joined once: a session may be large."""
+        """The bytes as read."""
+        if len(self.lines) == 1 and self.element is None:
+            return self.lines[0].data
+        return self._joined
+
+    @cached_property
+    def _joined(self) -> bytes:
+        """The bytes of several lines, joined once: a session may be large."""
         return self.joined([line.data for line in self.lines])
 
     def joined(self, lines: Sequence[bytes]) -> bytes:
@@ -60,7 +67,8 @@ class Chunk(Struct, frozen=True, dict=True):
 
 def is_line(data: bytes) -> bool:
     """Whether a value is on one line."""
-    return _LINES.match(data) is None
+    has_break = data.find(b"\n", 0, len(data) - 1) >= 0
+    return not has_break or _LINES.match(data) is None
 
 
 def chunk_of(

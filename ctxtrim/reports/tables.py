@@ -4,6 +4,7 @@ colors.
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Generic, TypeVar
 
@@ -17,6 +18,7 @@ T = TypeVar("T")
 _SHORT = 5_000  # rows of a table that is held in memory while it is written
 _GAP = 2  # columns between cells
 _LEAST = 12  # columns to which a text is shortened at most
+_CHARACTERS = 1024  # whose columns are cached
 BAR = 20
 """The columns of a bar for 100 %."""
 
@@ -180,10 +182,12 @@ def _line(
 ) -> str:
     shown = []
     for name, cell, width in zip(columns, cells, widths, strict=True):
-        text = shortened(cell, width)
-        space = " " * (width - _width(text))
+        text, space = cell, width - _width(cell)
+        if space < 0:
+            text = shortened(cell, width)
+            space = width - _width(text)
         text = styled(text, cell)
-        shown.append(space + text if name.startswith(">") else text + space)
+        shown.append(" " * space + text if name.startswith(">") else text + " " * space)
     return (" " * _GAP).join(shown).rstrip() + "\n"
 
 
@@ -202,7 +206,12 @@ def _width(text: str) -> int:
     """The columns of a text on a terminal."""
     if text.isascii():
         return len(text)
-    return sum(
-        0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
-        for char in text
-    )
+    return sum(map(_columns, text))
+
+
+@lru_cache(_CHARACTERS)
+def _columns(char: str) -> int:
+    """The columns of a character on a terminal."""
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

@@ -27,7 +27,7 @@ from ctxtrim.pipeline import PipelineRun, Services, StagePipeline
 from ctxtrim.reports.failures import not_archived, not_handled, not_written
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import PLAIN, Details, Origin, row
-from ctxtrim.stage import Finding, Keeper, Kept, Memory, Recalled, is_handled, overflow
+from ctxtrim.stage import NOTHING_STORED, Finding, Keeper, Kept, Memory, is_handled, overflow
 from ctxtrim.stages.events import Event
 from ctxtrim.stream.recount import recounted
 
@@ -270,7 +270,7 @@ class _Task(Struct, frozen=True, dict=True):
             result = pipeline.run(transcript, meter=quick)
             if not result.overflows:
                 return result
-        stored = Recalled(None)
+        stored = NOTHING_STORED
         if job.memory is not None and self.identity is not None:
             stored = job.memory.recall(self.identity)
         on_event = None

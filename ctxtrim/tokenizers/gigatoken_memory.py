@@ -19,8 +19,7 @@ _BLIND = 64_000_000  # characters before a rebuild if memory cannot be measured
 
 def bounded_count(make: Callable[[], Any]) -> Callable[[str], int]:
     """A counting function with such a tokenizer."""
-    tokens_of = bounded_encode(make)
-    return lambda text: len(tokens_of(text))
+    return _Bounded(make).count
 
 
 def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
@@ -50,6 +49,17 @@ class _Bounded:
         self._encode: Callable[[str], Any] | None = self._make().backend.encode
         self._least = _resident()
         self._fed = 0  # characters since the tokenizer was built
+
+    def count(self, text: str) -> int:
+        """The tokens of a text, without the calls of `encode`."""
+        try:
+            tokens = self._encode(text)  # type: ignore[misc]  # None is a TypeError, too
+        except (TypeError, RuntimeError):
+            tokens = self._encode_with_lock(text)
+        self._counted += len(text)
+        if self._counted >= _LOOK:
+            self._measure()
+        return len(tokens)
 
     def encode(self, text: str) -> Any:
         """The token ids of a text. A lone surrogate counts as U+FFFD."""

@@ -167,11 +167,11 @@ class Counter(Struct, frozen=True, eq=False):
         for message, cost, call in zip(seen.messages, seen.costs, seen.shape.call, strict=True):
             if not message.agent_visible:
                 continue
-            frame, role = cost.frame, message.role
-            framing += frame
-            by_role[role] += cost.total - frame
+            role = message.role
+            framing += cost.frame
             for part, tokens in zip(message.parts, cost.parts):  # noqa: B905 - strict takes time
                 kind = part.kind
+                by_role[role] += tokens
                 by_kind[kind] += tokens
                 if role == "tool" or kind == "tool_call":
                     tool = part.name or tool_name(part, call)
@@ -244,7 +244,8 @@ class Counter(Struct, frozen=True, eq=False):
 
     def _prices(self, messages: Messages, fans: Sequence[int]) -> list[Cost]:
         """The costs of messages; 0 for a hidden message."""
-        framing, frames, texts = self.framing, self.frames, self.texts
+        framing, frames, texts, count = self.framing, self.frames, self.texts, self.tokenizer.count
+        has_line_breaks = bool(framing.multiline)
         costs = []
         for message, fan in zip(messages, fans, strict=True):
             if not message.agent_visible:
@@ -253,6 +254,7 @@ class Counter(Struct, frozen=True, eq=False):
             role, is_parallel = message.role, fan > 1
             quoted = self._quoted(is_parallel) if role == "tool" else None
             parts = []
+            total = 0
             is_guessed = False
             for part in message.parts:
                 if part.kind in _PLAIN and part.media is None and not part.sealed:
@@ -261,20 +263,22 @@ class Counter(Struct, frozen=True, eq=False):
                         text = quoted(text)
                     tokens = texts.get(text)
                     if tokens is None:
-                        tokens = texts.counted(text, self.tokenizer.count)
+                        tokens = texts.counted(text, count)
                 elif part.kind == "tool_call" and not part.sealed:
                     tokens = sum(self._call(part).values())
                 else:
                     tokens = sum(self._part(part, quoted).values())
                     is_guessed = is_guessed or is_assumed(part)
                 parts.append(tokens)
-            key = framing.frame_key(message, is_parallel)
+                total += tokens
+            is_plain = role != "assistant" and message.name is None
+            key = role if is_plain else framing.frame_key(message, is_parallel)
             frame = frames.get(key)
             if frame is None:
                 frame = keep(frames, key, self._frame(message, is_parallel))
-            if framing.multiline and role == "assistant":
+            if has_line_breaks and role == "assistant":
                 frame += framing.line_breaks(message)
-            costs.append(Cost(tuple(parts), frame, sum(parts) + frame, is_guessed))
+            costs.append(Cost(tuple(parts), frame, total + frame, is_guessed))
         return costs
 
     def _frame(self, message: Message, is_parallel: bool) -> int:

@@ -22,12 +22,13 @@ class TextCounts(dict[str, int]):
         tokens = self._before.get(text)
         if tokens is None:
             tokens = count(text)
-        self._size += len(text)
-        if self._size > _MOST:
+        size = self._size + len(text)
+        if size > _MOST:
             self._renew()
-            self._size = len(text)
-        if len(text) <= _MOST:
+            size = len(text)
+        if size <= _MOST:
             self[text] = tokens
+            self._size = size
         return tokens
 
     def next_transcript(self) -> None:

@@ -79,8 +79,7 @@ def read(items: Sequence[Element], found: ListContents) -> None:
     """
     last_action: Part | None = None  # the action of the message before
     messages = found.messages
-    for element in items:
-        value = element.value
+    for value, span, whole in items:
         name = value.get("role") if isinstance(value, dict) else None
         role = ROLES.get(name) if isinstance(name, str) else None
         if role is None:
@@ -93,7 +92,15 @@ def read(items: Sequence[Element], found: ListContents) -> None:
         if "usage" in value and role == "assistant" and is_complete(value):
             usage = openai_usage(value["usage"], index)
             found.usages += [usage] if usage else []
-        messages.append(_message(role, element, index, last_action))
+        spans = (whole,)
+        if role == "tool":
+            messages.append(_result(value, span, index, spans))
+        elif len(value) == 2 and isinstance(content := value.get("content"), str):
+            home = Span(span.line, (*span.path, "content"))
+            parts = (Part("text", content, span=home),)
+            messages.append(Message(role, parts, index=index, spans=spans, action=last_action))
+        else:
+            messages.append(_message(role, value, span, index, spans, last_action))
 
 
 def _may_be_observation(value: dict[str, Any]) -> bool:
@@ -204,24 +211,33 @@ def choice(envelope: dict[str, Any]) -> str | None:
     return string(choice)
 
 
-def _message(role: Role, element: Element, index: int, action: Part | None) -> Message:
-    value, span, whole = element
-    spans = (whole,)
-    content = value.get("content")
+def _result(value: dict[str, Any], span: Span, index: int, spans: tuple[Span, ...]) -> Message:
+    """A message with the role `tool`."""
+    content, name, call_id = value.get("content"), string(value.get("name")), _result_call_id(value)
+    is_error = bool(value["error"]) if "error" in value else None
+    home = Span(span.line, (*span.path, "content"))
+    if isinstance(content, str):
+        parts: tuple[Part, ...] = (
+            Part("tool_result", content, call_id, name, is_error, span=home),
+        )
+    else:
+        parts = result_parts(content_parts(content, home, _block), call_id, name, is_error)
+    return Message("tool", parts, name, metadata=metadata_in(value), index=index, spans=spans)
+
+
+def _message(
+    role: Role,
+    value: dict[str, Any],
+    span: Span,
+    index: int,
+    spans: tuple[Span, ...],
+    action: Part | None,
+) -> Message:
+    """A message with another role."""
+    content, name = value.get("content"), string(value.get("name"))
     parts: tuple[Part, ...] = ()
     if content is not None:
-        home = Span(span.line, (*span.path, "content"))
-        if isinstance(content, str):
-            parts = (Part("text", content, span=home),)
-        else:
-            parts = content_parts(content, home, _block)
-    if len(value) == 2 and parts and role != "tool":  # a role and a content, as in most messages
-        return Message(role, parts, index=index, spans=spans, action=action)
-    name = string(value.get("name"))
-    if role == "tool":
-        is_error = bool(value["error"]) if "error" in value else None
-        parts = result_parts(parts, _result_call_id(value), name, is_error)
-        return Message(role, parts, name, metadata=metadata_in(value), index=index, spans=spans)
+        parts = content_parts(content, Span(span.line, (*span.path, "content")), _block)
     if role == "assistant" or "tool_calls" in value:
         if not _WITH_PARTS.isdisjoint(value):
             refusal = value.get("refusal")
@@ -286,21 +302,21 @@ def _calls(value: dict[str, Any], span: Span) -> list[Part]:
             parts.append(_tool_call(call, span.inside("tool_calls", index)))
     legacy = value.get("function_call")
     if isinstance(legacy, dict):
-        block = span.inside("function_call")
-        parts.append(_call(legacy, "arguments", None, block, block))
+        parts.append(_call(legacy, None, span.inside("function_call"), ("arguments",)))
     return parts
 
 
 def _tool_call(call: dict[str, Any], block: Span) -> Part:
     """A call; inspect and others write its name and arguments next to its id."""
     call_id = call.get("id")
-    for inner, key in (("function", "arguments"), ("custom", "input")):
-        function = call.get(inner)
+    for keys in (("function", "arguments"), ("custom", "input")):
+        function = call.get(keys[0])
         if isinstance(function, dict):
-            return _call(function, key, call_id, block.inside(inner), block)
-    return _call(call, "arguments", call_id, block, block)
+            return _call(function, call_id, block, keys)
+    return _call(call, call_id, block, ("arguments",))
 
 
-def _call(function: dict[str, Any], key: str, call_id: object, span: Span, block: Span) -> Part:
-    name = function.get("name", function.get("function"))
-    return call_part(function.get(key), call_id, name, span.inside(key), block)
+def _call(function: dict[str, Any], call_id: object, block: Span, keys: tuple[str, ...]) -> Part:
+    """A call whose arguments are under some keys of its block."""
+    name = function.get("name") if "name" in function else function.get("function")
+    return call_part(function.get(keys[-1]), call_id, name, block.inside(*keys), block)

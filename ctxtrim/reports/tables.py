@@ -5,7 +5,7 @@ colors.
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Generic, TypeVar
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from ctxtrim.text.escaping import clean
 
 Cells = tuple[str, ...]
 T = TypeVar("T")
-_SHORT = 5_000  # rows of a table that is held in memory while it is written
+_SHORT = 20_000  # rows of a table that is held in memory while it is written
 _GAP = 2  # columns between cells
 _LEAST = 12  # columns to which a text is shortened at most
 _CHARACTERS = 1024  # whose columns are cached
@@ -127,13 +127,10 @@ def drawn(table: Table, look: Look = PLAIN) -> Iterator[str]:
 
     A table that is too wide loses its optional columns, then its longest texts are shortened.
     """
-    first = list(islice(table.rows, _SHORT))
-    rows: Iterable[Cells] = first if len(first) < _SHORT else table.rows
-    widths = _widths(table.columns, rows)
+    rows, widths = _measured(table)
     while look.width is not None and _total(widths) > look.width and table.optional:
         table = table.without(table.optional[0])
-        rows = list(islice(table.rows, _SHORT)) if len(first) < _SHORT else table.rows
-        widths = _widths(table.columns, rows)
+        rows, widths = _measured(table)
     widths = _narrowed(table.columns, widths, look.width)
     if table.title:
         yield look.bold(table.title) + "\n"
@@ -152,6 +149,14 @@ def plain(table: Table) -> str:
 def bar(tokens: int, total: int) -> str:
     """A bar for a share of a total."""
     return "█" * max(1, round(BAR * tokens / total)) if tokens and total else ""
+
+
+def _measured(table: Table) -> tuple[Iterable[Cells], list[int]]:
+    """The rows of a table, in a list unless they are many, and the widths of its columns."""
+    rows = iter(table.rows)
+    first = list(islice(rows, _SHORT))
+    widths = _widths(table.columns, chain(first, rows))
+    return (first if len(first) < _SHORT else table.rows), widths
 
 
 def _widths(columns: Cells, rows: Iterable[Cells]) -> list[int]:

@@ -244,7 +244,8 @@ class Counter(Struct, frozen=True, eq=False):
 
     def _prices(self, messages: Messages, fans: Sequence[int]) -> list[Cost]:
         """The costs of messages; 0 for a hidden message."""
-        framing, frames, texts, count = self.framing, self.frames, self.texts, self.tokenizer.count
+        framing, frames = self.framing, self.frames
+        count = self.texts.function(messages, self.tokenizer.count)
         has_line_breaks = bool(framing.multiline)
         costs = []
         for message, fan in zip(messages, fans, strict=True):
@@ -261,9 +262,7 @@ class Counter(Struct, frozen=True, eq=False):
                     text = part.text if part.wrapper is None else part.spelled
                     if quoted is not None:
                         text = quoted(text)
-                    tokens = texts.get(text)
-                    if tokens is None:
-                        tokens = texts.counted(text, count)
+                    tokens = count(text)
                 elif part.kind == "tool_call" and not part.sealed:
                     tokens = sum(self._call(part).values())
                 else:
@@ -326,8 +325,7 @@ class Counter(Struct, frozen=True, eq=False):
         }
 
     def _text(self, text: str) -> int:
-        tokens = self.texts.get(text)
-        return self.texts.counted(text, self.tokenizer.count) if tokens is None else tokens
+        return self.texts.function((), self.tokenizer.count)(text)
 
     def _name(self, name: str) -> int:
         tokens = self.names.get(name)

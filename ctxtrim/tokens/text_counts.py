@@ -1,42 +1,84 @@
 """A cache of the tokens of texts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+from ctxtrim.model import Message
+
+Count = Callable[[str], int]
 
 _KEPT = 1_000_000  # characters after which a new transcript starts a new generation
 _MOST = 8_000_000  # characters of a generation
+_STARTS = 100_000  # first texts that are noticed when they recur
+_WORTH = 0.1  # characters found for each one cached from which the cache saves time
 
 
-class TextCounts(dict[str, int]):
+class TextCounts:
     """The tokens of texts that recur, such as the common start of logged requests.
 
-    It holds the texts of this generation and finds those of the generation before. A transcript
-    starts a new generation after a million characters, so that texts which do not recur make room
-    in the caches of the processor. A generation has at most eight million characters.
+    The cache holds the texts of this generation and finds those of the generation before. A
+    transcript starts a new generation after a million characters, so that texts which do not recur
+    make room in the caches of the processor. A generation has at most eight million characters.
+
+    In a file whose texts do not recur, the cache costs more than it saves. If few texts of a
+    generation were found, nothing is cached until the first text of a transcript recurs.
     """
 
-    _size = 0
-    _before: dict[str, int] = {}  # noqa: RUF012 - replaced, never changed
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+        self._before: dict[str, int] = {}
+        self._size = 0  # characters of this generation
+        self._found = 0  # characters of texts that this generation found
+        self._is_used = True
+        self._starts: set[int] = set()  # hashes of first texts, while the cache is not used
+        self._function: Count | None = None
 
-    def counted(self, text: str, count: Callable[[str], int]) -> int:
+    def next_transcript(self) -> None:
+        """Start a new generation if the present one is large enough."""
+        self._function = None
+        if self._size >= _KEPT:
+            self._is_used = self._found >= _WORTH * self._size
+            self._renew()
+
+    def function(self, messages: Iterable[Message], count: Count) -> Count:
+        """The function that counts the texts of this transcript, which has these messages."""
+        if self._function is None:
+            self._function = self._chosen(messages, count)
+        return self._function
+
+    def _chosen(self, messages: Iterable[Message], count: Count) -> Count:
+        def cached(text: str) -> int:
+            tokens = self._known.get(text)
+            if tokens is None:
+                return self._added(text, count)
+            self._found += len(text)
+            return tokens
+
+        if not self._is_used:
+            first = next((part.text for message in messages for part in message.parts), "")
+            start = hash(first)  # a text with the hash of another costs only time
+            self._is_used = start in self._starts
+            if self._is_used or len(self._starts) >= _STARTS:
+                self._starts.clear()
+            self._starts.add(start)
+        return cached if self._is_used else count
+
+    def _added(self, text: str, count: Count) -> int:
         """The tokens of a text that this generation does not hold. It holds the text afterwards."""
         tokens = self._before.get(text)
         if tokens is None:
             tokens = count(text)
+        else:
+            self._found += len(text)
         size = self._size + len(text)
         if size > _MOST:
             self._renew()
             size = len(text)
         if size <= _MOST:
-            self[text] = tokens
+            self._known[text] = tokens
             self._size = size
         return tokens
 
-    def next_transcript(self) -> None:
-        """Start a new generation if the present one is large enough."""
-        if self._size >= _KEPT:
-            self._renew()
-
     def _renew(self) -> None:
-        self._before = self.copy()
-        self.clear()
+        self._before, self._known = self._known, {}
         self._size = 0
+        self._found = 0

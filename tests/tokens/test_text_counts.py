@@ -2,6 +2,7 @@
 
 from builders import call, result, transcript, user
 
+from ctxtrim.model import Message, Part
 from ctxtrim.tokens import text_counts
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.framing import Framing
@@ -22,10 +23,16 @@ class Counted:
     def transcript(self, *texts: str) -> None:
         """Count the texts of a transcript."""
         self.texts.next_transcript()
+        count = self.texts.function(
+            [Message("user", (Part("text", text),)) for text in texts], self.count
+        )
         for text in texts:
-            if self.texts.get(text) is None:
-                assert self.texts.counted(text, self.count) == len(text)
-            assert self.texts.get(text, len(text)) == len(text)
+            assert count(text) == len(text)
+
+    @property
+    def size(self) -> int:
+        """The characters of the cached texts."""
+        return sum(map(len, (*self.texts._known, *self.texts._before)))
 
 
 def test_a_log_whose_lines_repeat_a_growing_prefix_counts_each_text_once() -> None:
@@ -48,16 +55,36 @@ def test_texts_that_do_not_recur_are_forgotten() -> None:
     counted = Counted()
     for number in range(200):
         counted.transcript(f"{number}".ljust(100_000))
-    assert sum(map(len, counted.texts)) <= 1_100_000
+    assert counted.size <= 2_200_000
     counted.transcript("0".ljust(100_000))
     assert len(counted.seen) == 201
+
+
+def test_texts_are_not_cached_where_few_of_them_recur() -> None:
+    counted = Counted()
+    for number in range(200):
+        counted.transcript(f"{number}".ljust(1000), f"{number} b".ljust(99_000), "yes")
+    assert counted.size <= 1_100_000
+    assert len(counted.seen) > 400
+
+
+def test_a_log_after_transcripts_that_do_not_recur_counts_only_its_first_line_twice() -> None:
+    counted = Counted()
+    for number in range(200):
+        counted.transcript(f"{number}".ljust(1000), f"{number} b".ljust(99_000))
+    counted.seen.clear()
+    texts = [f"log {number}".ljust(10_000) for number in range(30)]
+    for end in range(2, len(texts)):
+        counted.transcript(*texts[: end + 1])
+    assert len(counted.seen) == len(texts) + 3  # those of its first line
+    assert set(counted.seen) == set(texts)
 
 
 def test_a_generation_has_a_largest_size() -> None:
     counted = Counted()
     counted.transcript(*(f"{number}".ljust(1_000_000) for number in range(30)))
     counted.transcript("x" * (text_counts._MOST + 1))
-    assert sum(map(len, counted.texts)) <= text_counts._MOST
+    assert counted.size <= 2 * text_counts._MOST
 
 
 def test_texts_arguments_and_escaped_results_are_counted_once() -> None:

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Sink
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 from ctxtrim.io.spool import Spool
+from ctxtrim.io.storage import StoredSession
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.stage import Finding, Keeper
@@ -219,7 +221,9 @@ class Work:
         if self._crew is not None and source.session is None:
             return self._crew.results(source, content, keeper)
         results = stream(source.path, content, self._request.job_of(source), keeper)
-        return results if source.session is None else map(_canonical, results)
+        return (
+            results if source.session is None else map(partial(_canonical, source.session), results)
+        )
 
     def _process(
         self, source: Input, detection: Detection, results: "_Results", sink: Sink | None
@@ -307,8 +311,6 @@ def _format_findings(detection: Detection, request: Request) -> Iterator[Finding
         yield Finding("format", "info", detection.taken_for)
 
 
-def _canonical(done: Done) -> Done:
-    """The result of a stored session, whose data is as the program would write it."""
-    from ctxtrim.io.storage.document import canonical
-
-    return structs.replace(done, data=canonical(done.read, done.data))
+def _canonical(session: StoredSession, done: Done) -> Done:
+    """The result of a stored session, whose data is as its files make it."""
+    return structs.replace(done, data=session.canonical(done.read, done.data))

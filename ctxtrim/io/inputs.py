@@ -48,8 +48,9 @@ class Input:
 
     @property
     def is_regular(self) -> bool:
-        """Whether it can be read more than once."""
-        return not self.is_stdin and stat.S_ISREG(mode_of(Path(self.path)))
+        """Whether it can be read more than once: a file, or a folder that is a session."""
+        mode = 0 if self.is_stdin else mode_of(Path(self.path))
+        return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
     @property
     def container(self) -> Container | None:
@@ -64,13 +65,15 @@ class Input:
 
     @property
     def session(self) -> StoredSession | None:
-        """The session of many files whose session file it is; None for other inputs."""
+        """The session of many files that its path names; None for other inputs."""
         return stored_session(Path(self.path)) if self.is_regular else None
 
     @property
     def written(self) -> str:
         """The path of its output in a folder of outputs. That of a container has JSON lines."""
-        return self.relative if self.container is None else f"{self.relative}.jsonl"
+        if self.container is not None:
+            return f"{self.relative}.jsonl"
+        return f"{self.relative}{self.session.suffix}" if self.session else self.relative
 
     @property
     def size(self) -> int | None:
@@ -100,7 +103,7 @@ def inputs(paths: Iterable[str], scan: Scan = EVERYTHING) -> InputList:
     for path in list(paths) or [STDIN]:
         if path == STDIN and any(other.is_stdin for other in found):
             raise UsageError(f"{source_name(STDIN)} is named twice; it can be read once")
-        if path != STDIN and stat.S_ISDIR(mode_of(Path(path))):
+        if path != STDIN and stat.S_ISDIR(mode_of(Path(path))) and not stored_session(Path(path)):
             found += _inside(Path(path), scan, skipped)
         else:
             found.append(Input(path, Path(path).name))

@@ -9,7 +9,7 @@ from pathlib import Path
 from ctxtrim.errors import reason
 from ctxtrim.io.compression import kind_named
 from ctxtrim.io.paths import mode_of, repository, resolved
-from ctxtrim.io.storage import has_pieces_only
+from ctxtrim.io.storage import stored_session
 from ctxtrim.text.globs import Glob, ignore_globs, is_ignored
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj", ".eval")
@@ -51,7 +51,10 @@ EVERYTHING = Scan()
 
 @dataclass(frozen=True)
 class Found:
-    """A file, or a folder that cannot be read. `skipped`: the reason why a file is not read."""
+    """A file, a folder that is a session, or a folder that cannot be read.
+
+    `skipped`: the reason why a file is not read.
+    """
 
     path: Path
     problem: str | None = None
@@ -61,8 +64,9 @@ class Found:
 def walk(folder: Path, scan: Scan) -> Iterator[Found]:
     """The transcripts of a folder, sorted by name, before those of its subfolders.
 
-    Hidden folders and those of `VENDOR` are left out. Symbolic links are not followed, and pipes,
-    sockets and devices are not read. Rules for `folder` itself do not apply: the user names it.
+    A folder that is a session is a transcript. Hidden folders and those of `VENDOR` are left out.
+    Symbolic links are not followed, and pipes, sockets and devices are not read. Rules for `folder`
+    itself do not apply: the user names it.
     """
     left_out = {resolved(path) for path in scan.skip}
     place = resolved(folder)
@@ -87,7 +91,9 @@ def walk(folder: Path, scan: Scan) -> Iterator[Found]:
                 continue
             if _is_excluded(scan, path, is_folder):
                 continue
-            if is_folder:
+            if is_folder and stored_session(path) is not None:
+                yield Found(path)
+            elif is_folder:
                 folders.append((path, real, rules))
             else:
                 yield from _file(entry, path, scan)
@@ -112,6 +118,8 @@ _SKIPPED = {
 
 def _is_open(path: Path) -> bool:
     """Whether a folder of this name is walked."""
+    from ctxtrim.io.storage.opencode import has_pieces_only  # for walked folders only
+
     is_hidden = path.name.startswith(".") or path.name in VENDOR
     return not is_hidden and not has_pieces_only(path)
 

@@ -31,8 +31,7 @@ def list_sessions(most: str, json: bool) -> int:
 
     Programs: Claude Code, Codex, Gemini CLI, Qwen Code, pi and OpenHands, in their usual folders
     or in those that their environment variables name. --latest of other commands reads the newest
-    session of the current project, else the newest of all; not those of OpenHands, which are
-    folders of files.
+    session of the current project, else the newest of all.
 
     Tokens are estimates (≈) of the messages that the model sees, or at most (≤) the bytes of a
     session that is not read because it is large. Nothing is written.
@@ -44,7 +43,7 @@ def list_sessions(most: str, json: bool) -> int:
         print_text(f"{json_text({'version': 1, 'sessions': listed}, indent=1)}\n")
         return 0
     if not found:
-        names = ", ".join(program.name for program in PROGRAMS)
+        names = ", ".join(dict.fromkeys(program.name for program in PROGRAMS))
         print_text(f"no sessions of {names}\n")
         return 0
     columns = ("program", "date", ">bytes", ">tokens", "project", "file")
@@ -74,8 +73,6 @@ def _described(found: Iterable[Session]) -> Iterator[dict[str, Any]]:
 
 def _tokens(session: Session, metering: Metering) -> int | None:
     """The estimated tokens of a session, None if it cannot be read."""
-    if session.program.is_split:
-        return None
     path = str(session.path)
     try:
         with reading(Input(path, path), MAX_SIZE) as lines:

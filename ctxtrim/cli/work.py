@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -14,16 +13,15 @@ from ctxtrim.cli.recordings import Recordings
 from ctxtrim.cli.request import Request
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
 from ctxtrim.formats.conversion.losses import LossTotals
-from ctxtrim.formats.reading import Detection, Reading, open_reading
-from ctxtrim.io.inputs import Input, reading
+from ctxtrim.formats.reading import Detection, Reading
+from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Sink
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 from ctxtrim.io.spool import Spool
-from ctxtrim.io.storage import StoredSession
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.stage import Finding, Keeper
-from ctxtrim.stream import START, Done, stream
+from ctxtrim.stream import START, Done
 
 if TYPE_CHECKING:
     from ctxtrim.archive.recorder import Recording
@@ -203,9 +201,7 @@ class Work:
                 sink.discard()
 
     def _read(self, source: Input, sink: Sink | None = None) -> None:
-        request = self._request
-        with reading(source, request.max_size) as lines:
-            content = open_reading(self._watch(lines), request.formats, request.max_size)
+        with self._request.pipeline.reader.open(source, self._watch) as content:
             self._process_open(source, content, sink)
 
     def _process_open(self, source: Input, content: Reading, sink: Sink | None = None) -> None:
@@ -220,20 +216,17 @@ class Work:
         """The results of an open input."""
         if self._crew is not None and source.session is None:
             return self._crew.results(source, content, keeper)
-        results = stream(source.path, content, self._request.job_of(source), keeper)
-        return (
-            results if source.session is None else map(partial(_canonical, source.session), results)
-        )
+        return self._request.pipeline.run(source, content, keeper)
 
     def _process(
         self, source: Input, detection: Detection, results: "_Results", sink: Sink | None
     ) -> None:
         """Write the results of one input to its target."""
         request = self._request
-        if detection.format is None and request.choice.messages_path is not None:
+        place = request.pipeline.reader.choice.messages_path
+        if detection.format is None and place is not None:
             raise UsageError(
-                f"--messages-path {request.choice.messages_path}: no message list at this path in "
-                f"{source.name}"
+                f"--messages-path {place}: no message list at this path in {source.name}"
             )
         recording = self._recordings.of(source)
         sink = self._recordings.sink(recording, sink or request.targets.sink(source))
@@ -309,8 +302,3 @@ def _format_findings(detection: Detection, request: Request) -> Iterator[Finding
         )
     elif request.explains_format:
         yield Finding("format", "info", detection.taken_for)
-
-
-def _canonical(session: StoredSession, done: Done) -> Done:
-    """The result of a stored session, whose data is as its files make it."""
-    return structs.replace(done, data=session.canonical(done.read, done.data))

@@ -10,13 +10,13 @@ from ctxtrim.cli.command_types import HelpfulCommand, HelpfulOption
 from ctxtrim.cli.messages import print_text
 from ctxtrim.config.option import Option
 from ctxtrim.errors import CtxtrimError
-from ctxtrim.formats import FORMATS
-from ctxtrim.formats.reading import open_reading
+from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.io.clock import utc
-from ctxtrim.io.inputs import Input, reading
+from ctxtrim.io.inputs import Input
 from ctxtrim.io.sessions import PROGRAMS, Session, sessions
 from ctxtrim.metering import Metering
 from ctxtrim.reports.tables import Table, plain
+from ctxtrim.stream.files import FileReader
 from ctxtrim.text.escaping import json_text
 from ctxtrim.text.records import MAX_SIZE
 from ctxtrim.tokenizers import tokenizer
@@ -75,9 +75,8 @@ def _tokens(session: Session, metering: Metering) -> int | None:
     """The estimated tokens of a session, None if it cannot be read."""
     path = str(session.path)
     try:
-        with reading(Input(path, path), MAX_SIZE) as lines:
-            chunks = open_reading(lines, tuple(FORMATS.values()), MAX_SIZE).chunks
-            transcripts = [item for chunk in chunks for item in chunk.transcripts]
+        with FileReader(FormatChoice(), MAX_SIZE).open(Input(path, path)) as content:
+            transcripts = [item for chunk in content.chunks for item in chunk.transcripts]
             counts = [metering.meter(item).counter.tokens(item) for item in transcripts]
     except CtxtrimError:
         return None

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from ctxtrim.cli import terminal
 from ctxtrim.cli.machine import WORTH, calm_collector, cores
+from ctxtrim.cli.messages import print_text
 from ctxtrim.cli.progress import progress_bar
 from ctxtrim.cli.recordings import Recordings, open_recordings
 from ctxtrim.cli.request import Request, parse_request
@@ -20,6 +21,7 @@ from ctxtrim.io.clock import now
 from ctxtrim.io.outputs import Appended, Sink, write_to
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.model import Report, Row
+from ctxtrim.reports.phrases import totals_line
 from ctxtrim.stage import Finding
 from ctxtrim.stages.events import Event
 
@@ -143,6 +145,8 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
         has_totals = not (is_shown and terminal.is_terminal())  # the report on it has them
         terminal.print_summary(report, request.target, has_totals=has_totals)
         terminal.print_undo(report)
+    elif request.report.file is not None and report.view.totals and not request.writes:
+        print_text(f"{totals_line(report)}\n")
 
 
 def _with_events(request: Request, events: Appended, stack: ExitStack) -> Request:

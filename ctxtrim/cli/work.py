@@ -165,8 +165,7 @@ class Work:
             result = started.pending.result()
             if result is None or result.detection is None:
                 return False
-            for _ in self._watch([bytes(source.size or 0)]):
-                pass  # the progress bar counts the bytes of the file
+            self._watch.add(source.size or 0)
             self._process(
                 source, result.detection, lambda keeper: stored(result, keeper), started.sink
             )
@@ -201,7 +200,7 @@ class Work:
                 sink.discard()
 
     def _read(self, source: Input, sink: Sink | None = None) -> None:
-        with self._request.pipeline.reader.open(source, self._watch) as content:
+        with self._request.pipeline.reader.open(source, self._watch.lines) as content:
             self._process_open(source, content, sink)
 
     def _process_open(self, source: Input, content: Reading, sink: Sink | None = None) -> None:

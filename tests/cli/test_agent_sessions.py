@@ -100,10 +100,14 @@ def test_the_newest_is_first_with_date_size_and_labelled_tokens(home: Home) -> N
     assert listed[1]["exactness"] == "estimated"
     assert 1000 < listed[1]["tokens"] < 1500
     assert listed[0]["time"] == "2023-11-14T22:15:20.000Z"
-    table = home.run("sessions").out.decode().splitlines()
+    table = home.run("sessions", COLUMNS="300").out.decode().splitlines()
     assert table[0].split() == ["program", "date", "bytes", "tokens", "project", "file"]
     assert table[1].split()[:3] == ["Codex", "2023-11-14", "22:15"]
     assert table[1].split()[-2:] == ["/b", str(new)]
+    for width in (60, 80):
+        narrow = home.run("sessions", COLUMNS=str(width)).out.decode().splitlines()
+        assert max(map(len, narrow)) <= width
+        assert {"program", "date", "tokens", "project"} <= set(narrow[0].split())
     assert home.run("sessions", "-n", "1").out.decode().splitlines()[2:] == [
         "… and 1 older sessions; --most 0 lists all"
     ]

@@ -8,14 +8,15 @@ from typing import Any
 
 from ctxtrim.cli.command_types import HelpfulCommand, HelpfulOption
 from ctxtrim.cli.messages import print_text
+from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.option import Option
 from ctxtrim.errors import CtxtrimError
 from ctxtrim.formats.choice import FormatChoice
-from ctxtrim.io.clock import utc
+from ctxtrim.io.clock import minute, utc
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.sessions import PROGRAMS, Session, sessions
 from ctxtrim.metering import Metering
-from ctxtrim.reports.tables import Table, plain
+from ctxtrim.reports.tables import Table
 from ctxtrim.stream.files import FileReader
 from ctxtrim.text.escaping import json_text
 from ctxtrim.text.records import MAX_SIZE
@@ -34,7 +35,8 @@ def list_sessions(most: str, json: bool) -> int:
     session of the current project, else the newest of all.
 
     Tokens are estimates (≈) of the messages that the model sees, or at most (≤) the bytes of a
-    session that is not read because it is large. Nothing is written.
+    session that is not read because it is large. A narrow terminal has no room for the files;
+    --json has them. Nothing is written.
     """
     number = _MOST.parse("--most", most)
     found = sessions(os.environ)
@@ -47,7 +49,8 @@ def list_sessions(most: str, json: bool) -> int:
         print_text(f"no sessions of {names}\n")
         return 0
     columns = ("program", "date", ">bytes", ">tokens", "project", "file")
-    print_text(plain(Table("", columns, tuple(map(_cells, listed)))))
+    table = Table("", columns, tuple(map(_cells, listed)), optional=("file", "bytes"))
+    print_text(fitted(table))
     if more := len(found) - len(listed):
         print_text(f"… and {more:,} older sessions; --most 0 lists all\n")
     return 0
@@ -86,7 +89,7 @@ def _tokens(session: Session, metering: Metering) -> int | None:
 def _cells(session: dict[str, Any]) -> tuple[str, ...]:
     return (
         session["program"],
-        session["time"].replace("T", " ")[:16],
+        minute(session["time"]),
         f"{session['bytes']:,}",
         f"{MARKS[session['exactness']]}{session['tokens']:,}",
         session["project"] or "-",

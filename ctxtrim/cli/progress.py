@@ -1,6 +1,5 @@
 """A progress bar on standard error for long runs: bytes, rate and remaining time."""
 
-import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -87,6 +86,8 @@ class _Bar(Watch):
         """Draw the line again and again until the bar is closed."""
         if self._closed.wait(patience):
             return
+        import shutil  # for runs that take long only
+
         with suppress(OSError):  # standard error may be closed by now
             while True:
                 columns = shutil.get_terminal_size().columns - 1

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +155,7 @@ def _with_events(request: Request, events: Appended, stack: ExitStack) -> Reques
     def append(path: str, line: int, event: Event) -> None:
         events.add([{"time": now(), "path": path, "line": line} | event.spelled])
 
-    pipeline = request.pipeline.with_jobs(partial(replace, on_event=append))
+    pipeline = request.pipeline.with_jobs(partial(structs.replace, on_event=append))
     return structs.replace(request, pipeline=pipeline)
 
 

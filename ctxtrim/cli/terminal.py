@@ -1,7 +1,6 @@
 """Output for people: findings on standard error, the report on standard output."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable
 
@@ -157,6 +156,8 @@ def _columns() -> int | None:
     """The columns of the terminal, or those of the variable `COLUMNS`; None without a limit."""
     if not is_terminal() and not os.environ.get("COLUMNS"):
         return None
+    import shutil  # most reports go to a pipe or a file
+
     return shutil.get_terminal_size().columns
 
 

@@ -2,11 +2,10 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from ctxtrim.cli.progress import Watch
 from ctxtrim.cli.recordings import Recordings
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 FINDING = 8  # size of a finding in a `Spool`
 
 
-@dataclass
-class Progress:
+class Progress(Struct):
     """The transcripts of one input so far.
 
     `rows` and `findings` are reported after a file is replaced, and `losses` of its conversion in
@@ -69,8 +67,7 @@ _Results = Callable[[Keeper | None], Iterator[Done]]
 """The results of an input, with the keeper of its originals."""
 
 
-@dataclass(frozen=True)
-class _Started:
+class _Started(Struct, frozen=True):
     """A file on which a process works, and its sink if it is replaced in place."""
 
     pending: "Pending"

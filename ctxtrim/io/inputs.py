@@ -3,16 +3,15 @@
 Only this module and `outputs` open files.
 """
 
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
+
+from msgspec import Struct
 
 from ctxtrim.errors import STDIN, InputError, UsageError, reason, source_name, too_large
 from ctxtrim.io.compression import Kind, Unpacked, kind_named, kind_of, unpacked
@@ -24,8 +23,7 @@ from ctxtrim.io.walk import EVERYTHING, SUFFIXES, Scan, walk
 _PIECE = 1 << 20  # bytes that are read at a time
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(Struct, frozen=True):
     """An input: its path as written, its path relative to the named folder, and its problem.
 
     `folder` is the walked folder that it was found in; None if the user named it.
@@ -84,8 +82,7 @@ class Input:
         return Path(self.path).stat().st_size
 
 
-@dataclass(frozen=True)
-class InputList:
+class InputList(Struct, frozen=True):
     """Inputs, and what was skipped in walked folders: each path with the reason."""
 
     inputs: tuple[Input, ...]
@@ -174,11 +171,18 @@ def _on_disk(file: BinaryIO, path: Path | None) -> Iterator[Path]:
     if path is not None:
         yield path
         return
+    import tempfile  # for containers in pipes only
+
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder, "copy")
         with copied.open("wb") as copy:
-            shutil.copyfileobj(file, copy)
+            _copy(file, copy)
         yield copied
+
+
+def _copy(file: BinaryIO, copy: IO[bytes]) -> None:
+    while data := file.read(_PIECE):
+        copy.write(data)
 
 
 def _bounded_lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
@@ -216,8 +220,10 @@ def _packed_lines(file: BinaryIO, kind: Kind, max_size: int) -> Iterator[bytes]:
     """
     with ExitStack() as stack:
         if not file.seekable():
+            import tempfile  # for compressed pipes only
+
             spool = stack.enter_context(tempfile.TemporaryFile())
-            shutil.copyfileobj(file, spool)
+            _copy(file, spool)
             spool.seek(0)
             file = spool
         _check_lines(unpacked(file, kind), max_size)

@@ -3,8 +3,9 @@
 import os
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ctxtrim.errors import reason
 from ctxtrim.io.compression import kind_named
@@ -26,8 +27,7 @@ _IGNORE_FILE = ".gitignore"
 _MOST = 1 << 20  # bytes of an ignore file; the rest is not read
 
 
-@dataclass(frozen=True)
-class Scan:
+class Scan(Struct, frozen=True):
     """How folders are walked.
 
     `skip`: files and folders that are left out. `include` and `exclude`: patterns for paths as
@@ -49,8 +49,7 @@ EVERYTHING = Scan()
 """A walk without patterns."""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """A file, a folder that is a session, or a folder that cannot be read.
 
     `skipped`: the reason why a file is not read.
@@ -142,8 +141,7 @@ def _is_excluded(scan: Scan, path: Path, is_folder: bool) -> bool:
     return not is_included
 
 
-@dataclass(frozen=True)
-class _Rules:
+class _Rules(Struct, frozen=True):
     """The patterns of one ignore file, for the paths in its folder."""
 
     folder: Path

@@ -9,7 +9,6 @@ from msgspec import structs
 
 from ctxtrim.cli import terminal
 from ctxtrim.cli.machine import WORTH, calm_collector, cores
-from ctxtrim.cli.messages import print_text
 from ctxtrim.cli.progress import progress_bar
 from ctxtrim.cli.recordings import Recordings, open_recordings
 from ctxtrim.cli.request import Request, parse_request
@@ -20,7 +19,6 @@ from ctxtrim.io.clock import now
 from ctxtrim.io.outputs import Appended, Sink, write_to
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.model import Report, Row
-from ctxtrim.reports.phrases import totals_line
 from ctxtrim.stage import Finding
 from ctxtrim.stages.events import Event
 
@@ -145,7 +143,7 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
         terminal.print_summary(report, request.target, has_totals=has_totals)
         terminal.print_undo(report)
     elif request.report.file is not None and report.view.totals and not request.writes:
-        print_text(f"{totals_line(report)}\n")
+        terminal.print_totals(report)
 
 
 def _with_events(request: Request, events: Appended, stack: ExitStack) -> Request:

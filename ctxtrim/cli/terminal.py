@@ -101,6 +101,11 @@ def print_summary(report: Report, target: str | None, *, has_totals: bool = True
         print_error(f"ctxtrim: {stages}: {'; '.join(parts)}")
 
 
+def print_totals(report: Report) -> None:
+    """Print the totals in one line on standard output."""
+    print_text(f"{totals_line(report)}\n")
+
+
 def _idle(report: Report) -> Iterable[str]:
     """Why a run changed nothing: the reason of each stage."""
     if report.edited or report.left_out or not report.totals.transcripts:

@@ -103,7 +103,8 @@ def inputs(paths: Iterable[str], scan: Scan = EVERYTHING) -> InputList:
         if path != STDIN and stat.S_ISDIR(mode_of(Path(path))) and not stored_session(Path(path)):
             found += _inside(Path(path), scan, skipped)
         else:
-            found.append(Input(path, Path(path).name))
+            named = path if Path(path).name else str(Path(path).absolute())  # `.` is a session
+            found.append(Input(named, Path(named).name))
     return InputList(tuple(found), tuple(skipped))
 
 

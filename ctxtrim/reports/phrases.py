@@ -113,4 +113,4 @@ def lines_of(difference: Difference) -> Iterator[str]:
     ):
         yield from (clean(f"{sign} {text}".rstrip()) for text in lines)
         if more:
-            yield f"{sign} … {more:,} line{'' if more == 1 else 's'} more"
+            yield f"{sign} … {several(more, 'line')} more"

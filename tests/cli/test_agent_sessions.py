@@ -108,7 +108,8 @@ def test_the_newest_is_first_with_date_size_and_labelled_tokens(home: Home) -> N
         narrow = home.run("sessions", COLUMNS=str(width)).out.decode().splitlines()
         assert max(map(len, narrow)) <= width
         assert {"program", "date", "tokens", "project"} <= set(narrow[0].split())
-    assert home.run("sessions", "-n", "1").out.decode().splitlines()[2:] == [
+        assert narrow[-1] == "--json shows the files"
+    assert home.run("sessions", "-n", "1", COLUMNS="300").out.decode().splitlines()[2:] == [
         "… and 1 older sessions; --most 0 lists all"
     ]
 

@@ -71,6 +71,13 @@ def test_a_folder_counts_like_its_events_as_lines(
     assert (rows[0][0]["format"], rows[0][0]["path"]) == ("openhands", str(session))
 
 
+def test_the_folder_may_be_the_working_directory(
+    ctxtrim: Run, session: Path, tmp_path: Path
+) -> None:
+    assert ctxtrim("trim", ".", "-o", tmp_path / "x.jsonl", cwd=session).code == 0
+    assert (tmp_path / "x.jsonl").read_bytes() == lines(session)
+
+
 def test_a_folder_of_conversations_has_an_input_for_each(ctxtrim: Run, tmp_path: Path) -> None:
     for name in ("calm", "gale"):
         store(tmp_path / "conversations" / name)

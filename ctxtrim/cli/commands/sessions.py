@@ -50,7 +50,8 @@ def list_sessions(most: str, json: bool) -> int:
         return 0
     columns = ("program", "date", ">bytes", ">tokens", "project", "file")
     table = Table("", columns, tuple(map(_cells, listed)), optional=("file", "bytes"))
-    print_text(fitted(table))
+    text = fitted(table)
+    print_text(text if " file" in text.partition("\n")[0] else f"{text}--json shows the files\n")
     if more := len(found) - len(listed):
         print_text(f"… and {more:,} older sessions; --most 0 lists all\n")
     return 0

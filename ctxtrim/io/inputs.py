@@ -47,7 +47,7 @@ class Input(Struct, frozen=True):
     @property
     def is_regular(self) -> bool:
         """Whether it can be read more than once: a file, or a folder that is a session."""
-        mode = 0 if self.is_stdin else mode_of(Path(self.path))
+        mode = 0 if self.is_stdin or self.problem else mode_of(Path(self.path))
         return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
     @property

@@ -88,22 +88,21 @@ def walk(folder: Path, scan: Scan) -> Iterator[Found]:
                 continue
             if real in left_out or _is_ignored(rules, real, is_folder):
                 continue
-            if _is_excluded(scan, path, is_folder):
+            is_walked = is_folder and stored_session(path) is None
+            if _is_left_out(scan, path, is_folder, is_walked):
                 continue
-            if is_folder and stored_session(path) is not None:
-                yield Found(path)
-            elif is_folder:
+            if is_walked:
                 folders.append((path, real, rules))
             else:
-                yield from _file(entry, path, scan)
+                yield from _found(entry, path, scan)
         waiting += reversed(folders)
 
 
-def _file(entry: "os.DirEntry[str]", path: Path, scan: Scan) -> Iterator[Found]:
-    """A file as an input, or with the reason why it is not read."""
+def _found(entry: "os.DirEntry[str]", path: Path, scan: Scan) -> Iterator[Found]:
+    """A file or session as an input, or with the reason why it is not read."""
     if scan.edits and entry.name.endswith(_READ_ONLY):
         yield Found(path, skipped="skipped: it cannot be edited in place; use -o")
-    elif entry.is_file(follow_symlinks=False):
+    elif entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False):
         yield Found(path)
     elif not stat.S_ISDIR(mode_of(path)):
         yield Found(path, skipped=_SKIPPED[entry.is_symlink()])
@@ -130,15 +129,17 @@ def _is_transcript(name: str) -> bool:
     )
 
 
-def _is_excluded(scan: Scan, path: Path, is_folder: bool) -> bool:
-    """Whether `--include` and `--exclude` leave out a path. A pattern for folders includes files
-    in them.
+def _is_left_out(scan: Scan, path: Path, is_folder: bool, is_walked: bool) -> bool:
+    """Whether `--exclude` leaves out a path, or `--include` leaves out a transcript. A pattern for
+    folders includes files in them.
     """
     names = path.parts[bool(path.anchor) :]
-    if any(glob.covers(names, is_folder=is_folder) for glob in scan.exclude):
-        return True
-    is_included = is_folder or not scan.include or any(glob.covers(names) for glob in scan.include)
-    return not is_included
+
+    def is_covered(globs: tuple[Glob, ...]) -> bool:
+        return any(glob.covers(names, is_folder=is_folder) for glob in globs)
+
+    is_missing = bool(scan.include) and not is_walked and not is_covered(scan.include)
+    return is_missing or is_covered(scan.exclude)
 
 
 class _Rules(Struct, frozen=True):

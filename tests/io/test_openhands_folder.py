@@ -122,6 +122,29 @@ def test_copies_of_events_are_not_left_behind(ctxtrim: Run, session: Path) -> No
     assert tree(session) == before
 
 
+def test_an_interrupted_edit_is_reported_and_put_back(ctxtrim: Run, session: Path) -> None:
+    before, whole = tree(session), lines(session)
+    edited = ctxtrim(*CUT, session).out
+    changed = max((session / "events").iterdir(), key=lambda path: b"knots" in path.read_bytes())
+    (line,) = (line for line in edited.splitlines() if line.startswith(changed.read_bytes()[:20]))
+    changed.write_bytes(line)  # as if the run had been killed after the first file
+    (session / "events" / ".ctxtrim-journal").write_text(
+        json.dumps([whole.decode(), edited.decode()])
+    )
+    ran = ctxtrim("count", session)
+    assert (ran.code, "was interrupted" in ran.err) == (1, True)
+    assert ctxtrim("truncate", "--max-tokens", "999999", "--in-place", session).code == 0
+    assert tree(session) == before
+
+
+def test_patterns_for_paths_mean_the_folder_of_a_conversation(ctxtrim: Run, tmp_path: Path) -> None:
+    for name in ("calm", "gale"):
+        store(tmp_path / name)
+    for words in (("--include", "ga*"), ("--exclude", "calm/")):
+        ran = ctxtrim("count", ".", "--json", *words, cwd=tmp_path)
+        assert [row["path"] for row in json.loads(ran.out)["transcripts"]] == ["gale"]
+
+
 def test_an_event_that_is_no_object_is_named(ctxtrim: Run, session: Path) -> None:
     path = max((session / "events").iterdir())
     path.write_text("")

@@ -69,16 +69,16 @@ class OpenhandsSession(Struct, frozen=True):
 
         Events are found by their ids; a new one has no file.
         """
-        files = {_id(path.read_bytes()): path for path in self.files()}
+        held = {path: path.read_bytes() for path in self.files()}
+        paths = {_id(data): path for path, data in held.items()}
         found = {}
         for line in document.removesuffix(b"\n").split(b"\n"):
-            path = files.get(_id(line))
+            path = paths.get(_id(line))
             if path is None:
                 raise self._unfit("OpenHands numbers its events, so none can be inserted")
-            held = path.read_bytes()
-            event = held.strip()
-            is_same = _line(held, path) == line + b"\n"
-            found[path] = held if is_same else held.replace(event, line, 1)
+            data = held[path]
+            is_same = _line(data, path) == line + b"\n"
+            found[path] = data if is_same else data.replace(data.strip(), line, 1)
         return found
 
     def must_be_writable(self, held: Mapping[Path, bytes], meant: Mapping[Path, bytes]) -> None:

@@ -1,8 +1,11 @@
 """Sessions of many files, each read and written as one document."""
 
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
+
+from ctxtrim.io.paths import mode_of
 
 
 class StoredSession(Protocol):
@@ -57,11 +60,16 @@ def stored_session(path: Path) -> StoredSession | None:
 
     The path of a session of opencode is a file, that of OpenHands a folder.
     """
-    if path.is_dir():
+    mode = mode_of(path)
+    if stat.S_ISDIR(mode):
         from ctxtrim.io.storage.openhands import openhands_session
 
         return openhands_session(path)
-    if path.suffix == ".json" and path.absolute().parent.parent.name == "session":
+    if (
+        stat.S_ISREG(mode)
+        and path.suffix == ".json"
+        and path.absolute().parent.parent.name == "session"
+    ):
         from ctxtrim.io.storage.opencode import opencode_session
 
         return opencode_session(path)

@@ -143,8 +143,6 @@ class OpencodeSession(Struct, frozen=True):
 
 def opencode_session(path: Path) -> OpencodeSession | None:
     """The session of a session file in a storage folder; None for any other file."""
-    if not path.is_file():
-        return None
     folder = path.absolute().parent
     is_old = folder.name == "info"
     root = folder.parent if is_old else folder.parent.parent

@@ -145,11 +145,6 @@ def drawn(table: Table, look: Look = PLAIN) -> Iterator[str]:
         yield _line(table.columns, cells, widths, look.styled)
 
 
-def plain(table: Table) -> str:
-    """A table as text."""
-    return "".join(drawn(table))
-
-
 def bar(tokens: int, total: int) -> str:
     """A bar for a share of a total."""
     return "█" * max(1, round(BAR * tokens / total)) if tokens and total else ""

@@ -9,11 +9,12 @@ from ctxtrim.api.configs import ReadConfig
 from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.errors import InputError
 from ctxtrim.formats.choice import FormatChoice
-from ctxtrim.formats.reading import Reading, open_reading
-from ctxtrim.io.inputs import Input, reading
+from ctxtrim.formats.reading import Reading
+from ctxtrim.io.inputs import Input
 from ctxtrim.model import Transcript
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.stage import Finding
+from ctxtrim.stream.files import FileReader
 
 
 def read(path: str | Path, **options: Unpack[ReadConfig]) -> Iterator[Transcript]:
@@ -31,13 +32,12 @@ def read(path: str | Path, **options: Unpack[ReadConfig]) -> Iterator[Transcript
         InputError: the file cannot be read, a line is not JSON, or there is no transcript.
         UsageError: an option is unknown or invalid.
     """
-    settings = parse_options("read", options)
-    return _transcripts(str(path), format_choice(settings), settings.config.values["max_size"])
+    return _transcripts(str(path), file_reader(parse_options("read", options)))
 
 
-def _transcripts(path: str, choice: FormatChoice, max_size: int) -> Iterator[Transcript]:
+def _transcripts(path: str, reader: FileReader) -> Iterator[Transcript]:
     has_any = False
-    with opened(path, choice, max_size) as content:
+    with opened(Input(path, path), reader) as content:
         for chunk in content.chunks:
             if chunk.error is not None:
                 line = chunk.lines[0].number
@@ -54,19 +54,19 @@ def _transcripts(path: str, choice: FormatChoice, max_size: int) -> Iterator[Tra
             raise no_transcript(content)
 
 
-def format_choice(settings: Settings) -> FormatChoice:
-    """The options about the format."""
+def file_reader(settings: Settings) -> FileReader:
+    """The options about the format and the size of files."""
     values = settings.config.values
-    return FormatChoice(values["format"], values["messages_path"], values["each_request"])
+    choice = FormatChoice(values["format"], values["messages_path"], values["each_request"])
+    return FileReader(choice, values["max_size"])
 
 
 @contextmanager
-def opened(path: str, choice: FormatChoice, max_size: int) -> Iterator[Reading]:
+def opened(source: Input, reader: FileReader) -> Iterator[Reading]:
     """A file being read. The messages of its `InputError`s begin with the path and the line."""
-    source = Input(path, path)
     try:
-        with reading(source, max_size) as lines:
-            yield open_reading(lines, choice.formats, max_size)
+        with reader.open(source) as content:
+            yield content
     except InputError as error:
         place = source.name if error.line is None else f"{source.name}:{error.line}"
         raise InputError(f"{place}: {error}", error.line) from error

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Generic, Unpack
 
 from ctxtrim.api.configs import PipelineConfig
-from ctxtrim.api.files import format_choice, no_transcript, opened
+from ctxtrim.api.files import file_reader, no_transcript, opened
 from ctxtrim.api.fit import must_fit, read_messages, run_stages
 from ctxtrim.api.messages import M, System, Tools
 from ctxtrim.api.options import parse_options
-from ctxtrim.formats.choice import FormatChoice
-from ctxtrim.formats.reading import open_reading
+from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import write_to
 from ctxtrim.pipeline import Services
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import Details, Origin, row
 from ctxtrim.stage import Finding
-from ctxtrim.stream import Done, Job, stream
+from ctxtrim.stream import Done, Job
+from ctxtrim.stream.files import FilePipeline
 from ctxtrim.summaries import Summarizer
 
 MESSAGES = "messages"
@@ -69,9 +69,7 @@ class Pipeline:
             done.data, done.rows
     """
 
-    job: Job
-    choice: FormatChoice
-    max_size: int
+    files: FilePipeline
 
     def __init__(
         self, *stages: str, summarizer: Summarizer | None = None, **options: Unpack[PipelineConfig]
@@ -99,12 +97,7 @@ class Pipeline:
             details=Details(explained=values["explain"]),
             summarizer=summarizer,
         )
-        for name, value in (
-            ("job", job),
-            ("choice", format_choice(settings)),
-            ("max_size", values["max_size"]),
-        ):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "files", FilePipeline(file_reader(settings), job))
 
     def run(
         self, messages: Sequence[M], *, system: System = None, tools: Tools = None
@@ -124,7 +117,7 @@ class Pipeline:
                 `keep` the messages are returned unchanged instead.
             InputError: a message cannot be read; the text has its position, from 0.
         """
-        read, job = read_messages(messages, system, tools), self.job
+        read, job = read_messages(messages, system, tools), self.files.job
         result = run_stages(read, job.pipeline, Services(summarizer=job.summarizer))
         is_kept = result.overflows and job.on_overflow == "keep"
         if job.pipeline.fits_budget and not is_kept:
@@ -156,8 +149,7 @@ class Pipeline:
         Raises:
             InputError: a line or document has more than `max_size` bytes.
         """
-        content = open_reading(lines, self.choice.formats, self.max_size)
-        return stream(path, content, self.job)
+        return self.files.run_chunks(path, self.files.reader.read(lines).chunks)
 
     def stream_file(self, path: str | Path) -> Iterator[Done]:
         """Run the stages over a file, with bounded memory.
@@ -173,8 +165,9 @@ class Pipeline:
         """
         has_rows = False
         findings: list[Finding] = []
-        with opened(str(path), self.choice, self.max_size) as content:
-            for done in stream(str(path), content, self.job):
+        source = Input(str(path), Path(path).name)
+        with opened(source, self.files.reader) as content:
+            for done in self.files.run(source, content):
                 has_rows = has_rows or bool(done.rows)
                 findings += done.findings[: 1 - len(findings)]
                 yield done

@@ -1,7 +1,6 @@
 """Default locations of the archive, the settings and spilled results."""
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,5 +36,7 @@ def spill_folder() -> Path:
     The id of the user is part of the name, so that several users of a machine do not share one
     folder.
     """
+    import tempfile  # for runs that spill results only
+
     name = f"ai_tool_outputs-{os.geteuid()}" if hasattr(os, "geteuid") else "ai_tool_outputs"
     return Path(tempfile.gettempdir()) / name

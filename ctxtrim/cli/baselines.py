@@ -13,6 +13,7 @@ from ctxtrim.io.outputs import write_to
 from ctxtrim.io.paths import mode_of, resolved
 from ctxtrim.reports.baseline import Baseline, parse_entries
 from ctxtrim.reports.model import INCOMPLETE, Report
+from ctxtrim.reports.phrases import several
 from ctxtrim.stage import Finding
 from ctxtrim.text.tolerance import parse_tolerance
 
@@ -61,7 +62,7 @@ def finish_baseline(
     for entry in () if updates else vanished:
         text = f"{entry.place} is not in the inputs any more; --update-baseline removes it"
         report.note(str(file), Finding("vanished", "info", text))
-    new = f"{baseline.new:,} new transcript{'' if baseline.new == 1 else 's'}"
+    new = several(baseline.new, "new transcript")
     if updates:
         sink = write_to(file)
         sink.write("".join(baseline.updated(vanished)).encode())

@@ -1,7 +1,6 @@
 """From an exception to a line on standard error and an exit code."""
 
 import os
-import traceback
 from collections.abc import Callable
 
 from ctxtrim.cli.messages import print_error
@@ -41,4 +40,6 @@ def exit_code_of(command: Callable[[], int], *, shows_traceback: bool = False) -
 
 
 def _frames(error: Exception) -> list[str]:
+    import traceback  # for unexpected errors only
+
     return "".join(traceback.format_exception(error)).splitlines()

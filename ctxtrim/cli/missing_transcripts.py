@@ -36,7 +36,8 @@ def _reason(
     detection: Detection, start: bytes, request: Request, first: Finding | None
 ) -> tuple[str, int | None]:
     """Why a file has no transcript, and the line."""
-    known = ", ".join(form.name for form in request.formats)
+    formats = request.pipeline.reader.choice.formats
+    known = ", ".join(form.name for form in formats)
     if not start:
         return "no transcript found: the input is empty", None
     if detection.format is not None:
@@ -45,7 +46,7 @@ def _reason(
         return f"no conversation found: {detection.reason}", None
     if first is not None:
         return f"no transcript found: {first.message.split('; the line')[0]}", first.line
-    if len(request.formats) < len(FORMATS):
+    if len(formats) < len(FORMATS):
         return f"no transcript found: the format is not {known}; omit --format", None
     quoted = start.decode(errors="replace").replace("\n", " ")
     if len(quoted) > _QUOTED:

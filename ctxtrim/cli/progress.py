@@ -1,9 +1,8 @@
 """A progress bar on standard error for long runs: bytes, rate and remaining time."""
 
-import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any
@@ -14,25 +13,34 @@ _PATIENCE = 0.7  # seconds before a progress bar appears
 _INTERVAL = 0.1  # seconds between two updates
 _WIDTH, _LEAST = 20, 5  # the columns of the bar, and the fewest that are drawn
 
-Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
+
+class Watch:
+    """Sees the bytes of the inputs, and shows nothing."""
+
+    def lines(self, lines: Iterable[bytes]) -> Iterable[bytes]:
+        """The lines of an input that is being read."""
+        return lines
+
+    def add(self, size: int) -> None:
+        """An input of `size` bytes, which another process has read."""
 
 
 @contextmanager
 def progress_bar(
     sources: Sequence[Input], *, enabled: bool, fills_stdout: bool, patience: float = _PATIENCE
 ) -> Iterator[Watch]:
-    """A wrapper for the lines of each input that shows a progress bar after some seconds.
+    """A watch that shows a progress bar after some seconds.
 
     There is none if standard error is not a terminal, or if transcripts are written to standard
     output (`fills_stdout`) and it is a terminal too.
     """
     is_shown = enabled and _is_terminal(sys.stderr)
     if not is_shown or (fills_stdout and _is_terminal(sys.stdout)):
-        yield lambda lines: lines
+        yield Watch()
         return
     bar = _Bar([source.size for source in sources], patience)
     try:
-        yield bar.watch
+        yield bar
     finally:
         bar.close()
 
@@ -41,7 +49,7 @@ def _is_terminal(stream: Any) -> bool:
     return stream is not None and stream.isatty()
 
 
-class _Bar:
+class _Bar(Watch):
     """A line with a bar over the bytes of all inputs.
 
     A thread draws it, because a long session is read at once and takes its time afterwards. After
@@ -57,12 +65,17 @@ class _Bar:
         self._thread = Thread(target=self._draw, args=(patience,), daemon=True)
         self._thread.start()
 
-    def watch(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+    def lines(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the lines and count their bytes."""
         self._started += 1
         for line in lines:
             yield line
             self._done += len(line)
+
+    def add(self, size: int) -> None:
+        """Count the bytes of a whole input."""
+        self._started += 1
+        self._done += size
 
     def close(self) -> None:
         """Remove the line."""
@@ -73,6 +86,8 @@ class _Bar:
         """Draw the line again and again until the bar is closed."""
         if self._closed.wait(patience):
             return
+        import shutil  # for runs that take long only
+
         with suppress(OSError):  # standard error may be closed by now
             while True:
                 columns = shutil.get_terminal_size().columns - 1

@@ -1,7 +1,7 @@
 """The request of a run: the options as checked values, before anything is read or written."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from ctxtrim.config.presets import Preset
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.config.source import PathSection
 from ctxtrim.errors import UsageError
-from ctxtrim.formats.base import Format
 from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.formats.conversion import TARGETS, Conversion
 from ctxtrim.io.inputs import Input
@@ -32,6 +31,7 @@ from ctxtrim.reports.rows import Details
 from ctxtrim.stage import Finding
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream import Job
+from ctxtrim.stream.files import FilePipeline, FileReader
 from ctxtrim.tokenizers import LIGHT, tokenizer
 from ctxtrim.tokens.models import nearest_models
 
@@ -40,27 +40,22 @@ if TYPE_CHECKING:
 
 
 class Request(Struct, frozen=True):
-    """Inputs, targets, job and reports of a run.
+    """Inputs, targets, pipeline and reports of a run.
 
-    `jobs`: the jobs of inputs with settings of their own, by path. `processes`: the number of
-    processes; None: as many as the work is worth. `choice`: the options about the format.
-    `max_size`: the most bytes of a line or document. `shows`: the report is printed on standard
-    output. `archive`: the folder for all originals; without one, `spills` is the folder for spilled
-    results. `moves_results`: a stage moves results to files. `writes`: the command's output is the
-    transcript. `notes`: findings about configuration files and skipped files, with their paths.
-    `log`: the file with a line for each transcript. `events`: the file with a line when a
-    compaction starts and ends. `store`: the summary store, written at the end. `target`: the API
-    for which `convert` writes requests. `may_be_empty`: an input without a transcript is no error.
+    `processes`: the number of processes; None: as many as the work is worth. `shows`: the report is
+    printed on standard output. `archive`: the folder for all originals; without one, `spills` is
+    the folder for spilled results. `moves_results`: a stage moves results to files. `writes`: the
+    command's output is the transcript. `notes`: findings about configuration files and skipped
+    files, with their paths. `log`: the file with a line for each transcript. `events`: the file
+    with a line when a compaction starts and ends. `store`: the summary store, written at the end.
+    `target`: the API for which `convert` writes requests. `may_be_empty`: an input without a
+    transcript is no error.
     """
 
     sources: tuple[Input, ...]
     targets: Targets
-    job: Job
-    jobs: Mapping[str, Job]
+    pipeline: FilePipeline
     processes: int | None
-    choice: FormatChoice
-    formats: tuple[Format, ...]
-    max_size: int
     explains_format: bool
     report: ReportOptions
     gate: Gate
@@ -78,9 +73,10 @@ class Request(Struct, frozen=True):
     target: str | None
     may_be_empty: bool
 
-    def job_of(self, source: Input) -> Job:
-        """The job of an input."""
-        return self.jobs.get(source.path, self.job)
+    @property
+    def job(self) -> Job:
+        """The job of the inputs without settings of their own."""
+        return self.pipeline.job
 
 
 def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
@@ -123,15 +119,12 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
 
     job = job_of(config)
     choice = FormatChoice(values["format"], values["messages_path"], bool(values["each_request"]))
+    reader = FileReader(choice, values["max_size"])
     return Request(
         sources=sources,
         targets=targets,
-        job=job,
-        jobs=_jobs(sources, config, job_of),
+        pipeline=FilePipeline(reader, job, _jobs(sources, config, job_of)),
         processes=values["jobs"],
-        choice=choice,
-        formats=choice.formats,
-        max_size=values["max_size"],
         explains_format=bool(values["explain_format"]),
         report=report,
         gate=gate,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -14,9 +14,8 @@ from ctxtrim.cli.recordings import Recordings, open_recordings
 from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.cli.work import FINDING, Work
 from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
-from ctxtrim.formats.reading import Reading, open_reading
+from ctxtrim.formats.reading import Reading
 from ctxtrim.io.clock import now
-from ctxtrim.io.inputs import reading
 from ctxtrim.io.outputs import Appended, Sink, write_to
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.model import Report, Row
@@ -91,7 +90,7 @@ def _crew(request: Request) -> "Crew | None":
     from ctxtrim.cli.workers.pieces import Kit
 
     is_recorded, writes = request.archive is not None, request.targets.writes
-    kit = Kit(job, request.jobs, request.choice, request.max_size, is_recorded, writes)
+    kit = Kit(request.pipeline, is_recorded, writes)
     return Crew(kit, request.processes, request.sources)
 
 
@@ -143,6 +142,8 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
         has_totals = not (is_shown and terminal.is_terminal())  # the report on it has them
         terminal.print_summary(report, request.target, has_totals=has_totals)
         terminal.print_undo(report)
+    elif request.report.file is not None and report.view.totals and not request.writes:
+        terminal.print_totals(report)
 
 
 def _with_events(request: Request, events: Appended, stack: ExitStack) -> Request:
@@ -152,8 +153,8 @@ def _with_events(request: Request, events: Appended, stack: ExitStack) -> Reques
     def append(path: str, line: int, event: Event) -> None:
         events.add([{"time": now(), "path": path, "line": line} | event.spelled])
 
-    jobs = {path: replace(job, on_event=append) for path, job in request.jobs.items()}
-    return structs.replace(request, job=replace(request.job, on_event=append), jobs=jobs)
+    pipeline = request.pipeline.with_jobs(partial(structs.replace, on_event=append))
+    return structs.replace(request, pipeline=pipeline)
 
 
 def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
@@ -166,8 +167,7 @@ def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
     for source in request.sources:
         with ExitStack() as own:
             try:
-                lines = own.enter_context(reading(source, request.max_size))
-                content = open_reading(lines, request.formats, request.max_size)
+                content = own.enter_context(request.pipeline.reader.open(source))
             except InputError:
                 continue  # `_process_all` reports it
             if not content.is_lines:

@@ -1,7 +1,6 @@
 """Output for people: findings on standard error, the report on standard output."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable
 
@@ -102,6 +101,11 @@ def print_summary(report: Report, target: str | None, *, has_totals: bool = True
         print_error(f"ctxtrim: {stages}: {'; '.join(parts)}")
 
 
+def print_totals(report: Report) -> None:
+    """Print the totals in one line on standard output."""
+    print_text(f"{totals_line(report)}\n")
+
+
 def _idle(report: Report) -> Iterable[str]:
     """Why a run changed nothing: the reason of each stage."""
     if report.edited or report.left_out or not report.totals.transcripts:
@@ -157,6 +161,8 @@ def _columns() -> int | None:
     """The columns of the terminal, or those of the variable `COLUMNS`; None without a limit."""
     if not is_terminal() and not os.environ.get("COLUMNS"):
         return None
+    import shutil  # most reports go to a pipe or a file
+
     return shutil.get_terminal_size().columns
 
 

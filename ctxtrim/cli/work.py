@@ -2,26 +2,25 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from ctxtrim.cli.progress import Watch
 from ctxtrim.cli.recordings import Recordings
 from ctxtrim.cli.request import Request
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
 from ctxtrim.formats.conversion.losses import LossTotals
-from ctxtrim.formats.reading import Detection, Reading, open_reading
-from ctxtrim.io.inputs import Input, reading
+from ctxtrim.formats.reading import Detection, Reading
+from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Sink
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.stage import Finding, Keeper
-from ctxtrim.stream import START, Done, stream
+from ctxtrim.stream import START, Done
 
 if TYPE_CHECKING:
     from ctxtrim.archive.recorder import Recording
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 FINDING = 8  # size of a finding in a `Spool`
 
 
-@dataclass
-class Progress:
+class Progress(Struct):
     """The transcripts of one input so far.
 
     `rows` and `findings` are reported after a file is replaced, and `losses` of its conversion in
@@ -69,8 +67,7 @@ _Results = Callable[[Keeper | None], Iterator[Done]]
 """The results of an input, with the keeper of its originals."""
 
 
-@dataclass(frozen=True)
-class _Started:
+class _Started(Struct, frozen=True):
     """A file on which a process works, and its sink if it is replaced in place."""
 
     pending: "Pending"
@@ -165,8 +162,7 @@ class Work:
             result = started.pending.result()
             if result is None or result.detection is None:
                 return False
-            for _ in self._watch([bytes(source.size or 0)]):
-                pass  # the progress bar counts the bytes of the file
+            self._watch.add(source.size or 0)
             self._process(
                 source, result.detection, lambda keeper: stored(result, keeper), started.sink
             )
@@ -201,9 +197,7 @@ class Work:
                 sink.discard()
 
     def _read(self, source: Input, sink: Sink | None = None) -> None:
-        request = self._request
-        with reading(source, request.max_size) as lines:
-            content = open_reading(self._watch(lines), request.formats, request.max_size)
+        with self._request.pipeline.reader.open(source, self._watch.lines) as content:
             self._process_open(source, content, sink)
 
     def _process_open(self, source: Input, content: Reading, sink: Sink | None = None) -> None:
@@ -218,18 +212,17 @@ class Work:
         """The results of an open input."""
         if self._crew is not None and source.session is None:
             return self._crew.results(source, content, keeper)
-        results = stream(source.path, content, self._request.job_of(source), keeper)
-        return results if source.session is None else map(_canonical, results)
+        return self._request.pipeline.run(source, content, keeper)
 
     def _process(
         self, source: Input, detection: Detection, results: "_Results", sink: Sink | None
     ) -> None:
         """Write the results of one input to its target."""
         request = self._request
-        if detection.format is None and request.choice.messages_path is not None:
+        place = request.pipeline.reader.choice.messages_path
+        if detection.format is None and place is not None:
             raise UsageError(
-                f"--messages-path {request.choice.messages_path}: no message list at this path in "
-                f"{source.name}"
+                f"--messages-path {place}: no message list at this path in {source.name}"
             )
         recording = self._recordings.of(source)
         sink = self._recordings.sink(recording, sink or request.targets.sink(source))
@@ -305,10 +298,3 @@ def _format_findings(detection: Detection, request: Request) -> Iterator[Finding
         )
     elif request.explains_format:
         yield Finding("format", "info", detection.taken_for)
-
-
-def _canonical(done: Done) -> Done:
-    """The result of a stored session, whose data is as the program would write it."""
-    from ctxtrim.io.storage.document import canonical
-
-    return structs.replace(done, data=canonical(done.read, done.data))

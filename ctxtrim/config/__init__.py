@@ -18,7 +18,6 @@
 """
 
 from ctxtrim.config.automatic import WORDS, Preference
-from ctxtrim.config.from_call import program
 from ctxtrim.config.own_models import ModelOf
 from ctxtrim.config.resolution import DEFAULT, Config, configured
 from ctxtrim.config.run_settings import SHARED
@@ -36,5 +35,4 @@ __all__ = [
     "SettingsSource",
     "Value",
     "configured",
-    "program",
 ]

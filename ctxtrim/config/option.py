@@ -104,6 +104,16 @@ class Option(Struct, frozen=True):
         must_be(location, value, kind, expected)
         return self.parse(location, value)
 
+    def written(self, value: Any) -> str:
+        """A value as the user can write it, in the largest unit that leaves a whole number."""
+        whole = [
+            (factor, name)
+            for name, factor in self.units.items()
+            if isinstance(value, int) and value and value % factor == 0
+        ]
+        factor, name = max(whole, default=(1, ""))
+        return f"{value // factor}{name}" if name else str(value)
+
     @property
     def is_number(self) -> bool:
         """Whether the values are numbers."""

@@ -18,3 +18,8 @@ def utc(seconds: float) -> str:
     return (
         f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{int(seconds % 1 * 1000):03}Z"
     )
+
+
+def minute(text: str) -> str:
+    """A time to the minute, for tables: `2025-01-31 12:00`."""
+    return text.replace("T", " ")[:16]

@@ -3,16 +3,15 @@
 Only this module and `outputs` open files.
 """
 
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
+
+from msgspec import Struct
 
 from ctxtrim.errors import STDIN, InputError, UsageError, reason, source_name, too_large
 from ctxtrim.io.compression import Kind, Unpacked, kind_named, kind_of, unpacked
@@ -24,8 +23,7 @@ from ctxtrim.io.walk import EVERYTHING, SUFFIXES, Scan, walk
 _PIECE = 1 << 20  # bytes that are read at a time
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(Struct, frozen=True):
     """An input: its path as written, its path relative to the named folder, and its problem.
 
     `folder` is the walked folder that it was found in; None if the user named it.
@@ -48,8 +46,9 @@ class Input:
 
     @property
     def is_regular(self) -> bool:
-        """Whether it can be read more than once."""
-        return not self.is_stdin and stat.S_ISREG(mode_of(Path(self.path)))
+        """Whether it can be read more than once: a file, or a folder that is a session."""
+        mode = 0 if self.is_stdin or self.problem else mode_of(Path(self.path))
+        return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
     @property
     def container(self) -> Container | None:
@@ -64,13 +63,15 @@ class Input:
 
     @property
     def session(self) -> StoredSession | None:
-        """The session of many files whose session file it is; None for other inputs."""
+        """The session of many files that its path names; None for other inputs."""
         return stored_session(Path(self.path)) if self.is_regular else None
 
     @property
     def written(self) -> str:
         """The path of its output in a folder of outputs. That of a container has JSON lines."""
-        return self.relative if self.container is None else f"{self.relative}.jsonl"
+        if self.container is not None:
+            return f"{self.relative}.jsonl"
+        return f"{self.relative}{self.session.suffix}" if self.session else self.relative
 
     @property
     def size(self) -> int | None:
@@ -81,8 +82,7 @@ class Input:
         return Path(self.path).stat().st_size
 
 
-@dataclass(frozen=True)
-class InputList:
+class InputList(Struct, frozen=True):
     """Inputs, and what was skipped in walked folders: each path with the reason."""
 
     inputs: tuple[Input, ...]
@@ -100,10 +100,11 @@ def inputs(paths: Iterable[str], scan: Scan = EVERYTHING) -> InputList:
     for path in list(paths) or [STDIN]:
         if path == STDIN and any(other.is_stdin for other in found):
             raise UsageError(f"{source_name(STDIN)} is named twice; it can be read once")
-        if path != STDIN and stat.S_ISDIR(mode_of(Path(path))):
+        if path != STDIN and stat.S_ISDIR(mode_of(Path(path))) and not stored_session(Path(path)):
             found += _inside(Path(path), scan, skipped)
         else:
-            found.append(Input(path, Path(path).name))
+            named = path if Path(path).name else str(Path(path).absolute())  # `.` is a session
+            found.append(Input(named, Path(named).name))
     return InputList(tuple(found), tuple(skipped))
 
 
@@ -171,11 +172,18 @@ def _on_disk(file: BinaryIO, path: Path | None) -> Iterator[Path]:
     if path is not None:
         yield path
         return
+    import tempfile  # for containers in pipes only
+
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder, "copy")
         with copied.open("wb") as copy:
-            shutil.copyfileobj(file, copy)
+            _copy(file, copy)
         yield copied
+
+
+def _copy(file: BinaryIO, copy: IO[bytes]) -> None:
+    while data := file.read(_PIECE):
+        copy.write(data)
 
 
 def _bounded_lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
@@ -213,8 +221,10 @@ def _packed_lines(file: BinaryIO, kind: Kind, max_size: int) -> Iterator[bytes]:
     """
     with ExitStack() as stack:
         if not file.seekable():
+            import tempfile  # for compressed pipes only
+
             spool = stack.enter_context(tempfile.TemporaryFile())
-            shutil.copyfileobj(file, spool)
+            _copy(file, spool)
             spool.seek(0)
             file = spool
         _check_lines(unpacked(file, kind), max_size)

@@ -22,7 +22,8 @@ class AgentProgram:
 
     `folders` are pairs of an environment variable and a folder below its value. The first variable
     that is set counts, else `default` below the home folder. `pattern` matches sessions below it,
-    `without` the names of files that are no sessions. `is_split`: a session is a folder of files.
+    `without` the names of files that are no sessions. `is_folder`: it matches a folder of
+    files inside a session, which is the folder around it.
     """
 
     name: str
@@ -30,7 +31,7 @@ class AgentProgram:
     default: str
     pattern: str
     without: str = " "
-    is_split: bool = False
+    is_folder: bool = False
 
     def folder(self, environment: Mapping[str, str]) -> Path:
         """The folder with the sessions, whether it exists or not."""
@@ -72,8 +73,16 @@ PROGRAMS = (
         (("OPENHANDS_CONVERSATIONS_DIR", ""), ("OPENHANDS_PERSISTENCE_DIR", "conversations")),
         ".openhands/conversations",
         "*/events",
-        is_split=True,
+        is_folder=True,
     ),
+    AgentProgram(
+        "OpenHands",  # its desktop program
+        (("OH_CONVERSATIONS_PATH", ""),),
+        ".openhands/agent-canvas/conversations",
+        "*/events",
+        is_folder=True,
+    ),
+    AgentProgram("OpenHands", (), ".openhands/sessions", "*/events", is_folder=True),  # before 1.0
 )
 
 
@@ -92,7 +101,7 @@ class Session:
         Old sessions of Gemini CLI have the hash of a folder; it is compared with the folders
         around `here`.
         """
-        path = self.path.parent / "base_state.json" if self.program.is_split else self.path
+        path = self.path / "base_state.json" if self.program.is_folder else self.path
         with suppress(OSError), path.open("rb") as file:
             if found := _CWD.search(file.read(_START)):
                 with suppress(ValueError):
@@ -117,15 +126,14 @@ def sessions(environment: Mapping[str, str]) -> list[Session]:
 def latest(found: list[Session], here: Path) -> Session | None:
     """The newest session of the project around a folder, else the newest of all.
 
-    `found` has the newest first. A session in several files cannot be read as one.
+    `found` has the newest first.
     """
-    whole = [session for session in found if not session.program.is_split]
     root = _root(here)
-    for session in whole:
+    for session in found:
         project = session.project(here)
         if project is not None and Path(project).is_relative_to(root):
             return session
-    return whole[0] if whole else None
+    return found[0] if found else None
 
 
 def _root(here: Path) -> Path:
@@ -143,13 +151,11 @@ def _sessions(program: AgentProgram, environment: Mapping[str, str]) -> Iterator
 
 
 def _session(program: AgentProgram, path: Path) -> Session:
-    files = [path]
-    if program.is_split:
-        files = [path / entry.name for entry in os.scandir(path)]
+    files = [Path(entry) for entry in os.scandir(path)] if program.is_folder else [path]
     found = [file.stat() for file in files]
     return Session(
         program,
-        path,
+        path.parent if program.is_folder else path,
         max((status.st_mtime for status in found), default=path.stat().st_mtime),
         sum(status.st_size for status in found),
     )

@@ -2,7 +2,6 @@
 temporary file.
 """
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Generic, TypeVar
 
@@ -69,10 +68,11 @@ class Spool(Generic[T]):
         A batch of values that share objects takes little space.
         """
         with os_errors_as(OutputError, "the temporary file of the report cannot be written"):
+            import pickle  # for reports that do not fit in memory only
+            import tempfile
+
             self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115 (`close` closes it)
             self._file.seek(self._end)
-            import pickle
-
             pickle.dump(self._batch, self._file, pickle.HIGHEST_PROTOCOL)
             self._file.flush()
             self._end = self._file.tell()

@@ -3,13 +3,14 @@
 import os
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from ctxtrim.errors import reason
 from ctxtrim.io.compression import kind_named
 from ctxtrim.io.paths import mode_of, repository, resolved
-from ctxtrim.io.storage import has_pieces_only
+from ctxtrim.io.storage import stored_session
 from ctxtrim.text.globs import Glob, ignore_globs, is_ignored
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj", ".eval")
@@ -26,8 +27,7 @@ _IGNORE_FILE = ".gitignore"
 _MOST = 1 << 20  # bytes of an ignore file; the rest is not read
 
 
-@dataclass(frozen=True)
-class Scan:
+class Scan(Struct, frozen=True):
     """How folders are walked.
 
     `skip`: files and folders that are left out. `include` and `exclude`: patterns for paths as
@@ -49,9 +49,11 @@ EVERYTHING = Scan()
 """A walk without patterns."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """A file, or a folder that cannot be read. `skipped`: the reason why a file is not read."""
+class Found(Struct, frozen=True):
+    """A file, a folder that is a session, or a folder that cannot be read.
+
+    `skipped`: the reason why a file is not read.
+    """
 
     path: Path
     problem: str | None = None
@@ -61,8 +63,9 @@ class Found:
 def walk(folder: Path, scan: Scan) -> Iterator[Found]:
     """The transcripts of a folder, sorted by name, before those of its subfolders.
 
-    Hidden folders and those of `VENDOR` are left out. Symbolic links are not followed, and pipes,
-    sockets and devices are not read. Rules for `folder` itself do not apply: the user names it.
+    A folder that is a session is a transcript. Hidden folders and those of `VENDOR` are left out.
+    Symbolic links are not followed, and pipes, sockets and devices are not read. Rules for `folder`
+    itself do not apply: the user names it.
     """
     left_out = {resolved(path) for path in scan.skip}
     place = resolved(folder)
@@ -85,20 +88,21 @@ def walk(folder: Path, scan: Scan) -> Iterator[Found]:
                 continue
             if real in left_out or _is_ignored(rules, real, is_folder):
                 continue
-            if _is_excluded(scan, path, is_folder):
+            is_walked = is_folder and stored_session(path) is None
+            if _is_left_out(scan, path, is_folder, is_walked):
                 continue
-            if is_folder:
+            if is_walked:
                 folders.append((path, real, rules))
             else:
-                yield from _file(entry, path, scan)
+                yield from _found(entry, path, scan)
         waiting += reversed(folders)
 
 
-def _file(entry: "os.DirEntry[str]", path: Path, scan: Scan) -> Iterator[Found]:
-    """A file as an input, or with the reason why it is not read."""
+def _found(entry: "os.DirEntry[str]", path: Path, scan: Scan) -> Iterator[Found]:
+    """A file or session as an input, or with the reason why it is not read."""
     if scan.edits and entry.name.endswith(_READ_ONLY):
         yield Found(path, skipped="skipped: it cannot be edited in place; use -o")
-    elif entry.is_file(follow_symlinks=False):
+    elif entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False):
         yield Found(path)
     elif not stat.S_ISDIR(mode_of(path)):
         yield Found(path, skipped=_SKIPPED[entry.is_symlink()])
@@ -112,6 +116,8 @@ _SKIPPED = {
 
 def _is_open(path: Path) -> bool:
     """Whether a folder of this name is walked."""
+    from ctxtrim.io.storage.opencode import has_pieces_only  # for walked folders only
+
     is_hidden = path.name.startswith(".") or path.name in VENDOR
     return not is_hidden and not has_pieces_only(path)
 
@@ -123,19 +129,20 @@ def _is_transcript(name: str) -> bool:
     )
 
 
-def _is_excluded(scan: Scan, path: Path, is_folder: bool) -> bool:
-    """Whether `--include` and `--exclude` leave out a path. A pattern for folders includes files
-    in them.
+def _is_left_out(scan: Scan, path: Path, is_folder: bool, is_walked: bool) -> bool:
+    """Whether `--exclude` leaves out a path, or `--include` leaves out a transcript. A pattern for
+    folders includes files in them.
     """
     names = path.parts[bool(path.anchor) :]
-    if any(glob.covers(names, is_folder=is_folder) for glob in scan.exclude):
-        return True
-    is_included = is_folder or not scan.include or any(glob.covers(names) for glob in scan.include)
-    return not is_included
+
+    def is_covered(globs: tuple[Glob, ...]) -> bool:
+        return any(glob.covers(names, is_folder=is_folder) for glob in globs)
+
+    is_missing = bool(scan.include) and not is_walked and not is_covered(scan.include)
+    return is_missing or is_covered(scan.exclude)
 
 
-@dataclass(frozen=True)
-class _Rules:
+class _Rules(Struct, frozen=True):
     """The patterns of one ignore file, for the paths in its folder."""
 
     folder: Path

@@ -1,6 +1,6 @@
 """Findings about transcripts that cannot be handled, written or archived."""
 
-import traceback
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -21,7 +21,11 @@ def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Fi
     if isinstance(error, SelfCheckError):
         code = NOT_EDITABLE if isinstance(error, NotEditableError) else SELF_CHECK
     text = f"cannot be handled: {unexpected(error)}" if code == NOT_HANDLED else str(error)
-    frames = "".join(traceback.format_exception(error)).splitlines() if shows_traceback else ()
+    frames: Sequence[str] = ()
+    if shows_traceback:
+        import traceback  # for --debug only
+
+        frames = "".join(traceback.format_exception(error)).splitlines()
     return Finding(code, "error", text, line, details=tuple(frames))
 
 

@@ -59,10 +59,11 @@ def totals_line(report: Report) -> str:
     if counted.transcripts or not totals.transcripts:
         marks = MARKS[counted.exactness_read], MARKS[counted.exactness]
         number = change(counted.tokens_read, counted.tokens, *marks)
-        is_part = counted.transcripts < totals.transcripts
-        parts.append(
-            f"{number} tokens" + (f" in the {counted.transcripts:,} counted" if is_part else "")
-        )
+        some = ""
+        if counted.transcripts < totals.transcripts:
+            is_one = counted.transcripts == 1
+            some = " in one of them" if is_one else f" in the {counted.transcripts:,} counted"
+        parts.append(f"{number} tokens{some}")
     problems = [
         f"{number:,} {what}"
         for number, what in (
@@ -112,4 +113,4 @@ def lines_of(difference: Difference) -> Iterator[str]:
     ):
         yield from (clean(f"{sign} {text}".rstrip()) for text in lines)
         if more:
-            yield f"{sign} … {more:,} line{'' if more == 1 else 's'} more"
+            yield f"{sign} … {several(more, 'line')} more"

@@ -27,13 +27,15 @@ class Table(Struct, frozen=True):
     """A title, column names (those of numbers begin with `>`), and rows.
 
     `rows` can be read several times; there may be more than fit in memory. `optional`: names of
-    columns that a narrow table leaves out, the first one first. Texts are safe to print.
+    columns that a narrow table leaves out, the first one first. `whole`: names of columns whose
+    texts are never shortened. Texts are safe to print.
     """
 
     title: str
     columns: Cells
     rows: Iterable[Cells]
     optional: Cells = ()
+    whole: Cells = ()
 
     def __post_init__(self) -> None:
         """Clean the texts here, once for every form in which a table is drawn."""
@@ -48,7 +50,9 @@ class Table(Struct, frozen=True):
             return cells[:position] + cells[position + 1 :]
 
         optional = tuple(other for other in self.optional if other != name)
-        return Table(self.title, others(self.columns), Each(self.rows, others), optional)
+        return Table(
+            self.title, others(self.columns), Each(self.rows, others), optional, self.whole
+        )
 
 
 class Each(Struct, Generic[T], frozen=True):
@@ -131,7 +135,7 @@ def drawn(table: Table, look: Look = PLAIN) -> Iterator[str]:
     while look.width is not None and _total(widths) > look.width and table.optional:
         table = table.without(table.optional[0])
         rows, widths = _measured(table)
-    widths = _narrowed(table.columns, widths, look.width)
+    widths = _narrowed(table, widths, look.width)
     if table.title:
         yield look.bold(table.title) + "\n"
     names = tuple(name.removeprefix(">") for name in table.columns)
@@ -139,11 +143,6 @@ def drawn(table: Table, look: Look = PLAIN) -> Iterator[str]:
         yield _line(table.columns, names, widths, lambda text, cell: look.bold(text))
     for cells in rows:
         yield _line(table.columns, cells, widths, look.styled)
-
-
-def plain(table: Table) -> str:
-    """A table as text."""
-    return "".join(drawn(table))
 
 
 def bar(tokens: int, total: int) -> str:
@@ -170,10 +169,14 @@ def _total(widths: list[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _narrowed(columns: Cells, widths: list[int], most: int | None) -> list[int]:
+def _narrowed(table: Table, widths: list[int], most: int | None) -> list[int]:
     """The widths with which the table fits: the widest text column gets narrower first."""
     widths = list(widths)
-    texts = [position for position, name in enumerate(columns) if not name.startswith(">")]
+    texts = [
+        position
+        for position, name in enumerate(table.columns)
+        if not name.startswith(">") and name not in table.whole
+    ]
     while most is not None and texts and _total(widths) > most:
         widest = max(texts, key=widths.__getitem__)
         if widths[widest] <= _LEAST:

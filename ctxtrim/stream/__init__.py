@@ -7,7 +7,6 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
@@ -39,8 +38,7 @@ START = 200
 """Bytes of each chunk as read that a message may quote."""
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """What to do with every transcript.
 
     `on_overflow`: leave out a transcript that does not fit (`fail`), keep it unchanged (`keep`), or

@@ -14,16 +14,16 @@ character plain.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import cached_property
+
+from msgspec import Struct
 
 _DEEP = "**"
 _STEPS = re.compile(r"\\(.)|(\[[!^]?\]?[^\]]*\])|(\[)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Glob:
+class Glob(Struct, frozen=True, dict=True):
     """A pattern. `is_negated`: it begins with `!`, which includes a path again."""
 
     text: str

@@ -98,8 +98,16 @@ def find_model(name: str) -> Model | None:
     `ft:…:org::id`, `…@date`, `…-latest`, `llama3:8b`). A higher version than the listed ones is
     another model. A model listed only as a preview is also found without that word.
     """
-    models = _by_spelling()
     bare = _bare(name)
+    found = _by_name().get(bare) or _variant(bare)
+    if found is not None and _LONG.search(name.lower()):
+        return replace(found, context_window=1_000_000)
+    return found
+
+
+def _variant(bare: str) -> Model | None:
+    """The model of a name that is not in the registry in these letters."""
+    models = _by_spelling()
     spellings = (_normal_form(_VENDOR.sub("", bare)), _normal_form(bare))
     for spelled in spellings:
         ends = [
@@ -109,11 +117,7 @@ def find_model(name: str) -> Model | None:
         for end in ends:
             found = models.get(spelled[:end])
             if found is not None and _FOLLOWS.match(spelled, end):
-                return (
-                    replace(found, context_window=1_000_000)
-                    if _LONG.search(name.lower())
-                    else found
-                )
+                return found
     return next(
         (models[f"{spelled}-preview"] for spelled in spellings if f"{spelled}-preview" in models),
         None,
@@ -166,6 +170,11 @@ def known_models() -> tuple[Model, ...]:
         }
         models.append(Model(**fields))
     return tuple(models)
+
+
+@cache
+def _by_name() -> dict[str, Model]:
+    return {model.name: model for model in known_models()}
 
 
 @cache

@@ -12,8 +12,8 @@ from sessions import openai_session
 
 import ctxtrim
 from ctxtrim.api import configs
-from ctxtrim.config import program
 from ctxtrim.config.aliases import ALIASES
+from ctxtrim.config.from_call import program
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
 

@@ -32,8 +32,9 @@ class Edited:
             self.states.append(self.file.read_bytes())
         assert len(set(self.states)) == len(self.states)
 
-    def run(self, *words: object) -> Ran:
-        return run(*words, cwd=self.file.parent, XDG_DATA_HOME=str(self.folder))
+    def run(self, *words: object, **environment: str) -> Ran:
+        variables = {"XDG_DATA_HOME": str(self.folder)} | environment
+        return run(*words, cwd=self.file.parent, **variables)
 
     def listed(self) -> list[dict[str, Any]]:
         return list(json.loads(self.run("archive", "list", "--json").out)["runs"])
@@ -53,16 +54,36 @@ def test_runs_are_listed_with_time_stages_size_and_file(tmp_path: Path) -> None:
     assert {entry["path"] for entry in runs} == {str(edited.file)}
     for before, after in itertools.pairwise(runs):
         assert before["output"] == after["input"]
-    table = edited.run("archive", "list").out.decode().splitlines()
+    table = edited.run("archive", "list", COLUMNS="300").out.decode().splitlines()
     assert table[0].split() == ["time", "stages", "bytes", "file"]
     assert table[-1].startswith("3 runs, ")
     for row, entry in zip(table[1:], runs, strict=False):
         assert row.split() == [
-            entry["time"],
+            *entry["time"].replace("T", " ")[:16].split(),
             entry["pipeline"],
             f"{entry['bytes']:,}",
             entry["path"],
         ]
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_lists_fit_the_terminal(tmp_path: Path, width: int) -> None:
+    edited = Edited(tmp_path, EDITS)
+    for words in (("archive", "list"), ("trace", "list")):
+        table = edited.run(*words, COLUMNS=str(width)).out.decode().splitlines()
+        assert len(table) > 2
+        assert max(map(len, table)) <= width
+
+
+def test_prune_needs_an_age_and_shows_how_to_give_it(tmp_path: Path) -> None:
+    ran = Edited(tmp_path, ()).run("archive", "prune")
+    assert (ran.code, "--older-than 30d" in ran.err) == (2, True)
+
+
+def test_a_quiet_restore_prints_nothing(tmp_path: Path) -> None:
+    edited = Edited(tmp_path, EDITS)
+    ran = edited.run("restore", "--in-place", "--quiet", "t.jsonl")
+    assert (ran.code, ran.out, ran.err) == (0, b"", "")
 
 
 def test_without_an_archive_the_list_is_empty(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_sessions_are_found_in_the_usual_folder_or_that_of_the_variable(
     if program == "OpenHands":
         state = {"workspace": {"working_dir": str(home.project)}}
         home.add(f"{base}/conversations/1/base_state.json", json.dumps(state).encode())
-        file = file.parent
+        file = file.parent.parent
     environment = {variable: str(home.folder / base)} if is_moved else {}
     (session,) = home.listed(**environment)
     assert (session["program"], session["path"]) == (program, str(file))
@@ -100,11 +100,16 @@ def test_the_newest_is_first_with_date_size_and_labelled_tokens(home: Home) -> N
     assert listed[1]["exactness"] == "estimated"
     assert 1000 < listed[1]["tokens"] < 1500
     assert listed[0]["time"] == "2023-11-14T22:15:20.000Z"
-    table = home.run("sessions").out.decode().splitlines()
+    table = home.run("sessions", COLUMNS="300").out.decode().splitlines()
     assert table[0].split() == ["program", "date", "bytes", "tokens", "project", "file"]
     assert table[1].split()[:3] == ["Codex", "2023-11-14", "22:15"]
     assert table[1].split()[-2:] == ["/b", str(new)]
-    assert home.run("sessions", "-n", "1").out.decode().splitlines()[2:] == [
+    for width in (60, 80):
+        narrow = home.run("sessions", COLUMNS=str(width)).out.decode().splitlines()
+        assert max(map(len, narrow)) <= width
+        assert {"program", "date", "tokens", "project"} <= set(narrow[0].split())
+        assert narrow[-1] == "--json shows the files"
+    assert home.run("sessions", "-n", "1", COLUMNS="300").out.decode().splitlines()[2:] == [
         "… and 1 older sessions; --most 0 lists all"
     ]
 
@@ -124,6 +129,20 @@ def test_latest_is_the_newest_of_the_project_else_of_all(home: Home, tmp_path: P
         assert ran.code == 0
         assert json.loads(ran.out)["transcripts"][0]["path"] == str(expected)
         assert f"the newest session of {program}, in " in ran.err
+
+
+@pytest.mark.parametrize("place", ["conversations", "agent-canvas/conversations", "sessions"])
+def test_latest_reads_the_folder_of_an_openhands_conversation(home: Home, place: str) -> None:
+    home.add(".claude/projects/l/1.jsonl", claude("/elsewhere"))
+    message = {"role": "user", "content": [{"type": "text", "text": "Light the lamp."}]}
+    event = {"id": "a1", "source": "user", "kind": "MessageEvent", "llm_message": message}
+    path = f".openhands/{place}/1/events/event-00000-a1.json"
+    folder = home.add(path, json.dumps(event).encode()).parent.parent
+    (session, _) = home.listed()
+    assert (session["program"], session["exactness"]) == ("OpenHands", "estimated")
+    ran = home.run("count", "--latest", "--json")
+    (row,) = json.loads(ran.out)["transcripts"]
+    assert (row["path"], row["messages"], row["format"]) == (str(folder), 1, "openhands")
 
 
 def test_an_old_session_of_gemini_cli_belongs_to_the_folder_with_its_hash(home: Home) -> None:

@@ -18,7 +18,7 @@ sources = inputs(sys.argv[2:]).inputs
 with progress_bar(sources, enabled=True, fills_stdout=sys.argv[1] == "fills", patience=0) as watch:
     for source in sources:
         with reading(source, 1 << 20) as lines:
-            for line in watch(lines):
+            for line in watch.lines(lines):
                 time.sleep(0.03)
     time.sleep(0.3)
 print("done")

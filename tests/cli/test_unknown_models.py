@@ -44,3 +44,9 @@ def test_an_unknown_recorded_model_is_a_warning(ctxtrim: Run, project: Path) -> 
     (project / "a.jsonl").write_bytes(line(more='"model": "gpt-4oo"'))
     ran = ctxtrim("check", "a.jsonl", cwd=project)
     assert ran.code == 0 and b"warning: model gpt-4oo is unknown" in ran.out
+
+
+def test_the_models_command_takes_known_names_only(ctxtrim: Run) -> None:
+    ran = ctxtrim("models", "gpt-4oo")
+    assert (ran.code, ran.out) == (2, b"")
+    assert ran.err.startswith("ctxtrim: unknown model gpt-4oo (nearest names: gpt-4o")

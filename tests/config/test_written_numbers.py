@@ -78,3 +78,11 @@ def test_an_invalid_number_is_one_line(ctxtrim: Run, words: tuple[str], expected
 def test_the_python_api_takes_numbers_only() -> None:
     with pytest.raises(UsageError, match="expected a whole number, found '5k'"):
         trim_conversation([], 10, keep_recent_turns="5k")
+
+
+def test_sizes_are_shown_as_they_are_written(ctxtrim: Run, tmp_path: Path) -> None:
+    for written, shown in (("1048576", "1MiB"), ("3GB", "3GB"), ("1500", "1500")):
+        ran = ctxtrim("config", "show", cwd=tmp_path, CTXTRIM_MAX_SIZE=written).out.decode()
+        (row,) = (line for line in ran.splitlines() if line.startswith("max-size"))
+        assert row.split()[1] == shown
+        assert ctxtrim("count", "--max-size", shown, stdin=b"").code == 1  # empty input

@@ -55,7 +55,7 @@ def test_a_verdict_by_bytes_is_a_bound_without_a_number_in_the_text(ctxtrim: Run
     exact, large = (row["tokens"] for row in counted["transcripts"])
     assert exact < first["tokens"] <= 400
     assert second["tokens"] == large
-    assert f"{large:,} tokens in the 1 counted" in ctxtrim(*words, stdin=data).out.decode()
+    assert f"{large:,} tokens in one of them" in ctxtrim(*words, stdin=data).out.decode()
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "markdown", "jsonl"])
@@ -66,3 +66,11 @@ def test_a_report_in_a_file_has_every_row(ctxtrim: Run, tmp_path: Path, form: st
     text = path.read_text()
     assert all(place in text for place in ("agent.jsonl", "overflow", "fits"))
     assert text.count("agent.jsonl") >= 3
+
+
+def test_the_totals_are_printed_with_a_report_in_a_file(ctxtrim: Run, tmp_path: Path) -> None:
+    words = ("check", "fixtures/agent.jsonl", "--report", tmp_path / "r.json")
+    assert ctxtrim(*words).out == b"3 transcripts, 45 messages, all fit\n"
+    assert ctxtrim(*words, "--quiet").out == b""
+    ran = ctxtrim(*words, "--budget", "300")
+    assert (ran.code, b"2 overflowing" in ran.out) == (3, True)

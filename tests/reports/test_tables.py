@@ -1,6 +1,6 @@
 import pytest
 
-from ctxtrim.reports.tables import Look, Table, bar, drawn, plain, shortened
+from ctxtrim.reports.tables import Look, Table, bar, drawn, shortened
 
 TABLE = Table(
     "",
@@ -28,7 +28,7 @@ def test_a_shortened_text_fits_and_keeps_its_end(text: str, width: int) -> None:
     table = Table("", ("name", ">n"), ((short, "1"),))
     assert short == text or "…" in short
     assert short == text or text.endswith(short.partition("…")[2])
-    assert all(line.rstrip().endswith(("n", "1")) for line in plain(table).splitlines())
+    assert all(line.rstrip().endswith(("n", "1")) for line in drawn(table))
 
 
 def test_colors_do_not_change_the_columns() -> None:
@@ -42,3 +42,10 @@ def test_colors_do_not_change_the_columns() -> None:
 def test_a_bar_shows_a_share() -> None:
     assert [len(bar(tokens, 1000)) for tokens in (0, 1, 500, 1000)] == [0, 1, 10, 20]
     assert bar(1, 0) == ""
+
+
+def test_a_column_that_is_whole_keeps_its_texts() -> None:
+    table = Table("", ("id", "file"), (("call_" * 8, "path/" * 8),), whole=("id",))
+    row = list(drawn(table, Look(width=60)))[1]
+    assert row.startswith("call_" * 8)
+    assert len(row.rstrip()) <= 60

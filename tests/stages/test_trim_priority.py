@@ -199,15 +199,18 @@ def test_s1_4_important_messages_are_dropped_after_other_history(
     taken = descent(talk, keep_tools=("weather",), keep_recent_turns=0, keep_recent_messages=3)
     order = [position for position, _, _ in taken]
     assert order.index(6) < order.index(2)
-    assert (2, "dropped", f"worth keeping ({why}): exchange of turn 1, step 1") in taken
+    reason = f"worth keeping ({why}): exchange of turn 1, step 1, does not fit"
+    assert (2, "dropped", reason) in taken
     off = descent(talk, keep_recent_turns=0, keep_recent_messages=3, **NOTHING_KEPT)
-    assert (2, "dropped", "exchange of turn 1, step 1") in off
+    assert (2, "dropped", "exchange of turn 1, step 1, does not fit") in off
 
 
 def test_s1_4_small_results_are_dropped_late_with_that_setting() -> None:
     talk = [user("go"), *step("a", "tiny"), *step("b", "z " * 50), says("so"), user("now")]
     reasons = [reason for _, _, reason in descent(talk, keep_small=20, keep_recent_turns=0)]
-    assert "worth keeping (small: ≈1 < 20 tokens): exchange of turn 1, step 1" in reasons
+    assert (
+        "worth keeping (small: ≈1 < 20 tokens): exchange of turn 1, step 1, does not fit" in reasons
+    )
 
 
 COUNTER = Counter(tokenizer("chars4"), FRAMINGS["openai"])
@@ -382,7 +385,7 @@ def test_s1_5_droppable_system_messages_are_dropped_last() -> None:
     budget = tokens([talk[0], TALK[21]])
     assert remaining(talk, budget, preserve_system_prompt=False) == ["rule " * 50, "current task"]
     assert remaining(talk, budget - 1, preserve_system_prompt=False)[0] == "current task"
-    assert (0, "dropped", "system") in descent(talk, preserve_system_prompt=False)
+    assert (0, "dropped", "system, does not fit") in descent(talk, preserve_system_prompt=False)
 
 
 def test_s1_5_priority_based_is_an_alias_of_priority() -> None:

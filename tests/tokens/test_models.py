@@ -425,10 +425,10 @@ def test_models_as_json(ctxtrim: Run) -> None:
     assert all(model.keys() == item.keys() for model in every["models"])
 
 
-def test_an_unknown_name_lists_the_nearest_names_and_exits_with_1(ctxtrim: Run) -> None:
+def test_an_unknown_name_lists_the_nearest_names_and_exits_with_2(ctxtrim: Run) -> None:
     done = ctxtrim("models", "gpt-4p")
-    assert (done.code, done.out) == (1, b"")
+    assert (done.code, done.out) == (2, b"")
     assert "gpt-4" in done.err
     assert "--context-window" in done.err
-    assert ctxtrim("models", "qqqqqq").code == 1
+    assert ctxtrim("models", "qqqqqq").code == 2
     assert "\x1b" not in ctxtrim("models", "\x1b[31mred").err

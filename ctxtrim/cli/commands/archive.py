@@ -7,10 +7,12 @@ from ctxtrim.archive.prune import plan_pruning
 from ctxtrim.cli.command_types import HelpfulCommand, HelpfulGroup, HelpfulOption
 from ctxtrim.cli.commands.trace import FOLDER
 from ctxtrim.cli.messages import print_error, print_text
+from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.option import Option
-from ctxtrim.errors import ArchiveError, NoArchiveError
-from ctxtrim.io.clock import ago
-from ctxtrim.reports.tables import Table, plain
+from ctxtrim.errors import ArchiveError, NoArchiveError, UsageError
+from ctxtrim.io.clock import ago, minute
+from ctxtrim.reports.phrases import several
+from ctxtrim.reports.tables import Table
 from ctxtrim.text.escaping import json_text
 
 _AGE = Option(
@@ -34,16 +36,16 @@ def list_runs(archive: str | None, json: bool) -> int:
     columns = ("time", "stages", ">bytes", "file")
     rows = tuple(
         (
-            run["time"],
+            minute(run["time"]),
             (run["pipeline"] or "-") + ("" if run["output"] else " (killed)"),
             f"{run['bytes']:,}",
             run["path"],
         )
         for run in runs
     )
+    table = fitted(Table("", columns, rows, optional=("bytes", "stages"))) if runs else ""
     size = sum(run["bytes"] for run in runs)
-    number = f"{len(runs):,} run{'' if len(runs) == 1 else 's'}"
-    print_text((plain(Table("", columns, rows)) if runs else "") + f"{number}, {size:,} bytes\n")
+    print_text(f"{table}{several(len(runs), 'run')}, {size:,} bytes\n")
     return 1 if errors else 0
 
 
@@ -78,12 +80,17 @@ def _runs(folder: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     return sorted(runs, key=lambda run: (run["time"], run["path"])), errors
 
 
-def prune(older_than: str, archive: str | None, dry_run: bool) -> int:
+def prune(older_than: str | None, archive: str | None, dry_run: bool) -> int:
     """Remove old runs. They can no longer be undone, and their originals are gone.
 
     Each remaining run can be undone without them. Results in separate files are kept while a
     newer run may refer to them.
     """
+    if older_than is None:
+        raise UsageError(
+            "--older-than is missing; name the age of the runs to remove, as in "
+            "`ctxtrim archive prune --older-than 30d`"
+        )
     hours = _AGE.parse("--older-than", _in_units(older_than))
     pruning = plan_pruning(open_archive(archive), ago(hours * 3600))
     for error in pruning.errors:
@@ -92,7 +99,7 @@ def prune(older_than: str, archive: str | None, dry_run: bool) -> int:
         pruning.remove()
     text = "would be removed" if dry_run else "removed"
     print_text(
-        f"{pruning.removed:,} run{'' if pruning.removed == 1 else 's'} {text} "
+        f"{several(pruning.removed, 'run')} {text} "
         f"({pruning.size:,} bytes), {pruning.kept:,} kept\n"
     )
     return 1 if pruning.errors else 0
@@ -110,7 +117,7 @@ _PRUNE = HelpfulCommand(
     "prune",
     prune,
     [
-        HelpfulOption(["--older-than"], required=True, metavar=_AGE.metavar, help=_AGE.help),
+        HelpfulOption(["--older-than"], metavar=_AGE.metavar, help=_AGE.help),
         FOLDER,
         HelpfulOption(["--dry-run"], is_flag=True, help="Remove nothing."),
     ],

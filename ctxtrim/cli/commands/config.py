@@ -21,7 +21,7 @@ from ctxtrim.io.outputs import write_to
 from ctxtrim.reports.tables import Table
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import json_text
-from ctxtrim.text.names import option_name
+from ctxtrim.text.names import field_name, option_name
 
 
 def show(config: str | None, preset: str | None, is_json: bool) -> int:
@@ -38,7 +38,7 @@ def show(config: str | None, preset: str | None, is_json: bool) -> int:
         settings = [{"key": key, "value": value, "origin": origin} for key, (value, origin) in rows]
         text = json_text({"version": 1, "settings": settings}, indent=2) + "\n"
     else:
-        cells = tuple((key, _formatted(value), origin) for key, (value, origin) in rows)
+        cells = tuple((key, _formatted(key, value), origin) for key, (value, origin) in rows)
         text = fitted(Table("", ("setting", "value", "origin"), cells))
     print_text(text)
     return 0
@@ -57,13 +57,16 @@ def _rows(config: Config) -> Iterator[tuple[str, Value]]:
             yield f"{option_name(name)} of {place}", value
 
 
-def _formatted(value: Any) -> str:
+def _formatted(key: str, value: Any) -> str:
     """A value as in a file, but with strings unquoted."""
     if value is None or value in ("", ()):
         return "-"
     if isinstance(value, tuple):
-        return ", ".join(map(_formatted, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return ", ".join(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    option = SHARED.get(field_name(key, SHARED) or "")
+    return str(value) if option is None else option.written(value)
 
 
 def init(file: str, force: bool) -> int:

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxtrim.cli.command_types import HelpfulArgument, HelpfulCommand, HelpfulOption
-from ctxtrim.cli.messages import print_error, print_text
+from ctxtrim.cli.messages import print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import fitted
+from ctxtrim.errors import UsageError
 from ctxtrim.metering import BOUND
+from ctxtrim.reports.phrases import several
 from ctxtrim.reports.tables import Table
 from ctxtrim.text.escaping import clean, json_text
 from ctxtrim.tokenizers import tokenizer
@@ -28,12 +30,11 @@ def models(name: str | None, is_json: bool) -> int:
     listed = [known for known in known_models() if name is None or _matches(known, name.lower())]
     if model is None and not listed:
         nearest = ", ".join(nearest_models(name or ""))
-        print_error(
-            f"ctxtrim: unknown model {name or ''}"
+        raise UsageError(
+            f"unknown model {clean(name or '')}"
             + (f" (nearest names: {nearest})" if nearest else "")
             + "; for a model that is not listed, set --context-window and --tokenizer"
         )
-        return 1
     if is_json:
         document = {
             "version": 1,
@@ -43,7 +44,7 @@ def models(name: str | None, is_json: bool) -> int:
     elif model is not None:
         text = _details(model, [similar.name for similar in listed if similar.name != model.name])
     else:
-        text = fitted(_table(listed)) + f"{len(listed):,} model{'' if len(listed) == 1 else 's'}\n"
+        text = fitted(_table(listed)) + f"{several(len(listed), 'model')}\n"
     print_text(text)
     return 0
 

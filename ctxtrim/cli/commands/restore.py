@@ -28,6 +28,7 @@ def restore(
     replaces: bool,
     source: str | None,
     max_size: str,
+    quiet: bool,
 ) -> int:
     """Restore the input of the last run on FILE, byte for byte, from its archive.
 
@@ -41,9 +42,8 @@ def restore(
     code = 0
     for file in files:
         try:
-            code = (
-                _attempts(opened, Restoration(file, output, replaces, source or "", most)) or code
-            )
+            task = Restoration(file, output, replaces, source or "", most, quiet)
+            code = _attempts(opened, task) or code
         except CtxtrimError as error:
             if len(files) == 1:
                 raise
@@ -64,7 +64,7 @@ def _must_agree(files: Sequence[str], output: str | None, replaces: bool) -> Non
 @dataclass(frozen=True)
 class Restoration:
     """What to restore: a file, its target, the start of the hash of its input, and the most bytes
-    of a line.
+    of a line. `is_quiet`: do not print what was undone.
     """
 
     file: str
@@ -72,6 +72,7 @@ class Restoration:
     replaces: bool
     source: str
     most: int
+    is_quiet: bool
 
     def sink(self) -> Sink:
         """The target. That of a file in place detects every change after this call."""
@@ -90,7 +91,7 @@ def _attempts(archive: Archive, task: Restoration) -> int:
         attempt += 1
         sink = task.sink()
         try:
-            return _restored(archive, task.file, _read(task.file, task.most), task.source, sink)
+            return _restored(archive, task, _read(task.file, task.most), sink)
         except ChangedError:
             if attempt == ATTEMPTS:
                 raise
@@ -108,17 +109,17 @@ def _read(file: str, most: int) -> bytes:
         raise InputError(f"{place}: {error}") from error
 
 
-def _restored(archive: Archive, file: str, data: bytes, source: str, sink: Sink) -> int:
+def _restored(archive: Archive, task: Restoration, data: bytes, sink: Sink) -> int:
     """Write the bytes before the last run, and print what was undone."""
-    name = source_name(file)
-    path = "" if file == STDIN else str(Path(file).resolve())
-    found = find_undo(archive, data, path, source)
+    name = source_name(task.file)
+    path = "" if task.file == STDIN else str(Path(task.file).resolve())
+    found = find_undo(archive, data, path, task.source)
     if found is None:
         raise ArchiveError(
             f"{name}: no run in {archive.folder} gave this output"
             + (
-                f" from an input {source}"
-                if source
+                f" from an input {task.source}"
+                if task.source
                 else "; the file was edited, it is the original, or the archive is another one"
             )
         )
@@ -133,6 +134,8 @@ def _restored(archive: Archive, file: str, data: bytes, source: str, sink: Sink)
     whole = undone(archive, run, data, found.length)
     sink.write(whole)
     sink.commit()
+    if task.is_quiet:
+        return 0
     print_error(f"ctxtrim: {name}: {_account(found, run, data, whole)}")
     if earlier := find_undo(archive, whole, path):
         print_error(f"ctxtrim: restore it again to undo {_named(earlier.runs[-1])}")
@@ -185,6 +188,7 @@ COMMAND = HelpfulCommand(
             metavar="SHA",
             help="Which input, if several gave the same output.",
         ),
+        HelpfulOption(["-q", "--quiet"], is_flag=True, help="Print only errors."),
         HelpfulOption(
             ["--max-size"],
             default="1GiB",

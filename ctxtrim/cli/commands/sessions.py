@@ -8,15 +8,16 @@ from typing import Any
 
 from ctxtrim.cli.command_types import HelpfulCommand, HelpfulOption
 from ctxtrim.cli.messages import print_text
+from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.option import Option
 from ctxtrim.errors import CtxtrimError
-from ctxtrim.formats import FORMATS
-from ctxtrim.formats.reading import open_reading
-from ctxtrim.io.clock import utc
-from ctxtrim.io.inputs import Input, reading
+from ctxtrim.formats.choice import FormatChoice
+from ctxtrim.io.clock import minute, utc
+from ctxtrim.io.inputs import Input
 from ctxtrim.io.sessions import PROGRAMS, Session, sessions
 from ctxtrim.metering import Metering
-from ctxtrim.reports.tables import Table, plain
+from ctxtrim.reports.tables import Table
+from ctxtrim.stream.files import FileReader
 from ctxtrim.text.escaping import json_text
 from ctxtrim.text.records import MAX_SIZE
 from ctxtrim.tokenizers import tokenizer
@@ -31,11 +32,11 @@ def list_sessions(most: str, json: bool) -> int:
 
     Programs: Claude Code, Codex, Gemini CLI, Qwen Code, pi and OpenHands, in their usual folders
     or in those that their environment variables name. --latest of other commands reads the newest
-    session of the current project, else the newest of all; not those of OpenHands, which are
-    folders of files.
+    session of the current project, else the newest of all.
 
     Tokens are estimates (≈) of the messages that the model sees, or at most (≤) the bytes of a
-    session that is not read because it is large. Nothing is written.
+    session that is not read because it is large. A narrow terminal has no room for the files;
+    --json has them. Nothing is written.
     """
     number = _MOST.parse("--most", most)
     found = sessions(os.environ)
@@ -44,11 +45,13 @@ def list_sessions(most: str, json: bool) -> int:
         print_text(f"{json_text({'version': 1, 'sessions': listed}, indent=1)}\n")
         return 0
     if not found:
-        names = ", ".join(program.name for program in PROGRAMS)
+        names = ", ".join(dict.fromkeys(program.name for program in PROGRAMS))
         print_text(f"no sessions of {names}\n")
         return 0
     columns = ("program", "date", ">bytes", ">tokens", "project", "file")
-    print_text(plain(Table("", columns, tuple(map(_cells, listed)))))
+    table = Table("", columns, tuple(map(_cells, listed)), optional=("file", "bytes"))
+    text = fitted(table)
+    print_text(text if " file" in text.partition("\n")[0] else f"{text}--json shows the files\n")
     if more := len(found) - len(listed):
         print_text(f"… and {more:,} older sessions; --most 0 lists all\n")
     return 0
@@ -74,13 +77,10 @@ def _described(found: Iterable[Session]) -> Iterator[dict[str, Any]]:
 
 def _tokens(session: Session, metering: Metering) -> int | None:
     """The estimated tokens of a session, None if it cannot be read."""
-    if session.program.is_split:
-        return None
     path = str(session.path)
     try:
-        with reading(Input(path, path), MAX_SIZE) as lines:
-            chunks = open_reading(lines, tuple(FORMATS.values()), MAX_SIZE).chunks
-            transcripts = [item for chunk in chunks for item in chunk.transcripts]
+        with FileReader(FormatChoice(), MAX_SIZE).open(Input(path, path)) as content:
+            transcripts = [item for chunk in content.chunks for item in chunk.transcripts]
             counts = [metering.meter(item).counter.tokens(item) for item in transcripts]
     except CtxtrimError:
         return None
@@ -90,7 +90,7 @@ def _tokens(session: Session, metering: Metering) -> int | None:
 def _cells(session: dict[str, Any]) -> tuple[str, ...]:
     return (
         session["program"],
-        session["time"].replace("T", " ")[:16],
+        minute(session["time"]),
         f"{session['bytes']:,}",
         f"{MARKS[session['exactness']]}{session['tokens']:,}",
         session["project"] or "-",

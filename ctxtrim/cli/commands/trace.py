@@ -10,9 +10,11 @@ from ctxtrim.cli.command_types import (
     file_names,
 )
 from ctxtrim.cli.messages import print_error, print_text
+from ctxtrim.cli.terminal import fitted
 from ctxtrim.errors import ArchiveError, NoArchiveError, UsageError
+from ctxtrim.io.clock import minute
 from ctxtrim.io.outputs import Stdout
-from ctxtrim.reports.tables import Table, plain
+from ctxtrim.reports.tables import Table
 
 FOLDER = HelpfulOption(
     ["--archive"],
@@ -54,7 +56,9 @@ def list_traces(archive: str | None) -> int:
     """List all replaced tool results: id, original, tool, stage, time, file and line."""
     traces = open_archive(archive).traces()
     columns = ("id", "sha256", "tool", "stage", "time", "from")
-    print_text(plain(Table("", columns, tuple(map(_cells, traces)))) if traces else "")
+    rows = tuple(map(_cells, traces))
+    table = Table("", columns, rows, optional=("stage", "sha256", "time"), whole=("id",))
+    print_text(fitted(table) if traces else "")
     return 0
 
 
@@ -64,7 +68,7 @@ def _cells(trace: Trace) -> tuple[str, ...]:
         trace.sha256[:12],
         trace.tool or "-",
         trace.stage,
-        trace.time,
+        minute(trace.time),
         f"{trace.path}:{trace.line}",
     )
 

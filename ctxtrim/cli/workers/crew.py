@@ -8,10 +8,10 @@ from itertools import chain
 from ctxtrim.cli.machine import WORTH, cores
 from ctxtrim.cli.workers.pieces import Kit, Lines, Result
 from ctxtrim.cli.workers.pool import DeadWorkerError, Pool
-from ctxtrim.formats.reading import Numbered, Reading, line_chunks
+from ctxtrim.formats.reading import Numbered, Reading
 from ctxtrim.io.inputs import Input
 from ctxtrim.stage import NOT_HANDLED, Finding, Keeper
-from ctxtrim.stream import Done, done_chunks, stream
+from ctxtrim.stream import Done
 
 _PIECE = 1 << 20  # bytes of lines that a process works on at a time
 _FILE = 1 << 25  # bytes of the largest file that a process works on as a whole
@@ -46,18 +46,18 @@ class Crew:
 
     def results(self, source: Input, content: Reading, keeper: Keeper | None) -> Iterator[Done]:
         """The results of the chunks of an open file, in order."""
-        path, job, form = source.path, self._kit.job_of(source.path), content.format
+        path, pipeline, form = source.path, self._kit.pipeline, content.format
         is_live = self._waits and not source.is_regular  # what a pipe holds is handled at once
         if content.layout != "conversation" or form is None or is_live:
-            yield from stream(path, content, job, keeper)
+            yield from pipeline.run(source, content, keeper)
             return
         lines: Iterator[Numbered] = chain(content.head, content.rest)
         if self._waits or not content.head:
-            yield from done_chunks(path, content.first, job, keeper)
+            yield from pipeline.run_chunks(path, content.first, keeper)
             lines = content.rest
         if self._waits:
-            few = line_chunks(form, self._kit.choice.formats, self._few(content.rest))
-            yield from done_chunks(path, few, job, keeper)
+            few = pipeline.reader.read_numbered(self._few(content.rest), form.name)
+            yield from pipeline.run_chunks(path, few, keeper)
         yield from self._in_order(
             (Lines(path, form.name, some) for some in _batches(lines)), keeper
         )

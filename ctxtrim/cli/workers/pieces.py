@@ -1,18 +1,17 @@
 """What a process works on at a time: some lines of a file, or a whole file."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.archive.recorder import Register
 from ctxtrim.cli.machine import calm_collector
-from ctxtrim.formats.choice import FormatChoice
-from ctxtrim.formats.reading import Detection, Numbered, line_chunks, open_reading
-from ctxtrim.io.inputs import Input, reading
+from ctxtrim.formats.reading import Detection, Numbered
+from ctxtrim.io.inputs import Input
 from ctxtrim.stage import Keeper
-from ctxtrim.stream import START, Done, Job, done_chunks, stream
+from ctxtrim.stream import START, Done
+from ctxtrim.stream.files import FilePipeline
 
 
 class Lines(Struct, frozen=True):
@@ -35,24 +34,16 @@ class Result(Struct, frozen=True):
     detection: Detection | None = None
 
 
-@dataclass(frozen=True)
-class Kit:
+class Kit(Struct, frozen=True):
     """What a process needs to work on pieces. It can be pickled.
 
-    `jobs`: the jobs of inputs with settings of their own, by path. `is_recorded`: an archive
-    records originals and the bytes as read. `writes`: the output is written.
+    `is_recorded`: an archive records originals and the bytes as read. `writes`: the output is
+    written.
     """
 
-    job: Job
-    jobs: Mapping[str, Job]
-    choice: FormatChoice
-    max_size: int
+    pipeline: FilePipeline
     is_recorded: bool
     writes: bool
-
-    def job_of(self, path: str) -> Job:
-        """The job of an input."""
-        return self.jobs.get(path, self.job)
 
     def __call__(self, piece: Input | Lines) -> Result | None:
         """The result of a piece; None after an error, which the run then meets in its turn."""
@@ -60,21 +51,16 @@ class Kit:
         try:
             if isinstance(piece, Lines):
                 return Result(tuple(self._results(lambda keeper: self.on_lines(piece, keeper))))
-            job = self.job_of(piece.path)
-            with reading(piece, self.max_size) as lines:
-                content = open_reading(lines, self.choice.formats, self.max_size)
-                done = self._results(lambda keeper: stream(piece.path, content, job, keeper))
+            with self.pipeline.reader.open(piece) as content:
+                done = self._results(lambda keeper: self.pipeline.run(piece, content, keeper))
                 return Result(tuple(done), content.detection)
         except Exception:  # noqa: BLE001 - the run works on the piece again and reports the error
             return None
 
     def on_lines(self, piece: Lines, keeper: Keeper | None) -> Iterator[Done]:
         """The results of some lines, in this process."""
-        formats = self.choice.formats
-        dialect = next(form for form in formats if form.name == piece.format)
-        return done_chunks(
-            piece.path, line_chunks(dialect, formats, piece.lines), self.job_of(piece.path), keeper
-        )
+        chunks = self.pipeline.reader.read_numbered(piece.lines, piece.format)
+        return self.pipeline.run_chunks(piece.path, chunks, keeper)
 
     def _results(self, work: Callable[[Keeper | None], Iterable[Done]]) -> Iterator[Done]:
         """Results with their originals, and without bytes that the run does not use."""

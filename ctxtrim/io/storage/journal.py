@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ctxtrim.errors import OutputError
+from ctxtrim.errors import InputError, OutputError
 from ctxtrim.io.temporary import sync_folder
 
 try:
@@ -66,6 +66,15 @@ class Journal:
         """Remove the journal: the files are complete."""
         os.close(self.handle)
         self.path.unlink()
+
+
+def must_be_complete(path: Path) -> None:
+    """Raise `InputError` if there is a journal: some files of the session may be edited."""
+    if path.exists():
+        raise InputError(
+            "an edit of this session in place was interrupted, or still runs; the next edit in "
+            "place puts its files back as they were"
+        )
 
 
 def _lock(handle: int, path: Path) -> None:

@@ -240,7 +240,7 @@ class Trim(KeepRules, _Order):
             form = fit.kept.get(position)
             action: Action = form.action if form else "dropped"
             if form is None:
-                reason = ranks.get(position, _ADJACENT)
+                reason = f"{ranks[position]}, does not fit" if position in ranks else _ADJACENT
             elif action != "kept":
                 reason = form.reason
             elif position in situation.protected:

@@ -24,6 +24,7 @@ from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import StagePipeline
 from ctxtrim.stream import Job
+from ctxtrim.stream.files import FilePipeline, FileReader
 from ctxtrim.tokenizers import tokenizer
 
 SAMPLES = ("agent.jsonl", "claude-code.jsonl", "broken.jsonl", "document.json")
@@ -124,7 +125,8 @@ def test_lines_of_a_dead_process_are_named_and_the_others_are_written(
         for text in texts
     ]
     job = Job(StagePipeline((), Metering(tokenizer)), convert=partial(dies_at, "fatal"))
-    kit = Kit(job, {}, FormatChoice(), 1 << 20, is_recorded=False, writes=True)
+    pipeline = FilePipeline(FileReader(FormatChoice(), 1 << 20), job)
+    kit = Kit(pipeline, is_recorded=False, writes=True)
     path = tmp_path / "talks.jsonl"
     path.write_bytes(b"".join(lines))
     source = Input(str(path), path.name)

@@ -131,7 +131,7 @@ def test_a_file_that_changes_during_the_edit_is_kept(session: Path) -> None:
     found = stored_session(session)
     assert found is not None
     sink = SessionFiles(found)
-    sink.write(found.document().data.replace(b"High at 1.", b"High."))
+    sink.write(found.document().replace(b"High at 1.", b"High."))
     part = next(path for path in root_of(session).rglob("*.json") if b"at 2." in path.read_bytes())
     part.write_bytes(part.read_bytes().replace(b"at 2.", b"at 22."))
     before = tree(root_of(session))
@@ -145,9 +145,9 @@ def test_an_interrupted_edit_is_reported_and_put_back(
 ) -> None:
     found = stored_session(session)
     assert found is not None
-    before, whole = tree(root_of(session)), found.document().data
+    before, whole = tree(root_of(session)), found.document()
     assert ctxtrim(*TRIM, "--in-place", session).code == 0
-    after, edited = tree(root_of(session)), found.document().data
+    after, edited = tree(root_of(session)), found.document()
     for name in before.keys() - after.keys():  # as if the edit had ended before the removals
         path = root_of(session) / name
         path.parent.mkdir(exist_ok=True)

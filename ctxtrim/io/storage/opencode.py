@@ -1,0 +1,192 @@
+"""The storage folder of opencode: a session is a file, with a file for each message and each part.
+
+::
+
+    STORAGE/session/PROJECT/SESSION.json         {"id", "title", "time", …}
+    STORAGE/message/SESSION/MESSAGE.json         {"id", "sessionID", "role", …}
+    STORAGE/part/MESSAGE/PART.json               {"id", "messageID", "type", …}
+
+    STORAGE/session/info/SESSION.json            as versions before 0.6 wrote them
+    STORAGE/session/message/SESSION/MESSAGE.json
+    STORAGE/session/part/SESSION/MESSAGE/PART.json
+
+Messages are in the order of their file names, parts in the order of their ids. The session file is
+the input; it is read as a document with all pieces (`opencode_document`) and written by `files`.
+Source: `packages/opencode/src/storage/storage.ts` and `session/message-v2.ts` of sst/opencode
+(2025).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from io import BytesIO
+from pathlib import Path
+
+from msgspec import Struct
+
+from ctxtrim.errors import InputError, OutputError, reason, too_large
+from ctxtrim.io.storage.journal import must_be_complete
+from ctxtrim.io.storage.opencode_document import (
+    SessionDocument,
+    StoredMessage,
+    StoredPiece,
+    canonical,
+)
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+"""Ids that may be names of files."""
+_PIECES = frozenset({"message", "part", "session_diff", "todo", "project", "permission"})
+"""Folders of a storage whose files are no sessions."""
+
+
+class OpencodeSession(Struct, frozen=True):
+    """A session file, the folder of its messages, and the folder with a folder of parts for each
+    message.
+    """
+
+    path: Path
+    messages: Path
+    parts: Path
+    suffix: str = ""
+
+    def lines(self, max_size: int) -> Iterator[bytes]:
+        """The lines of the document of the session; an `InputError` if it is too large."""
+        must_be_complete(self.journal)
+        try:
+            size = sum(path.stat().st_size for path in self.files())
+            if size > max_size:
+                raise InputError(too_large("the session", max_size))
+            yield from BytesIO(self.document())
+        except OSError as error:
+            raise InputError(f"{error.filename}: cannot be read: {reason(error)}") from error
+
+    @property
+    def journal(self) -> Path:
+        """The path of the journal of an edit of the session."""
+        return self.path.with_name(f".{self.path.name}.ctxtrim-journal")
+
+    def files(self) -> list[Path]:
+        """The files of the session: its own first, then each message before its parts."""
+        found = [self.path]
+        for path in _json_files(self.messages):
+            found += [path, *_json_files(self.part_folder(path))]
+        return found
+
+    def document(self) -> bytes:
+        """The session in the shape of `opencode export`."""
+        found = []
+        for path in _json_files(self.messages):
+            parts = [_piece(part) for part in _json_files(self.part_folder(path))]
+            ordered = sorted(parts, key=lambda part: part.id)
+            found.append(StoredMessage(_message(path), tuple(ordered)))
+        return SessionDocument(_piece(self.path), tuple(found)).data
+
+    def canonical(self, read: bytes, written: bytes | None) -> bytes | None:
+        """An edited document as its files make it; other bytes, such as a request, as they are."""
+        return canonical(read, written)
+
+    def files_of(self, document: bytes) -> dict[Path, bytes]:
+        """The files that make a document: those of the session, and new ones."""
+        try:
+            meant = SessionDocument.of(document)
+        except ValueError:
+            raise OutputError(
+                f"{self.path}: is a session of opencode, which cannot take another file; "
+                "write to another path"
+            ) from None
+        known = {(path.parent, StoredPiece.of(path.read_bytes()).id): path for path in self.files()}
+
+        def place(folder: Path, piece: StoredPiece) -> Path:
+            if not _SAFE_NAME.fullmatch(piece.id):
+                raise self._unfit(f"{piece.id[:40]!r} is not an id that can be a file name")
+            return known.get((folder, piece.id), folder / f"{piece.id}.json")
+
+        found = [(self.path, meant.info.data)]
+        for message in meant.messages:
+            path = place(self.messages, message.info)
+            found.append((path, message.info.data))
+            if list(message.parts) != sorted(message.parts, key=lambda part: part.id):
+                raise self._unfit("a new part would not be read in its place")
+            folder = self.part_folder(path) if path.exists() else self.parts / message.info.id
+            found += [(place(folder, part), part.data) for part in message.parts]
+        if len(dict(found)) != len(found):
+            raise self._unfit("two of its messages or parts have the same id")
+        return dict(found)
+
+    def must_be_writable(self, held: Mapping[Path, bytes], meant: Mapping[Path, bytes]) -> None:
+        """Raise `OutputError` if opencode would not read the files as they are meant."""
+        if any(not data.startswith(b"{") for data in held.values()):
+            raise self._unfit("one of its files starts with other bytes than an object")
+        removed = [path for path in held if path not in meant]
+        if any(StoredPiece.of(held[path]).id != path.stem for path in removed):
+            raise self._unfit("the names of its files are not the ids of its messages and parts")
+        messages = [path.name for path in meant if path.parent == self.messages]
+        if messages != sorted(messages):
+            raise self._unfit("a new message would not be read in its place")
+
+    def may_be_removed(self, folder: Path) -> bool:
+        """Whether a folder has the parts of a message."""
+        return folder.parent == self.parts
+
+    def _unfit(self, why: str) -> OutputError:
+        return OutputError(
+            f"{self.path}: cannot be edited in place: {why}; write the session with -o x.json"
+        )
+
+    def part_folder(self, message: Path) -> Path:
+        """The folder of the parts of a message file: named by its id, usually also its name."""
+        folder = self.parts / message.stem
+        if folder.is_dir():
+            return folder
+        name = _piece(message).id
+        return self.parts / name if _SAFE_NAME.fullmatch(name) else folder
+
+
+def opencode_session(path: Path) -> OpencodeSession | None:
+    """The session of a session file in a storage folder; None for any other file."""
+    folder = path.absolute().parent
+    is_old = folder.name == "info"
+    root = folder.parent if is_old else folder.parent.parent
+    if not (root / "message").is_dir():
+        return None
+    try:
+        name = _piece(path).id
+    except (InputError, OSError):
+        return None
+    if not _SAFE_NAME.fullmatch(name) or not (root / "message" / name).is_dir():
+        return None
+    parts = root / "part" / name if is_old else root / "part"
+    return OpencodeSession(path, root / "message" / name, parts)
+
+
+def has_pieces_only(folder: Path) -> bool:
+    """Whether the files of a folder belong to the sessions of a storage folder around it."""
+    root = folder.parent
+    if folder.name not in _PIECES or not (root / "message").is_dir():
+        return False
+    return (root / "session").is_dir() or (root.name == "session" and (root / "info").is_dir())
+
+
+def _json_files(folder: Path) -> list[Path]:
+    """The JSON files of a folder, by name; none if there is no such folder."""
+    return sorted(folder.glob("[!.]*.json")) if folder.is_dir() else []
+
+
+def _piece(path: Path) -> StoredPiece:
+    """A file as a piece; an `InputError` if it is not a JSON object."""
+    try:
+        return StoredPiece.of(path.read_bytes())
+    except ValueError as error:
+        raise InputError(
+            f"{path}: not a JSON object; the session cannot be read without it"
+        ) from error
+
+
+def _message(path: Path) -> StoredPiece:
+    """A message file; an `InputError` for the format of the first versions."""
+    piece = _piece(path)
+    if "parts" in piece.value:
+        raise InputError(
+            f"{path}: the message has its parts inside, as versions before 0.4 of opencode wrote "
+            "them; open the session with a newer opencode first"
+        )
+    return piece

@@ -6,15 +6,15 @@ several lines. The search follows the parents from the last message to the last 
 adds the lines that share a message id with the path, and the results that answer its calls.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
-from ctxtrim.formats.fields import elements, string
-from ctxtrim.model import Companion, Message, Span
+from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.formats.usage import anthropic_usage, is_complete
+from ctxtrim.model import Companion, Part, Span
+from ctxtrim.model.request import Usage
 
 ENVELOPE = (
     "isSidechain", "userType", "cwd", "sessionId", "session_id", "version", "gitBranch", "slug",
@@ -34,46 +34,94 @@ _VISIBLE = (
 )  # fmt: skip
 
 
-class ClaudeEvent(SessionEvent):
-    """One event of the session, with the facts that are needed often.
+_LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
 
-    `kind` is its type; a summary with a user message counts as that message. `message` is empty if
-    the event has none. `message_id` is shared by all lines of one model message. `speaks`: the
-    event contains something that a model could read, although it may not be sent.
+
+class ClaudeEvent(SessionEvent):
+    """One event of the session. It keeps what the conversation needs, and no other values.
+
+    `kind` is its type; a summary with a user message counts as that message. `content` is that of
+    its message if a model could read it, or the attachment. `message_id` is shared by all lines of
+    a model message, `model` is the model that it names, and `usage` the recorded usage of a
+    complete answer. `speaks`: the event contains something that a model could read, although it
+    may not be sent. `is_client`: the client wrote it; `is_summary`: as a summary of everything
+    before. `is_compaction`: such a summary follows. `cleared`: the ids of calls whose results the
+    client clears from the context; None if the event is not about that. `owner`: the id of the
+    prompt or call that a snapshot or progress belongs to. `answer`: the index of the message.
     """
 
-    __slots__ = ("is_sidechain", "kind", "message", "message_id", "speaks")
+    __slots__ = (
+        "answer", "cleared", "content", "is_client", "is_compaction", "is_sidechain", "is_summary",
+        "kind", "message_id", "model", "owner", "speaks", "usage",
+    )  # fmt: skip
 
     def __init__(self, value: dict[str, Any], span: Span) -> None:
         super().__init__(value, span)
+        self.value = {key: value[key] for key in _LINKS if key in value}
         self.is_sidechain = value.get("isSidechain") is True
         kind, message = value.get("type"), value.get("message")
         self.kind = "user" if kind == "summary" and message is not None else string(kind)
-        self.message: dict[str, Any] = message if isinstance(message, dict) else {}
-        self.message_id = string(self.message.get("id"))
-        if self.kind == "attachment":
-            attachment = value.get("attachment")
-            self.speaks = self.is_context = (
-                isinstance(attachment, dict) and attachment.get("type") in _VISIBLE
-            )
-            return
-        content = self.message.get("content") if self.kind in ("user", "assistant") else None
+        self.is_compaction = value.get("subtype") == "compact_boundary"
+        self.speaks = self.is_client = self.is_summary = False
+        self.answer: int | None = None
+        self.cleared: list[str] | None = None
+        self.content: Any = None
+        self.message_id: str | None = None
+        self.model: object = None
+        self.owner: str | None = None
+        self.usage: Usage | None = None
+        if "microcompactMetadata" in value:
+            self.cleared = _cleared(value["microcompactMetadata"])
+        if self.kind in ("user", "assistant"):
+            self._take_message(value, message if isinstance(message, dict) else {})
+        elif self.kind == "progress":
+            self.owner = string(value.get("parentToolUseID") or value.get("toolUseID"))
+        elif self.kind == "attachment":
+            self._take_attachment(value.get("attachment"))
+        elif self.kind == "file-history-snapshot":
+            self.owner = string(value.get("messageId"))
+
+    def _take_message(self, value: dict[str, Any], message: dict[str, Any]) -> None:
+        """Read what a model could read, and who wrote it."""
+        content = message.get("content")
+        self.model, self.message_id = message.get("model"), string(message.get("id"))
         self.speaks = isinstance(content, str) or (
             isinstance(content, list) and any(isinstance(block, dict) for block in content)
         )
+        if not self.speaks:
+            return
+        self.content = content
+        self.is_summary = bool(value.get("isCompactSummary"))
+        self.is_client = self.is_summary or bool(value.get("isMeta"))
         is_hidden = value.get("isVisibleInTranscriptOnly") and not value.get("isCompactSummary")
-        self.is_context = self.speaks and self.message.get("model") != SYNTHETIC and not is_hidden
+        self.is_context = self.model != SYNTHETIC and not is_hidden
+        if self.kind == "assistant" and is_complete(message) and is_complete(value):
+            self.usage = anthropic_usage(message.get("usage"))
+
+    def _take_attachment(self, attachment: object) -> None:
+        if isinstance(attachment, dict) and attachment.get("type") in _VISIBLE:
+            self.speaks = self.is_context = True
+            self.content = attachment
 
 
-def events_in(values: Sequence[Any]) -> Iterator[ClaudeEvent]:
-    """The events among the values of some lines. A document contains them under `loglines`."""
+def _cleared(details: object) -> list[str]:
+    """The ids of the calls that a cleaning of the context names."""
+    names = elements(members(details).get("compactedToolIds"))
+    return [name for name in names if isinstance(name, str)]
+
+
+def events_in(values: Iterable[Any]) -> Iterator[tuple[dict[str, Any], Span]]:
+    """The events among the values of some lines, and their spans.
+
+    A document contains them under `loglines`.
+    """
     for line, value in enumerate(values):
         if isinstance(value, dict) and isinstance(value.get("loglines"), list):
             for index, item in enumerate(value["loglines"]):
                 if isinstance(item, dict):
-                    yield ClaudeEvent(item, Span(line, ("loglines", index)))
+                    yield item, Span(line, ("loglines", index))
         elif isinstance(value, dict):
-            yield ClaudeEvent(value, Span(line))
+            yield value, Span(line)
 
 
 def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
@@ -84,9 +132,7 @@ def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
         return set()
     lookup = EventIndex(events)
     if lookup.is_linked:
-        chain = set(
-            takewhile(lambda index: not is_compaction(events[index]), lookup.walk(main[-1]))
-        )
+        chain = set(takewhile(lambda index: not events[index].is_compaction, lookup.walk(main[-1])))
     else:
         chain = set(range(_after_compaction(events), len(events)))
     side = events[main[-1]].is_sidechain
@@ -112,20 +158,15 @@ def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
     return chain
 
 
-def is_compaction(event: ClaudeEvent) -> bool:
-    """Whether an event is a compaction: the client summarized everything before it."""
-    return event.value.get("subtype") == "compact_boundary"
-
-
 def _after_compaction(events: Sequence[ClaudeEvent]) -> int:
-    return max((index + 1 for index, event in enumerate(events) if is_compaction(event)), default=0)
+    return max((index + 1 for index, event in enumerate(events) if event.is_compaction), default=0)
 
 
 def _field_values(event: ClaudeEvent, kind: str, field: str) -> list[str]:
     """The values of a field of all blocks of a kind."""
     names = (
         block.get(field)
-        for block in elements(event.message.get("content"))
+        for block in elements(event.content)
         if isinstance(block, dict) and block.get("type") == kind
     )
     return [name for name in names if isinstance(name, str)]
@@ -136,38 +177,40 @@ def _home(span: Span) -> Span:
     return Span(span.line, span.path[:2] if span.path[:1] == ("loglines",) else ())
 
 
-def with_companions(
-    messages: Sequence[Message], events: Sequence[ClaudeEvent]
-) -> Iterator[Message]:
-    """The messages with their companion lines: file snapshots of a prompt, progress of a call."""
-    prompts: dict[str | None, list[Companion]] = {}
-    calls: dict[str | None, list[Companion]] = {}
-    for event in events:
-        if event.kind == "file-history-snapshot":
-            prompts.setdefault(string(event.value.get("messageId")), []).append(
-                Companion(event.span, event.kind)
-            )
-        elif event.kind == "progress":
-            call = event.value.get("parentToolUseID") or event.value.get("toolUseID")
-            calls.setdefault(string(call), []).append(Companion(event.span, event.kind))
-    if not prompts and not calls:
-        yield from messages
-        return
-    uuids = {event.span: event.id for event in events if event.id is not None}
-    for message in messages:
-        names = dict.fromkeys(uuids.get(span) for span in message.spans)
-        found = [
-            companion for name in names if name is not None for companion in prompts.pop(name, ())
-        ]
-        found += [companion for call in message.calls for companion in calls.pop(call.call_id, ())]
-        yield replace(message, companions=tuple(found)) if found else message
+class Companions:
+    """The lines to remove with messages: file snapshots of prompts, progress of calls."""
+
+    def __init__(self, events: Iterable[ClaudeEvent]) -> None:
+        self._prompts: dict[str | None, list[Companion]] = {}
+        self._calls: dict[str | None, list[Companion]] = {}
+        for event in events:
+            if event.kind == "progress":
+                self._add(self._calls, event)
+            elif event.kind == "file-history-snapshot":
+                self._add(self._prompts, event)
+
+    def _add(self, lines: dict[str | None, list[Companion]], event: ClaudeEvent) -> None:
+        lines.setdefault(event.owner, []).append(Companion(event.span, str(event.kind)))
+
+    def take(self, events: Sequence[ClaudeEvent], parts: Sequence[Part]) -> tuple[Companion, ...]:
+        """The companions of a message that no message has yet."""
+        if not self._prompts and not self._calls:
+            return ()
+        found: list[Companion] = []
+        for event in events:
+            if event.id in self._prompts and event.id is not None:
+                found += self._prompts.pop(event.id)
+        for part in parts:
+            if part.kind == "tool_call" and part.call_id in self._calls:
+                found += self._calls.pop(part.call_id)
+        return tuple(found)
 
 
 GRAPH = EventGraph(
     ClaudeEvent,
-    events_in,
+    lambda values: (ClaudeEvent(value, span) for value, span in events_in(values)),
     _thread,
     _home,
-    links=("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid"),
+    links=_LINKS,
     lasting=("leafUuid",),  # may name an event of another session
 )

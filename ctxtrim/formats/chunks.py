@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.line_block import LineBlock, LineRecords
@@ -51,11 +52,10 @@ class Chunk(Struct, frozen=True, dict=True):
         """The bytes as read, joined once."""
         if isinstance(self.lines, LineBlock):
             return self.lines.data
-        return self.joined([line.data for line in self.lines])
+        return self.joined(b"".join([line.data for line in self.lines]))
 
-    def joined(self, lines: Sequence[bytes]) -> bytes:
+    def joined(self, data: bytes) -> bytes:
         """The bytes of the chunk in the file, from those of its lines."""
-        data = b"".join(lines)
         if self.element is None or self.element.is_last:
             return data
         return self.element.before + data[1:-1]
@@ -107,9 +107,16 @@ def _read(
             from ctxtrim.formats.line_numbers import placed  # for documents of several lines
 
             return tuple(placed(lines[0], transcripts))
+        if isinstance(lines, LineBlock):
+            return tuple(_numbered(transcript, lines) for transcript in transcripts)
         return tuple(transcripts)
     except Exception as error:  # noqa: BLE001 - whatever it is, the other lines of the file can still be read
         return error
+
+
+def _numbered(transcript: Transcript, lines: LineBlock) -> Transcript:
+    """A transcript that finds line numbers without the bytes of lines."""
+    return replace(transcript, source=replace(transcript.source, line_numbers=lines.number_at))
 
 
 def _findings(dialect: Format | None, records: Iterable[JsonRecord]) -> tuple[Finding, ...]:

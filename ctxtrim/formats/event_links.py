@@ -45,16 +45,20 @@ class EventIndex:
     def __init__(self, events: Sequence[SessionEvent], above: str = "parentUuid") -> None:
         self._events = events
         self._above = above
-        self._places: dict[str, list[int]] = {}
+        self._first: dict[str, int] = {}
+        self._places: dict[str, list[int]] = {}  # of the ids that several events have
         for index, event in enumerate(events):
-            if event.id is not None:
-                self._places.setdefault(event.id, []).append(index)
+            if event.id is not None and self._first.setdefault(event.id, index) != index:
+                first = self._first[event.id]
+                self._places.setdefault(event.id, [first]).append(index)
 
     def find(self, index: int, field: str) -> int | None:
         """The event that a field names: the nearest before the event, else the first after it."""
-        name = string(self._events[index].value.get(field))
-        places = self._places.get(name) if name is not None else None
-        return places[max(bisect_left(places, index) - 1, 0)] if places else None
+        name = self._events[index].value.get(field)
+        if not isinstance(name, str):
+            return None
+        places = self._places.get(name)
+        return places[max(bisect_left(places, index) - 1, 0)] if places else self._first.get(name)
 
     def parent(self, index: int) -> int | None:
         """The index of an event's parent.

@@ -1,88 +1,124 @@
-"""The lines of a file that is a single transcript: one block of bytes, decoded line by line.
+"""Lines in one block of bytes, decoded one at a time.
 
-The values of all lines need several times the memory of their bytes. So a format reads one value
-after another and keeps what it needs.
+A session may be large: a block needs its bytes once, and the values of all lines would need several
+times as much. So a format reads one value after another and keeps what it needs.
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import BytesIO
 from typing import Any
 
-from ctxtrim.model import Line
-from ctxtrim.text.records import JsonRecord, split
+from ctxtrim.model import Line, Span
+from ctxtrim.text.records import JsonRecord
 
 
-class LineBlock(Sequence[Line]):
-    """Lines in one block of bytes. `add` appends the next line of the block."""
+class ByteBlock(Sequence[bytes]):
+    """Pieces of one block of bytes. `add` appends the next piece; `size` is that of all so far."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
+        self.size = 0
         self._ends = array("Q")
-        self._numbers = array("Q")
+
+    @classmethod
+    def of(cls, pieces: Iterable[bytes]) -> "ByteBlock":
+        """The block of some pieces."""
+        data, sizes = BytesIO(), array("Q", [])
+        for piece in pieces:
+            sizes.append(data.write(piece))
+        block = cls(data.getvalue())
+        for size in sizes:
+            block.add(size)
+        return block
 
     def __len__(self) -> int:
         return len(self._ends)
 
     def __getitem__(self, index: Any) -> Any:
         place = range(len(self))[index]
-        start = self._ends[place - 1] if place else 0
-        return Line(self.data[start : self._ends[place]], self._numbers[place])
+        return self.data[self._ends[place - 1] if place else 0 : self._ends[place]]
 
-    def __iter__(self) -> Iterator[Line]:
-        data, start = self.data, 0
-        for end, number in zip(self._ends, self._numbers, strict=True):
-            yield Line(data[start:end], number)
+    def __iter__(self) -> Iterator[bytes]:
+        start = 0
+        for end in self._ends:
+            yield self.data[start:end]
             start = end
 
-    @property
-    def size(self) -> int:
-        """The number of bytes of the lines so far."""
-        return self._ends[-1] if self._ends else 0
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByteBlock) and self.data == other.data
 
-    def add(self, size: int, number: int) -> None:
-        """Add a line of some bytes, and its number in the file."""
-        self._ends.append(self.size + size)
-        self._numbers.append(number)
+    def add(self, size: int) -> None:
+        """Add a piece of some bytes."""
+        self.size += size
+        self._ends.append(self.size)
+
+    def clear(self) -> None:
+        """Forget all pieces, but not the bytes."""
+        self.size = 0
+        del self._ends[:]
+
+
+class LineBlock(Sequence[Line]):
+    """Lines in one block of bytes, and their numbers in the file."""
+
+    def __init__(self, data: bytes) -> None:
+        self.block = ByteBlock(data)
+        self._numbers = array("Q")
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of all lines."""
+        return self.block.data
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        return Line(self.block[index], self._numbers[index])
+
+    def __iter__(self) -> Iterator[Line]:
+        return map(Line, self.block, self._numbers)
+
+    def number_at(self, span: Span) -> int:
+        """The number of the line of a span."""
+        return self._numbers[span.line]
+
+    def add(self, record: JsonRecord) -> None:
+        """Add the line of a record."""
+        self.block.add(len(record.data))
+        self._numbers.append(record.number)
 
     def clear(self) -> None:
         """Forget all lines, but not the bytes."""
-        del self._ends[:], self._numbers[:]
+        self.block.clear()
+        del self._numbers[:]
 
 
 class LineRecords:
-    """The records of a block of bytes, decoded anew by each iteration, which also finds the lines.
+    """The records of a block of bytes. Each iteration decodes them, which also finds the lines.
 
-    `head` are the first records, decoded before. `odd`: the records that are not JSON or share
-    their line with another.
+    `decoded` makes such an iteration. `odd`: the records that are not JSON or share their line with
+    another.
     """
 
-    def __init__(self, data: bytes, head: Sequence[JsonRecord]) -> None:
+    def __init__(self, data: bytes, decoded: Callable[[], Iterable[JsonRecord]]) -> None:
         self.lines = LineBlock(data)
         self.odd: list[JsonRecord] = []
-        self._head = head
+        self._decoded = decoded
 
     def __iter__(self) -> Iterator[JsonRecord]:
-        lines = self.lines
-        lines.clear()
+        add = self.lines.add
+        self.lines.clear()
         self.odd.clear()
-        for record in chain(self._head, self._rest()):
-            lines.add(len(record.data), record.number)
+        for record in self._decoded():
+            add(record)
             yield record
             if record.problem is not None or record.is_glued:
                 self.odd.append(record)
 
-    def _rest(self) -> Iterator[JsonRecord]:
-        """The records after the head."""
-        data, start, number = self.lines.data, self.lines.size, self._head[-1].number
-        while start < len(data):
-            end = data.find(b"\n", start) + 1 or len(data)
-            number += 1
-            yield from split(data[start:end], number)
-            start = end
-
     def finish(self) -> None:
         """Find all lines, also if no iteration came to the end."""
-        if self.lines.size < len(self.lines.data):
+        if self.lines.block.size < len(self.lines.data):
             for _ in self:
                 pass

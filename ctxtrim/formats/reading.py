@@ -303,6 +303,18 @@ def _at_once(
             raise InputError(too_large("the file is a single transcript, and it", max_size), number)
         data.write(line)
     if head:
-        chunk = whole_chunk(dialect, LineRecords(data.getvalue(), head))
+        joined = data.getvalue()
+        chunk = whole_chunk(dialect, LineRecords(joined, lambda: _decoded(joined, head)))
         head.clear()  # the decoded values need more memory than the lines
         yield chunk
+
+
+def _decoded(data: bytes, head: Sequence[JsonRecord]) -> Iterator[JsonRecord]:
+    """The records of a file of which the first ones are decoded."""
+    yield from head
+    start, number = sum(len(record.data) for record in head), head[-1].number
+    while start < len(data):
+        end = data.find(b"\n", start) + 1 or len(data)
+        number += 1
+        yield from split(data[start:end], number)
+        start = end

@@ -1,20 +1,22 @@
 """The JSON values of the lines of a transcript, as read."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from ctxtrim.model import Line, Span
 from ctxtrim.text.records import value_in, value_of
 
+_REMEMBERED = 64  # values; those of all lines of a session need several times its bytes
+
 
 class SourceValues(Sequence[Any]):
-    """The JSON values of some lines, each parsed on first access."""
+    """The JSON values of some lines, parsed when they are needed. Some of the last are kept."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
-        self._value = cache(lambda index: value_of(lines[index].data))
-        self._inside = cache(value_in)
+        self._value = lru_cache(_REMEMBERED)(lambda index: value_of(lines[index].data))
+        self._inside = lru_cache(_REMEMBERED)(value_in)
 
     def __len__(self) -> int:
         return len(self.lines)

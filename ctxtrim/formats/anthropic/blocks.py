@@ -63,12 +63,12 @@ def result(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     name = string(value.get("name")) if call_id is None else None
     is_error = value["is_error"] if isinstance(value.get("is_error"), bool) else None
     if isinstance(content, str):
-        parts = [Part("text", content, span=span.inside("content"))]
-    else:
-        parts = [
-            block(inner, span.inside("content", position))
-            for position, inner in enumerate(elements(content))
-        ]
+        place = span.inside("content")
+        return (Part("tool_result", content, call_id, name, is_error, span=place),)
+    parts = [
+        block(inner, span.inside("content", position))
+        for position, inner in enumerate(elements(content))
+    ]
     return result_parts(parts, call_id, name, is_error)
 
 

@@ -41,18 +41,19 @@ class ClaudeEvent(SessionEvent):
     """One event of the session. It keeps what the conversation needs, and no other values.
 
     `kind` is its type; a summary with a user message counts as that message. `content` is that of
-    its message if a model could read it, or the attachment. `message_id` is shared by all lines of
-    a model message, `model` is the model that it names, and `usage` the recorded usage of a
-    complete answer. `speaks`: the event contains something that a model could read, although it
-    may not be sent. `is_client`: the client wrote it; `is_summary`: as a summary of everything
-    before. `is_compaction`: such a summary follows. `cleared`: the ids of calls whose results the
-    client clears from the context; None if the event is not about that. `owner`: the id of the
-    prompt or call that a snapshot or progress belongs to. `answer`: the index of the message.
+    its message if a model could read it, or the attachment. `calls` are the ids of its calls, and
+    `results` those of the calls that it answers. `message_id` is shared by all lines of a model
+    message, `model` is the model that it names, and `usage` the recorded usage of a complete
+    answer. `speaks`: the event contains something that a model could read, although it may not be
+    sent. `is_client`: the client wrote it; `is_summary`: as a summary of everything before.
+    `is_compaction`: such a summary follows. `cleared`: the ids of calls whose results the client
+    clears from the context; None if the event is not about that. `owner`: the id of the prompt or
+    call that a snapshot or progress belongs to. `answer`: the index of the message.
     """
 
     __slots__ = (
-        "answer", "cleared", "content", "is_client", "is_compaction", "is_sidechain", "is_summary",
-        "kind", "message_id", "model", "owner", "speaks", "usage",
+        "answer", "calls", "cleared", "content", "is_client", "is_compaction", "is_sidechain",
+        "is_summary", "kind", "message_id", "model", "owner", "results", "speaks", "usage",
     )  # fmt: skip
 
     def __init__(self, value: dict[str, Any], span: Span) -> None:
@@ -66,16 +67,19 @@ class ClaudeEvent(SessionEvent):
         self.answer: int | None = None
         self.cleared: list[str] | None = None
         self.content: Any = None
+        self.calls: tuple[object, ...] = ()
+        self.results: tuple[object, ...] = ()
         self.message_id: str | None = None
         self.model: object = None
         self.owner: str | None = None
         self.usage: Usage | None = None
         if "microcompactMetadata" in value:
             self.cleared = _cleared(value["microcompactMetadata"])
-        if self.kind in ("user", "assistant"):
-            self._take_message(value, message if isinstance(message, dict) else {})
-        elif self.kind == "progress":
+        if self.kind == "progress":
             self.owner = string(value.get("parentToolUseID") or value.get("toolUseID"))
+        elif self.kind in ("user", "assistant"):
+            if isinstance(message, dict):
+                self._take_message(value, message)
         elif self.kind == "attachment":
             self._take_attachment(value.get("attachment"))
         elif self.kind == "file-history-snapshot":
@@ -85,15 +89,20 @@ class ClaudeEvent(SessionEvent):
         """Read what a model could read, and who wrote it."""
         content = message.get("content")
         self.model, self.message_id = message.get("model"), string(message.get("id"))
-        self.speaks = isinstance(content, str) or (
-            isinstance(content, list) and any(isinstance(block, dict) for block in content)
-        )
+        self.speaks = isinstance(content, str)
+        for block in elements(content):
+            if isinstance(block, dict):
+                self.speaks = True
+                if block.get("type") == "tool_use":
+                    self.calls = (*self.calls, block.get("id"))
+                elif block.get("type") == "tool_result":
+                    self.results = (*self.results, block.get("tool_use_id"))
         if not self.speaks:
             return
         self.content = content
         self.is_summary = bool(value.get("isCompactSummary"))
         self.is_client = self.is_summary or bool(value.get("isMeta"))
-        is_hidden = value.get("isVisibleInTranscriptOnly") and not value.get("isCompactSummary")
+        is_hidden = value.get("isVisibleInTranscriptOnly") and not self.is_summary
         self.is_context = self.model != SYNTHETIC and not is_hidden
         if self.kind == "assistant" and is_complete(message) and is_complete(value):
             self.usage = anthropic_usage(message.get("usage"))
@@ -149,27 +158,17 @@ def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
         for index in main
         if events[index].message_id in ids and events[index].kind == "assistant"
     )
-    calls = {name for index in chain for name in _field_values(events[index], "tool_use", "id")}
+    calls = {name for index in chain for name in events[index].calls if isinstance(name, str)}
     chain.update(
         index
         for index in main
-        if not calls.isdisjoint(_field_values(events[index], "tool_result", "tool_use_id"))
+        if any(isinstance(name, str) and name in calls for name in events[index].results)
     )
     return chain
 
 
 def _after_compaction(events: Sequence[ClaudeEvent]) -> int:
     return max((index + 1 for index, event in enumerate(events) if event.is_compaction), default=0)
-
-
-def _field_values(event: ClaudeEvent, kind: str, field: str) -> list[str]:
-    """The values of a field of all blocks of a kind."""
-    names = (
-        block.get(field)
-        for block in elements(event.content)
-        if isinstance(block, dict) and block.get("type") == kind
-    )
-    return [name for name in names if isinstance(name, str)]
 
 
 def _home(span: Span) -> Span:

@@ -222,7 +222,7 @@ def _usages(session: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
     answers = answers_by_span(messages)
     found: dict[int | None, Usage] = {}
     for position, usage in session.usages.items():
-        before = (item.whole for item in reversed(session.items[:position]))
+        before = (session.items[place].whole for place in range(position - 1, -1, -1))
         answer = next((answers[whole] for whole in before if whole in answers), None)
         if answer is not None:
             found[answer] = replace(usage, message=answer)

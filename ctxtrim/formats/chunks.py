@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Format
-from ctxtrim.formats.line_block import LineBlock, LineRecords
+from ctxtrim.formats.lines import LineBlock, LineRecords
 from ctxtrim.model import Line, Transcript
 from ctxtrim.stage import Finding
 from ctxtrim.text.records import JsonRecord

@@ -18,7 +18,7 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.formats.arrays import LARGE, ConversationArray, conversation_array
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, whole_chunk
-from ctxtrim.formats.line_block import LineRecords
+from ctxtrim.formats.lines import LineRecords
 from ctxtrim.formats.other_files import reason_in
 from ctxtrim.text.records import BLANK, BOM, MAX_SIZE, NOT_JSON, JsonRecord, document, split
 

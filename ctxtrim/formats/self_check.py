@@ -9,7 +9,7 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.json_in_string import unwrapped
-from ctxtrim.formats.line_block import ByteBlock, LineRecords
+from ctxtrim.formats.lines import ByteBlock, LineRecords
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Line, Message, Part, Transcript
 from ctxtrim.text.records import JsonRecord, document, split

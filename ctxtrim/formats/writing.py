@@ -24,8 +24,7 @@ from ctxtrim.conversation.edits import (
 )
 from ctxtrim.errors import BUG, NotEditableError, SelfCheckError
 from ctxtrim.formats.base import Edit, Format, Insertion, Site
-from ctxtrim.formats.line_block import ByteBlock
-from ctxtrim.formats.source_values import SourceValues
+from ctxtrim.formats.lines import ByteBlock, SourceValues
 from ctxtrim.model import Document, Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.splice import splice

@@ -12,8 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.blocks import block, json_value, user_messages
-from ctxtrim.formats.anthropic.blocks import is_injected as is_injected_text
+from ctxtrim.formats.anthropic.blocks import json_value
 from ctxtrim.formats.anthropic.claude_code_thread import (
     ENVELOPE,
     GRAPH,
@@ -23,10 +22,10 @@ from ctxtrim.formats.anthropic.claude_code_thread import (
     events_in,
 )
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
-from ctxtrim.formats.fields import elements, first_string, string
+from ctxtrim.formats.fields import first_string, string
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
-from ctxtrim.model import Line, Message, Part, Span, Transcript
+from ctxtrim.model import Line, Message, Span, Transcript
 from ctxtrim.model.request import Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, dump
@@ -196,10 +195,7 @@ FORMAT = Format(
 
 
 def _messages(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> list[Message]:
-    """The messages of the live events, each at its first line.
-
-    `others` are all events. They lose their contents, which would need as much memory again.
-    """
+    """The messages of the live events, each at its first line. `others` are all events."""
     cleared = {name for event in others for name in event.cleared or ()}
     companions = Companions(others)
     spread: dict[str, list[ClaudeEvent]] = {}
@@ -212,22 +208,16 @@ def _messages(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> l
             together = spread[event.message_id] if event.message_id else [event]
             if together[0] is event:
                 found.append(_answer(together, len(found), companions))
-        elif event.kind == "attachment":
-            part = Part("text", dump(event.content))
-            found.append(_whole(event, part, len(found), companions, is_injected=True))
-        elif isinstance(event.content, str):
-            part = Part("text", event.content, span=event.span.inside("message", "content"))
-            is_injected = event.is_client or is_injected_text(event.content)
-            found.append(_whole(event, part, len(found), companions, is_injected=is_injected))
-        else:
-            found += _user(event, len(found), cleared)
-        event.content = None
+        for message in event.messages:
+            own = companions.take((event,), ()) if message.spans == (event.span,) else ()
+            message = replace(message, index=len(found), companions=own)
+            found.append(_cleared_if_named(message, cleared) if cleared else message)
     return found
 
 
 def _answer(together: Sequence[ClaudeEvent], index: int, companions: Companions) -> Message:
     """A message of the model, from all of its lines."""
-    parts = tuple(part for event in together for part in _content(event))
+    parts = tuple(part for event in together for part in event.parts)
     for event in together:
         event.answer = index
     spans = tuple(event.span for event in together)
@@ -235,48 +225,8 @@ def _answer(together: Sequence[ClaudeEvent], index: int, companions: Companions)
     return Message("assistant", parts, index=index, spans=spans, companions=found)
 
 
-def _whole(
-    event: ClaudeEvent, part: Part, index: int, companions: Companions, *, is_injected: bool
-) -> Message:
-    """A message of one text that is removed with its line."""
-    return Message(
-        "user",
-        (part,),
-        is_injected=is_injected,
-        is_summary=event.is_summary,
-        index=index,
-        spans=(event.span,),
-        companions=companions.take((event,), ()),
-    )
-
-
-def _user(event: ClaudeEvent, index: int, cleared: Set[str]) -> Iterator[Message]:
-    """The messages of a user line with a list of blocks."""
-    span = event.span.inside("message", "content")
-    for message in user_messages(event.content, span, index):
-        if message.role == "tool":
-            yield _cleared_if_named(message, cleared)
-        else:
-            text = next((part.text for part in message.parts if part.kind == "text"), "")
-            is_injected = event.is_client or is_injected_text(text)
-            yield (
-                replace(message, is_injected=True, is_summary=event.is_summary)
-                if is_injected
-                else message
-            )
-
-
 def _cleared_if_named(message: Message, cleared: Set[str]) -> Message:
     result = message.result
     if result is None or result.call_id not in cleared:
         return message
     return replace(message, parts=(replace(result, text=CLEARED, span=None, block=None),))
-
-
-def _content(event: ClaudeEvent) -> Iterator[Part]:
-    """The parts of one assistant line."""
-    span = event.span.inside("message", "content")
-    if isinstance(event.content, str):
-        yield Part("text", event.content, span=span)
-    for position, value in enumerate(elements(event.content)):
-        yield block(value, span.inside(position))

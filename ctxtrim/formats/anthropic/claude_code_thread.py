@@ -1,4 +1,7 @@
-"""The live events of a Claude Code session.
+"""The events of a Claude Code session, and which of them are live.
+
+A result is on its line twice, in `message` and in `toolUseResult`, and many lines are progress. So
+an event keeps the parts of its message, and drops its JSON value.
 
 Every event names its parent. The live context is more than the path from the last message to the
 root: results of parallel calls branch off that path, and so do the other lines of a message of
@@ -6,21 +9,28 @@ several lines. The search follows the parents from the last message to the last 
 adds the lines that share a message id with the path, and the results that answer its calls.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import takewhile
 from typing import Any
 
+from msgspec.structs import replace
+
+from ctxtrim.formats.anthropic.blocks import block, is_injected, user_messages
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.usage import anthropic_usage, is_complete
-from ctxtrim.model import Companion, Part, Span
+from ctxtrim.model import Companion, Message, Part, Span
 from ctxtrim.model.request import Usage
+from ctxtrim.text.records import dump
 
 ENVELOPE = (
     "isSidechain", "userType", "cwd", "sessionId", "session_id", "version", "gitBranch", "slug",
     "entrypoint", "agentId", "sessionKind", "timestamp",
 )  # fmt: skip
 """The keys that an inserted event copies from its neighbour. This avoids reading the clock."""
+
+_LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
+"""The fields that name other events."""
 
 SYNTHETIC = "<synthetic>"
 """The model name of messages that the client generates. They are never sent."""
@@ -34,26 +44,22 @@ _VISIBLE = (
 )  # fmt: skip
 
 
-_LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
-
-
 class ClaudeEvent(SessionEvent):
-    """One event of the session. It keeps what the conversation needs, and no other values.
+    """One event of the session. Its `value` has only the fields that name other events.
 
-    `kind` is its type; a summary with a user message counts as that message. `content` is that of
-    its message if a model could read it, or the attachment. `calls` are the ids of its calls, and
-    `results` those of the calls that it answers. `message_id` is shared by all lines of a model
-    message, `model` is the model that it names, and `usage` the recorded usage of a complete
-    answer. `speaks`: the event contains something that a model could read, although it may not be
-    sent. `is_client`: the client wrote it; `is_summary`: as a summary of everything before.
-    `is_compaction`: such a summary follows. `cleared`: the ids of calls whose results the client
-    clears from the context; None if the event is not about that. `owner`: the id of the prompt or
-    call that a snapshot or progress belongs to. `answer`: the index of the message.
+    `kind` is its type; a summary with a user message counts as that message. `parts` are those of a
+    line of an answer, and `messages` those of another event, without their indices. `message_id` is
+    shared by all lines of an answer, `model` is the model that it names, and `usage` the recorded
+    usage of a complete answer. `speaks`: the event contains something that a model could read,
+    although it may not be sent. `is_compaction`: the client summarized everything before.
+    `cleared`: the ids of calls whose results the client clears from the context; None for other
+    events. `owner`: the id of the prompt or call that a snapshot or progress belongs to. `answer`:
+    the index of the message that an answer is part of.
     """
 
     __slots__ = (
-        "answer", "calls", "cleared", "content", "is_client", "is_compaction", "is_sidechain",
-        "is_summary", "kind", "message_id", "model", "owner", "results", "speaks", "usage",
+        "answer", "cleared", "is_compaction", "is_sidechain", "kind", "message_id", "messages",
+        "model", "owner", "parts", "speaks", "usage",
     )  # fmt: skip
 
     def __init__(self, value: dict[str, Any], span: Span) -> None:
@@ -63,16 +69,15 @@ class ClaudeEvent(SessionEvent):
         kind, message = value.get("type"), value.get("message")
         self.kind = "user" if kind == "summary" and message is not None else string(kind)
         self.is_compaction = value.get("subtype") == "compact_boundary"
-        self.speaks = self.is_client = self.is_summary = False
-        self.answer: int | None = None
-        self.cleared: list[str] | None = None
-        self.content: Any = None
-        self.calls: tuple[object, ...] = ()
-        self.results: tuple[object, ...] = ()
+        self.speaks = False
+        self.parts: tuple[Part, ...] = ()
+        self.messages: tuple[Message, ...] = ()
         self.message_id: str | None = None
         self.model: object = None
-        self.owner: str | None = None
         self.usage: Usage | None = None
+        self.answer: int | None = None
+        self.cleared: list[str] | None = None
+        self.owner: str | None = None
         if "microcompactMetadata" in value:
             self.cleared = _cleared(value["microcompactMetadata"])
         if self.kind == "progress":
@@ -86,31 +91,54 @@ class ClaudeEvent(SessionEvent):
             self.owner = string(value.get("messageId"))
 
     def _take_message(self, value: dict[str, Any], message: dict[str, Any]) -> None:
-        """Read what a model could read, and who wrote it."""
+        """Read what a model could read."""
         content = message.get("content")
         self.model, self.message_id = message.get("model"), string(message.get("id"))
-        self.speaks = isinstance(content, str)
-        for block in elements(content):
-            if isinstance(block, dict):
-                self.speaks = True
-                if block.get("type") == "tool_use":
-                    self.calls = (*self.calls, block.get("id"))
-                elif block.get("type") == "tool_result":
-                    self.results = (*self.results, block.get("tool_use_id"))
+        self.speaks = isinstance(content, str) or (
+            isinstance(content, list) and any(isinstance(each, dict) for each in content)
+        )
         if not self.speaks:
             return
-        self.content = content
-        self.is_summary = bool(value.get("isCompactSummary"))
-        self.is_client = self.is_summary or bool(value.get("isMeta"))
-        is_hidden = value.get("isVisibleInTranscriptOnly") and not self.is_summary
-        self.is_context = self.model != SYNTHETIC and not is_hidden
-        if self.kind == "assistant" and is_complete(message) and is_complete(value):
-            self.usage = anthropic_usage(message.get("usage"))
+        is_summary = bool(value.get("isCompactSummary"))
+        self.is_context = self.model != SYNTHETIC and (
+            is_summary or not value.get("isVisibleInTranscriptOnly")
+        )
+        home = self.span.inside("message", "content")
+        if self.kind == "assistant":
+            self.parts = _parts(content, home)
+            if is_complete(message) and is_complete(value):
+                self.usage = anthropic_usage(message.get("usage"))
+            return
+        by_client = is_summary or bool(value.get("isMeta"))
+        found = (
+            user_messages(content, home, 0)
+            if isinstance(content, list)
+            else [Message("user", _parts(content, home), spans=(self.span,))]
+        )
+        self.messages = tuple(_from(message, by_client, is_summary) for message in found)
 
     def _take_attachment(self, attachment: object) -> None:
         if isinstance(attachment, dict) and attachment.get("type") in _VISIBLE:
             self.speaks = self.is_context = True
-            self.content = attachment
+            part = Part("text", dump(attachment))
+            self.messages = (Message("user", (part,), is_injected=True, spans=(self.span,)),)
+
+
+def _parts(content: Any, span: Span) -> tuple[Part, ...]:
+    """The parts of a line of an answer, or of a text of the user."""
+    if isinstance(content, str):
+        return (Part("text", content, span=span),)
+    return tuple(block(value, span.inside(place)) for place, value in enumerate(elements(content)))
+
+
+def _from(message: Message, by_client: bool, is_summary: bool) -> Message:
+    """A message of a user line, marked if the client wrote it."""
+    if message.role == "tool":
+        return message
+    text = next((part.text for part in message.parts if part.kind == "text"), "")
+    if not by_client and not is_injected(text):
+        return message
+    return replace(message, is_injected=True, is_summary=is_summary)
 
 
 def _cleared(details: object) -> list[str]:
@@ -158,13 +186,22 @@ def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
         for index in main
         if events[index].message_id in ids and events[index].kind == "assistant"
     )
-    calls = {name for index in chain for name in events[index].calls if isinstance(name, str)}
-    chain.update(
-        index
-        for index in main
-        if any(isinstance(name, str) and name in calls for name in events[index].results)
-    )
+    calls = {
+        part.call_id
+        for index in chain
+        for part in events[index].parts
+        if part.kind == "tool_call" and part.call_id is not None
+    }
+    chain.update(index for index in main if _answers(events[index], calls))
     return chain
+
+
+def _answers(event: ClaudeEvent, calls: Set[str]) -> bool:
+    """Whether an event contains the result of one of some calls."""
+    for message in event.messages:
+        if message.role == "tool" and message.parts[0].call_id in calls:
+            return True
+    return False
 
 
 def _after_compaction(events: Sequence[ClaudeEvent]) -> int:

@@ -1,4 +1,4 @@
-"""Lines in one block of bytes, decoded one at a time.
+"""The lines of transcripts: their bytes in one block, and their JSON values one at a time.
 
 A session may be large: a block needs its bytes once, and the values of all lines would need several
 times as much. So a format reads one value after another and keeps what it needs.
@@ -6,11 +6,15 @@ times as much. So a format reads one value after another and keeps what it needs
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from io import BytesIO
 from typing import Any
 
 from ctxtrim.model import Line, Span
-from ctxtrim.text.records import JsonRecord
+from ctxtrim.text.records import JsonRecord, value_in, value_of
+
+_REMEMBERED = 64
+"""Values that are kept; those of all lines need several times the memory of their bytes."""
 
 
 class ByteBlock(Sequence[bytes]):
@@ -122,3 +126,28 @@ class LineRecords:
         if self.lines.block.size < len(self.lines.data):
             for _ in self:
                 pass
+
+
+class SourceValues(Sequence[Any]):
+    """The JSON values of some lines, parsed when they are needed. Some of the last are kept."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self.lines = lines
+        self._value = lru_cache(_REMEMBERED)(lambda index: value_of(lines[index].data))
+        self._inside = lru_cache(_REMEMBERED)(value_in)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._value(range(len(self.lines))[index])
+
+    def at(self, span: Span) -> Any:
+        """The value at a span, also inside a string that contains JSON; None if there is none."""
+        value = self._value(span.line)
+        for key in span.path:
+            try:
+                value = (self._inside(value) if isinstance(value, str) else value)[key]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value

@@ -7,7 +7,7 @@ their links.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from msgspec.structs import replace
@@ -208,7 +208,8 @@ def _messages(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> l
             together = spread[event.message_id] if event.message_id else [event]
             if together[0] is event:
                 found.append(_answer(together, len(found), companions))
-        for message in event.messages:
+        messages, event.messages = event.messages, ()  # copied, and not needed any more
+        for message in messages:
             own = companions.take((event,), ()) if message.spans == (event.span,) else ()
             message = replace(message, index=len(found), companions=own)
             found.append(_cleared_if_named(message, cleared) if cleared else message)
@@ -217,7 +218,7 @@ def _messages(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> l
 
 def _answer(together: Sequence[ClaudeEvent], index: int, companions: Companions) -> Message:
     """A message of the model, from all of its lines."""
-    parts = tuple(part for event in together for part in event.parts)
+    parts = tuple(chain.from_iterable([event.parts for event in together]))
     for event in together:
         event.answer = index
     spans = tuple(event.span for event in together)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic.blocks import block, is_injected, user_messages
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
-from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.formats.fields import elements, inside, members, string
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.model import Companion, Message, Part, Span
 from ctxtrim.model.request import Usage
@@ -103,7 +103,7 @@ class ClaudeEvent(SessionEvent):
         self.is_context = self.model != SYNTHETIC and (
             is_summary or not value.get("isVisibleInTranscriptOnly")
         )
-        home = self.span.inside("message", "content")
+        home = inside(inside(self.span, "message"), "content")
         if self.kind == "assistant":
             self.parts = _parts(content, home)
             if is_complete(message) and is_complete(value):
@@ -128,7 +128,7 @@ def _parts(content: Any, span: Span) -> tuple[Part, ...]:
     """The parts of a line of an answer, or of a text of the user."""
     if isinstance(content, str):
         return (Part("text", content, span=span),)
-    return tuple(block(value, span.inside(place)) for place, value in enumerate(elements(content)))
+    return tuple(block(value, inside(span, place)) for place, value in enumerate(elements(content)))
 
 
 def _from(message: Message, by_client: bool, is_summary: bool) -> Message:

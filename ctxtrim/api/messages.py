@@ -52,11 +52,12 @@ class PlainConversation:
         """A new list of dicts for an edited transcript."""
         chunk = self.chunk
         if chunk.format is None or transcript.messages == transcript.source.messages:
-            lines = tuple(line.data for line in chunk.lines)
+            data = chunk.data
         else:
             lines = rewrite(chunk.format, chunk.lines, [transcript])
             check(chunk.format, chunk.lines, lines, [transcript])
-        found: list[dict[str, Any]] = json.loads(b"".join(lines))["messages"]
+            data = lines.data
+        found: list[dict[str, Any]] = json.loads(data)["messages"]
         return [_as_request(message) for message in found] if self.has_objects else found
 
 

@@ -10,7 +10,7 @@ from ctxtrim.evidence import is_only_instructions
 from ctxtrim.model import Line, Message, Source, Span, Transcript
 from ctxtrim.summaries.markers import is_only_summary, pieces
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import JsonRecord, give_up_if_deep
+from ctxtrim.text.records import JsonRecord, shallow
 
 Layout = Literal["conversation", "events"]
 """The content of one JSON value of a file: whole conversations, or one event of a session."""
@@ -133,9 +133,10 @@ class Format(Struct, frozen=True):
 
     `sniff`: the layout of a JSON value that certainly belongs to this format, else None. `takes`:
     the same for values that another format could also contain; used once the format of the file is
-    known. `read`: the transcripts of some records, which are also given as lines. `owner`: the path
-    to remove when the array at a path becomes empty; None keeps the empty array. `insert`: the JSON
-    values for consecutive new messages at a site. `relink`: an edit with updated links between
+    known. `read`: the transcripts of some records, which are also given as lines. The records of a
+    session are decoded one at a time, and its lines are complete after the last one. `owner`: the
+    path to remove when the array at a path becomes empty; None keeps the empty array. `insert`: the
+    JSON values for consecutive new messages at a site. `relink`: an edit with updated links between
     lines, which may remove more than was asked for. `placed`: the same format with its message
     lists at another JSON path; None for formats without message lists. `visibility`: for pairs of
     messages (as read, as edited), the members that record their visibility and kind, with the spans
@@ -148,7 +149,7 @@ class Format(Struct, frozen=True):
 
     name: str
     sniff: Callable[[object], Layout | None]
-    read: Callable[[Sequence[JsonRecord], tuple[Line, ...]], list[Transcript]]
+    read: Callable[[Iterable[JsonRecord], Sequence[Line]], list[Transcript]]
     owner: Callable[[Path], Path | None]
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
     relink: Callable[[Edit], Edit] = no_links
@@ -160,9 +161,7 @@ class Format(Struct, frozen=True):
     each_request: "Format | None" = None
     homes: Callable[[object], Set[Path]] | None = None
 
-    def transcripts(
-        self, records: Sequence[JsonRecord], lines: tuple[Line, ...]
-    ) -> list[Transcript]:
+    def transcripts(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The transcripts that `read` returns.
 
         Records nested too deeply to be written again get a problem instead.
@@ -170,9 +169,7 @@ class Format(Struct, frozen=True):
         try:
             found = self.read(records, lines)
         except RecursionError:
-            for record in records:
-                give_up_if_deep(record)
-            found = self.read(records, lines)
+            found = self.read(map(shallow, records), lines)
         marked = list(map(_with_marks, found))
         hides, adds_texts = self.visibility is not None, self.text_block is not None
         if not (hides or self.must_alternate or adds_texts):
@@ -189,7 +186,7 @@ class Format(Struct, frozen=True):
 
 
 def session(
-    messages: Sequence[Message], lines: tuple[Line, ...], uncounted: int = 0, **fields: Any
+    messages: Sequence[Message], lines: Sequence[Line], uncounted: int = 0, **fields: Any
 ) -> list[Transcript]:
     """The one conversation of a session, with other fields of `Transcript`; none if it is empty."""
     if not messages and not uncounted:

@@ -1,13 +1,14 @@
 """Chunks: the parts of a file that are read, edited and written one at a time."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.formats.base import Format
+from ctxtrim.formats.lines import LineBlock, LineRecords
 from ctxtrim.model import Line, Transcript
 from ctxtrim.stage import Finding
 from ctxtrim.text.records import JsonRecord
@@ -38,7 +39,7 @@ class Chunk(Struct, frozen=True, dict=True):
     for chunks that are not elements of an array; the line of an element is the element in brackets.
     """
 
-    lines: tuple[Line, ...]
+    lines: Sequence[Line]
     transcripts: tuple[Transcript, ...]
     findings: tuple[Finding, ...]
     format: Format | None = None
@@ -48,18 +49,12 @@ class Chunk(Struct, frozen=True, dict=True):
     @property
     def data(self) -> bytes:
         """The bytes as read."""
-        if len(self.lines) == 1 and self.element is None:
-            return self.lines[0].data
-        return self._joined
+        if isinstance(self.lines, LineBlock):
+            return self.lines.data
+        return self.joined(b"".join([line.data for line in self.lines]))
 
-    @cached_property
-    def _joined(self) -> bytes:
-        """The bytes of several lines, joined once: a session may be large."""
-        return self.joined([line.data for line in self.lines])
-
-    def joined(self, lines: Sequence[bytes]) -> bytes:
+    def joined(self, data: bytes) -> bytes:
         """The bytes of the chunk in the file, from those of its lines."""
-        data = b"".join(lines)
         if self.element is None or self.element.is_last:
             return data
         return self.element.before + data[1:-1]
@@ -74,27 +69,62 @@ def is_line(data: bytes) -> bool:
 def chunk_of(
     dialect: Format | None,
     records: list[JsonRecord],
-    lines: tuple[Line, ...] = (),
+    lines: Sequence[Line] = (),
     place: Placing | None = None,
 ) -> Chunk:
     """The chunk of some records, which are also the lines unless `lines` are given."""
     lines = lines or tuple(Line(record.data, record.number) for record in records)
+    found = _read(dialect, records, lines, place)
+    if isinstance(found, Exception):
+        return Chunk(lines, (), (), dialect, found)
+    return Chunk(lines, found, _findings(dialect, records), dialect)
+
+
+def whole_chunk(dialect: Format | None, records: LineRecords) -> Chunk:
+    """The chunk of a file that is a single transcript."""
+    lines = records.lines
+    found = _read(dialect, records, lines, None)
+    records.finish()
+    if isinstance(found, Exception):
+        return Chunk(lines, (), (), dialect, found)
+    return Chunk(lines, found, _findings(dialect, records.odd), dialect)
+
+
+def _read(
+    dialect: Format | None,
+    records: Iterable[JsonRecord],
+    lines: Sequence[Line],
+    place: Placing | None,
+) -> tuple[Transcript, ...] | Exception:
+    """The transcripts of some records, or the unexpected exception that ended their reading."""
     if dialect is None:
-        return Chunk(lines, (), tuple(islice(_oddities(records), 1)))
+        return ()
     try:
         transcripts = dialect.transcripts(records, lines)
         if place is not None:
-            transcripts = place(lines[0], transcripts)
-        elif len(lines) == 1 and not is_line(lines[0].data):
+            return tuple(place(lines[0], transcripts))
+        if len(lines) == 1 and not is_line(lines[0].data):
             from ctxtrim.formats.line_numbers import placed  # for documents of several lines
 
-            transcripts = placed(lines[0], transcripts)
+            return tuple(placed(lines[0], transcripts))
+        if isinstance(lines, LineBlock):
+            return tuple(_numbered(transcript, lines) for transcript in transcripts)
+        return tuple(transcripts)
     except Exception as error:  # noqa: BLE001 - whatever it is, the other lines of the file can still be read
-        return Chunk(lines, (), (), dialect, error)
-    return Chunk(lines, tuple(transcripts), tuple(_oddities(records)), dialect)
+        return error
 
 
-def _oddities(records: list[JsonRecord]) -> Iterator[Finding]:
+def _numbered(transcript: Transcript, lines: LineBlock) -> Transcript:
+    """A transcript that finds line numbers without the bytes of lines."""
+    return replace(transcript, source=replace(transcript.source, line_numbers=lines.number_at))
+
+
+def _findings(dialect: Format | None, records: Iterable[JsonRecord]) -> tuple[Finding, ...]:
+    """The findings about some lines; of an unknown format, the first."""
+    return tuple(islice(_oddities(records), 1 if dialect is None else None))
+
+
+def _oddities(records: Iterable[JsonRecord]) -> Iterator[Finding]:
     """Findings for lines that are not JSON, and for values glued together."""
     previous = 0
     for record in records:

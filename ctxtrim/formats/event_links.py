@@ -5,7 +5,8 @@ An `EventGraph` holds the key names and exceptions of one client's sessions.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from typing import Any, Generic, TypeVar
+from copy import copy
+from typing import Any, Generic, Self, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,16 +19,24 @@ from ctxtrim.model import Span
 class SessionEvent:
     """One event of a session, its id and its span.
 
-    `is_context`: the event alone shows that it is sent to the model.
+    `value`: its JSON value, or at least the fields that name other events. `is_object`: it has
+    fields. `is_context`: the event alone shows that it is sent to the model.
     """
 
-    __slots__ = ("id", "is_context", "span", "value")
+    __slots__ = ("id", "is_context", "is_object", "span", "value")
 
     def __init__(self, value: dict[str, Any], span: Span, id_key: str = "uuid") -> None:
         self.value = value
+        self.is_object = bool(value)
         self.span = span
         self.id = string(value.get(id_key))
         self.is_context = False
+
+    def linked(self, links: dict[str, Any]) -> Self:
+        """The event with other values in fields that name events."""
+        event = copy(self)
+        event.value = self.value | links
+        return event
 
 
 class EventIndex:
@@ -36,16 +45,20 @@ class EventIndex:
     def __init__(self, events: Sequence[SessionEvent], above: str = "parentUuid") -> None:
         self._events = events
         self._above = above
-        self._places: dict[str, list[int]] = {}
+        self._first: dict[str, int] = {}
+        self._places: dict[str, list[int]] = {}  # of the ids that several events have
         for index, event in enumerate(events):
-            if event.id is not None:
-                self._places.setdefault(event.id, []).append(index)
+            if event.id is not None and self._first.setdefault(event.id, index) != index:
+                first = self._first[event.id]
+                self._places.setdefault(event.id, [first]).append(index)
 
     def find(self, index: int, field: str) -> int | None:
         """The event that a field names: the nearest before the event, else the first after it."""
-        name = string(self._events[index].value.get(field))
-        places = self._places.get(name) if name is not None else None
-        return places[max(bisect_left(places, index) - 1, 0)] if places else None
+        name = self._events[index].value.get(field)
+        if not isinstance(name, str):
+            return None
+        places = self._places.get(name)
+        return places[max(bisect_left(places, index) - 1, 0)] if places else self._first.get(name)
 
     def parent(self, index: int) -> int | None:
         """The index of an event's parent.
@@ -77,11 +90,11 @@ E = TypeVar("E", bound=SessionEvent)
 class EventGraph(Struct, Generic[E], frozen=True):
     """The links between the events of one client's sessions.
 
-    `event` makes an event; `events` finds the events among the values of some lines. `thread`: the
-    indices of the live conversation, including events that only link it. `home`: the span of the
-    event that contains a span. `links`: the fields that name another event; `above` is the parent
-    field. Fields in `lasting` keep their value if no event is left to name. `is_path`: every live
-    event follows the live event before it; else a branch may be live as well.
+    `event` makes an inserted event; `events` finds the events among the values of some lines.
+    `thread`: the indices of the live conversation, including events that only link it. `home`: the
+    span of the event that contains a span. `links`: the fields that name another event; `above` is
+    the parent field. Fields in `lasting` keep their value if no event is left to name. `is_path`:
+    every live event follows the live event before it; else a branch may be live as well.
     """
 
     event: Callable[[Any, Span], E]
@@ -110,7 +123,7 @@ class EventGraph(Struct, Generic[E], frozen=True):
         while True:
             links = events.links()
             rest = [
-                self.event(event.value | links.get(index, {}), event.span)
+                event.linked(links[index]) if index in links else event
                 for index, event in enumerate(events.events)
                 if index not in events.dropped
             ]
@@ -166,7 +179,7 @@ class EventEdit(Generic[E]):
         above = self.graph.above
         links: dict[int, dict[str, Any]] = {}
         for index, event in enumerate(self.events):
-            changes = self._renamed(index) if index not in self.dropped and event.value else {}
+            changes = self._renamed(index) if index not in self.dropped and event.is_object else {}
             if changes:
                 links[index] = changes
         before: str | None = None  # the id of the last kept event of the live conversation
@@ -174,7 +187,7 @@ class EventEdit(Generic[E]):
         follows_new = is_moved = False
         for index in sorted(self.alive - self.dropped):
             event = self.events[index]
-            if not event.value:  # a line that is not an object
+            if not event.is_object:
                 continue
             if event.id is not None and event.id == before:  # another line of the same event
                 if is_moved:

@@ -1,10 +1,12 @@
 """Reads fields of JSON objects that most formats write alike."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ctxtrim.conversation.tool_results import METADATA
-from ctxtrim.model import Role
+from ctxtrim.model import Role, Span
+from ctxtrim.text.json_paths import Path
 
 _METADATA = frozenset(METADATA)
 
@@ -40,3 +42,13 @@ def metadata_in(value: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     if _METADATA.isdisjoint(value):
         return ()
     return tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
+
+
+def inside(span: Span, key: str | int) -> Span:
+    """The span of a member or element. The paths of all lines share their memory."""
+    return Span(span.line, _longer(span.path, key))
+
+
+@lru_cache(512)
+def _longer(path: Path, key: str | int) -> Path:
+    return (*path, key)

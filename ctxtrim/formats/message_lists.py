@@ -274,12 +274,12 @@ class _Lists:
             ours = [element for element in loose if not self._is_foreign(element.value)]
             yield _Talk(ours, NOTHING_AROUND, (), len(loose) - len(ours))
 
-    def read(self, records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+    def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The conversations in some records."""
-        talks = self._talks([record.value for record in records])
+        talks = self._talks(record.value for record in records)
         return [self._transcript(talk, lines) for talk in talks]
 
-    def _transcript(self, talk: _Talk, lines: tuple[Line, ...]) -> Transcript:
+    def _transcript(self, talk: _Talk, lines: Sequence[Line]) -> Transcript:
         envelope = talk.envelope
         found = ListContents(list(envelope.preamble), uncounted=talk.foreign)
         self._dialect.read(talk.elements, found)

@@ -17,7 +17,8 @@ from ctxtrim.errors import InputError, too_large
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.arrays import LARGE, ConversationArray, conversation_array
 from ctxtrim.formats.base import Format, Layout
-from ctxtrim.formats.chunks import Chunk, chunk_of, is_line
+from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, whole_chunk
+from ctxtrim.formats.lines import LineRecords
 from ctxtrim.formats.other_files import reason_in
 from ctxtrim.text.records import BLANK, BOM, MAX_SIZE, NOT_JSON, JsonRecord, document, split
 
@@ -142,7 +143,7 @@ def open_reading(
             begun = chain(begun, elements.chunks())
         chunks = chain(begun, line_chunks(dialect, formats, rest))
     else:
-        chunks = begun = _at_once(dialect, chain(head, _records(rest)), max_size)
+        chunks = begun = _at_once(dialect, head, rest, max_size)
     first_lines = _lines_of(head) if is_lines and elements is None else ()
     return Reading(
         dialect, layout, is_lines, begun, rest, chunks, first_lines, votes, looked, reason
@@ -293,19 +294,27 @@ def _line_chunk(
 
 
 def _at_once(
-    dialect: Format | None, records: Iterable[JsonRecord], max_size: int
+    dialect: Format | None, head: list[JsonRecord], rest: Iterable[Numbered], max_size: int
 ) -> Iterator[Chunk]:
     """One chunk, or none for an empty file; an `InputError` if the file is too large."""
-    together: list[JsonRecord] = []
-    size = 0
-    for record in records:
-        together.append(record)
-        size += len(record.data)
-        if size > max_size:
-            raise InputError(
-                too_large("the file is a single transcript, and it", max_size), record.number
-            )
-    if together:
-        chunk = chunk_of(dialect, together)
-        together.clear()  # the decoded values need more memory than the lines
+    data = BytesIO()
+    for number, line in chain(((record.number, record.data) for record in head), rest):
+        if data.tell() + len(line) > max_size:
+            raise InputError(too_large("the file is a single transcript, and it", max_size), number)
+        data.write(line)
+    if head:
+        joined = data.getvalue()
+        chunk = whole_chunk(dialect, LineRecords(joined, lambda: _decoded(joined, head)))
+        head.clear()  # the decoded values need more memory than the lines
         yield chunk
+
+
+def _decoded(data: bytes, head: Sequence[JsonRecord]) -> Iterator[JsonRecord]:
+    """The records of a file of which the first ones are decoded."""
+    yield from head
+    start, number = sum(len(record.data) for record in head), head[-1].number
+    while start < len(data):
+        end = data.find(b"\n", start) + 1 or len(data)
+        number += 1
+        yield from split(data[start:end], number)
+        start = end

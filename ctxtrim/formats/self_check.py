@@ -1,6 +1,6 @@
 """The self-check: written bytes must read back as the edited transcripts, or nothing is written."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -9,6 +9,7 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.json_in_string import unwrapped
+from ctxtrim.formats.lines import ByteBlock, LineRecords
 from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Line, Message, Part, Transcript
 from ctxtrim.text.records import JsonRecord, document, split
@@ -45,7 +46,7 @@ def written_chunk(
     ]
     if chunk.element is not None and not any(pieces[0].strip(b"[] \t\r\n")):
         raise SelfCheckError(f"an edit empties an element of an array; it was not written; {BUG}")
-    return chunk.joined(pieces), dict(zip(places, found, strict=True))
+    return chunk.joined(pieces.data), dict(zip(places, found, strict=True))
 
 
 def _lines(transcripts: Iterable[Transcript]) -> set[int]:
@@ -59,7 +60,7 @@ def _lines(transcripts: Iterable[Transcript]) -> set[int]:
 
 
 def check(
-    dialect: Format, lines: Sequence[Line], written: Sequence[bytes], meant: Sequence[Transcript]
+    dialect: Format, lines: Sequence[Line], written: ByteBlock, meant: Sequence[Transcript]
 ) -> list[Transcript]:
     """The transcripts as read from the written bytes; a `SelfCheckError` if they differ from
     `meant`.
@@ -70,10 +71,8 @@ def check(
     and shortened JSON may read as a wrapper around its output. The model reads the same text in
     both cases.
     """
-    records: list[JsonRecord] = []
-    for data in written:
-        whole = document(data) if len(lines) == 1 else None
-        records += [whole] if whole else split(data, 1)
+    is_document = len(lines) == 1
+    records = LineRecords(written.data, lambda: _records(written, is_document))
     expected = [transcript for transcript in meant if transcript.messages]
     found = _read(dialect, records)
     if expected and not found:  # the rest may now look like another format
@@ -95,11 +94,16 @@ def check(
     return found
 
 
-def _read(dialect: Format, records: Sequence[JsonRecord]) -> list[Transcript]:
+def _records(written: Iterable[bytes], is_document: bool) -> Iterator[JsonRecord]:
+    for data in written:
+        whole = document(data) if is_document else None
+        yield from [whole] if whole else split(data, 1)
+
+
+def _read(dialect: Format, records: LineRecords) -> list[Transcript]:
     """The transcripts in some records that contain messages."""
-    again = dialect.transcripts(
-        records, tuple(Line(record.data, record.number) for record in records)
-    )
+    again = dialect.transcripts(records, records.lines)
+    records.finish()
     return [transcript for transcript in again if transcript.messages]
 
 

@@ -24,7 +24,7 @@ from ctxtrim.conversation.edits import (
 )
 from ctxtrim.errors import BUG, NotEditableError, SelfCheckError
 from ctxtrim.formats.base import Edit, Format, Insertion, Site
-from ctxtrim.formats.source_values import SourceValues
+from ctxtrim.formats.lines import ByteBlock, SourceValues
 from ctxtrim.model import Document, Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.splice import splice
@@ -56,7 +56,7 @@ def rewrite(
     lines: Sequence[Line],
     transcripts: Sequence[Transcript],
     without: Set[int] = frozenset(),
-) -> tuple[bytes, ...]:
+) -> ByteBlock:
     """The bytes of the kept lines with their edited transcripts.
 
     `without`: indices of lines to leave out.
@@ -101,7 +101,7 @@ def rewrite(
             }  # members with a new value stay
         for insertion in relinked.inserted:
             _insert(insertion, edits[insertion.span.line])
-    return _assemble(dialect, source, edits)
+    return ByteBlock.of(_written(dialect, source, edits))
 
 
 def _insert(insertion: Insertion, edit: _LineEdit) -> None:
@@ -200,32 +200,29 @@ def _with_owners(
     return removed
 
 
-def _assemble(
+def _written(
     dialect: Format, source: SourceValues, edits: Mapping[int, _LineEdit]
-) -> tuple[bytes, ...]:
+) -> Iterator[bytes]:
     """The kept and new lines. A line that lost its line break with a dropped neighbour gets one."""
-    lines = source.lines
-    end = b"\r\n" if lines and lines[0].data.endswith(b"\r\n") else b"\n"
-    written: list[bytes] = []
-    numbers: list[int] = []
-    for index, line in enumerate(lines):
+    end = b"\r\n" if source.lines and source.lines[0].data.endswith(b"\r\n") else b"\n"
+    last: tuple[int, bytes] | None = None
+    for index, line in enumerate(source.lines):
         edit = edits.get(index, _NOTHING)
         for number, data in (
             *((0, _line(value, line)) for value in edit.before),
             *(() if () in edit.remove else ((line.number, _edited(dialect, source, index, edit)),)),
             *((0, _line(value, line)) for value in edit.after),
         ):
-            if (
-                written
-                and (number == 0 or numbers[-1] != number)
-                and not written[-1].endswith(b"\n")
-            ):
-                written[-1] += end
-            written.append(data)
-            numbers.append(number)
-    if written and lines[-1].data.endswith(b"\n") and not written[-1].endswith(b"\n"):
-        written[-1] += end
-    return tuple(written)
+            if last is not None:
+                is_same_line = number != 0 and number == last[0]
+                yield last[1] if is_same_line else _ended(last[1], end)
+            last = number, data
+    if last is not None:
+        yield _ended(last[1], end) if source.lines[-1].data.endswith(b"\n") else last[1]
+
+
+def _ended(line: bytes, end: bytes) -> bytes:
+    return line if line.endswith(b"\n") else line + end
 
 
 _NOTHING = _LineEdit()

@@ -4,7 +4,7 @@ Locations do not take part in equality: two transcripts are equal when a model w
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -258,7 +258,7 @@ class Source(Struct, frozen=True):
     `line_numbers` returns the line number of a span in the file; None for lines of their own.
     """
 
-    lines: tuple[Line, ...]
+    lines: Sequence[Line]
     messages: tuple[Message, ...]
     line_numbers: Callable[[Span], int] | None = None
 

@@ -22,8 +22,8 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from ctxtrim.api import Message, Part, Transcript
 from ctxtrim.api.files import read
 from ctxtrim.api.messages import conversation
+from ctxtrim.formats.lines import SourceValues
 from ctxtrim.formats.reading import open_reading
-from ctxtrim.formats.source_values import SourceValues
 
 Snapshotable = str | Path | bytes | Transcript | Sequence[Any]
 _BREAKS = "\x7f\x85\u2028\u2029" + "".join(map(chr, range(0xD800, 0xE000)))

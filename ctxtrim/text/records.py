@@ -103,8 +103,8 @@ DEEPEST: Final = 500
 """Maximum nesting levels. orjson reads twice as many, but Python's encoder cannot write them."""
 
 
-def give_up_if_deep(record: JsonRecord) -> None:
-    """Replace the value of a record that is nested deeper than `DEEPEST` by a problem."""
+def shallow(record: JsonRecord) -> JsonRecord:
+    """The record; its value is replaced by a problem if it is nested deeper than `DEEPEST`."""
     level = [record.value]
     for _ in range(DEEPEST):
         level = [
@@ -114,8 +114,9 @@ def give_up_if_deep(record: JsonRecord) -> None:
             for inner in (value.values() if isinstance(value, dict) else value)
         ]
         if not level:
-            return
+            return record
     record.value, record.problem = NOT_JSON, "nested too deeply to read"
+    return record
 
 
 def one_line(data: bytes) -> bytes:
@@ -185,7 +186,7 @@ def value_in(text: str) -> Any:
     except UnicodeEncodeError:
         return None
     if record is not None and text.count("[") + text.count("{") > DEEPEST:
-        give_up_if_deep(record)
+        shallow(record)
     return record.value if record and isinstance(record.value, (dict, list)) else None
 
 

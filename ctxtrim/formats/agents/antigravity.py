@@ -5,7 +5,7 @@ are their results, in order. The program is not open source: kinds and sources o
 are taken from sessions and from the reader of agent-sessions (`AntigravityTranscriptParser`, 2026).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Format, Insertion, Layout, Site, no_owner, session
@@ -32,7 +32,7 @@ def sniff(value: object) -> Layout | None:
     return "events" if isinstance(value.get("type"), str) else None
 
 
-def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the transcript."""
     messages: list[Message] = []
     uncounted = 0

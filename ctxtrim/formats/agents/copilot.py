@@ -169,7 +169,7 @@ _EVENTS: dict[str, Callable[[_Session, dict[str, Any], dict[str, Any], int], Non
 }
 
 
-def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session: its live context."""
     state = _Session()
     for line, record in enumerate(records):

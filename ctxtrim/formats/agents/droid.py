@@ -5,7 +5,7 @@ the last text of the model, and is a message only if it does not. Droid's stored
 as `anthropic`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -85,7 +85,7 @@ class _Stream(Struct):
             self.answer, self.text = self.drafts[-1], part.text
 
 
-def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the stream."""
     stream = _Stream()
     model: str | None = None

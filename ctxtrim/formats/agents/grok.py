@@ -4,7 +4,7 @@ Reasoning and calls that the provider ran itself are lines before the answer tha
 Older versions write the reasoning into the answer.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -55,7 +55,7 @@ def takes(value: object) -> Layout | None:
     return "events" if is_message and not any(key in value for key in _OTHERS) else None
 
 
-def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session."""
     messages: list[Message] = []
     model: str | None = None

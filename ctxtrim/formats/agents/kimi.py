@@ -14,7 +14,7 @@ last `llm.tools_snapshot`. `turn.prompt` repeats a prompt for the screen. Other 
 sent. A message that arrives while calls are open comes after their results.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -305,7 +305,7 @@ def _block(value: Any, span: Span) -> Part:
     return block_part(value, span)
 
 
-def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session: its live context."""
     state = _Session()
     for line, record in enumerate(records):

@@ -13,7 +13,7 @@ agree on (k-k1/agent-fleet, measured with version 2.14.1; bugyo; agentglass; 202
 in the file `ID.json` next to the session.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxtrim.formats.agents.blocks import add_messages
@@ -50,7 +50,7 @@ def sniff(value: object) -> Layout | None:
     return "events" if all("kind" in members(block) for block in blocks) else None
 
 
-def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session, from its last `Clear` on."""
     found = ListContents([])
     for line, record in enumerate(records):

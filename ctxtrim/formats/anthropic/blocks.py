@@ -9,7 +9,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import elements, metadata_in, string
+from ctxtrim.formats.fields import elements, inside, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.model import Message, Part, Span
@@ -32,7 +32,7 @@ def block(value: Any, span: Span) -> Part:
     if isinstance(value, dict):
         kind = value.get("type")
         if kind == "text" and isinstance(value.get("text"), str):
-            return Part("text", value["text"], span=span.inside("text"), block=span)
+            return Part("text", value["text"], span=inside(span, "text"), block=span)
         if kind == "thinking" and isinstance(value.get("thinking"), str):
             return Part("reasoning", value["thinking"], block=span, sealed=_sealed(value))
         if kind == "redacted_thinking":
@@ -63,12 +63,12 @@ def result(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     name = string(value.get("name")) if call_id is None else None
     is_error = value["is_error"] if isinstance(value.get("is_error"), bool) else None
     if isinstance(content, str):
-        parts = [Part("text", content, span=span.inside("content"))]
-    else:
-        parts = [
-            block(inner, span.inside("content", position))
-            for position, inner in enumerate(elements(content))
-        ]
+        place = inside(span, "content")
+        return (Part("tool_result", content, call_id, name, is_error, span=place),)
+    parts = [
+        block(inner, span.inside("content", position))
+        for position, inner in enumerate(elements(content))
+    ]
     return result_parts(parts, call_id, name, is_error)
 
 
@@ -90,7 +90,7 @@ def user_messages(
     run: list[Part] = []
     spans: list[Span] = []
     for position in range(start, len(content)):
-        value, span = content[position], inner_span.inside(position)
+        value, span = content[position], inside(inner_span, position)
         if isinstance(value, dict) and value.get("type") == "tool_result":
             if run:
                 yield Message("user", tuple(run), index=index, spans=tuple(spans))

@@ -6,28 +6,26 @@ line may contain several results. `claude_code_thread` finds the live lines, `ev
 their links.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import chain, pairwise
 from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.blocks import block, is_injected, json_value, user_messages
+from ctxtrim.formats.anthropic.blocks import json_value
 from ctxtrim.formats.anthropic.claude_code_thread import (
     ENVELOPE,
     GRAPH,
     SYNTHETIC,
     ClaudeEvent,
+    Companions,
     events_in,
-    is_compaction,
-    with_companions,
 )
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
-from ctxtrim.formats.fields import elements, first_string, members
+from ctxtrim.formats.fields import first_string, string
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
-from ctxtrim.formats.usage import answers_by_span, anthropic_usage, is_complete
-from ctxtrim.model import Line, Message, Part, Span, Transcript
+from ctxtrim.model import Line, Message, Span, Transcript
 from ctxtrim.model.request import Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, dump
@@ -60,47 +58,38 @@ def _is_event(value: object) -> bool:
     return kind in _TYPES and ("sessionId" in value or "leafUuid" in value or "snapshot" in value)
 
 
-def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session: its live context, or a sidechain if there is nothing
     else.
     """
-    events = list(events_in([record.value for record in records]))
+    events: list[ClaudeEvent] = []
+    name: str | None = None
+    for value, span in events_in(record.value for record in records):
+        events.append(ClaudeEvent(value, span))
+        name = string(value.get("sessionId")) if name is None else name
     current = GRAPH.live(events)
-    messages = tuple(with_companions(tuple(_messages(current, _cleared(events))), events))
-    cut = max((event.span for event in events if _is_cut(event)), default=Span(-1))
-    since = [event for event in current if event.span > cut]
-    models = [event.message.get("model") for event in events if event.kind == "assistant"]
+    messages = _messages(current, events)
+    models = (event.model for event in reversed(events) if event.kind == "assistant")
     return session(
         messages,
         lines,
-        model=first_string(name for name in reversed(models) if name != SYNTHETIC),
-        id=first_string(event.value.get("sessionId") for event in events),
-        usages=tuple(_usages(since, messages)),
+        model=first_string(model for model in models if model != SYNTHETIC),
+        id=name,
+        usages=tuple(_usages(current, events)),
     )
 
 
-def _is_cut(event: ClaudeEvent) -> bool:
-    """Whether earlier usage is outdated because the client compacted the context or cleared
-    results.
-    """
-    return is_compaction(event) or "microcompactMetadata" in event.value
-
-
-def _usages(events: Sequence[ClaudeEvent], messages: Sequence[Message]) -> Iterator[Usage]:
-    """The usage of each answer.
+def _usages(current: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> Iterator[Usage]:
+    """The usage of each answer since the client last compacted the context or cleared results.
 
     Every line of a message repeats its usage; the last line has the right one.
     """
-    answers = answers_by_span(messages)
+    cuts = (event.span for event in events if event.is_compaction or event.cleared is not None)
+    cut = max(cuts, default=Span(-1))
     found: dict[int | None, Usage] = {}
-    for event in events:
-        is_answer = (
-            event.kind == "assistant" and is_complete(event.message) and is_complete(event.value)
-        )
-        usage = anthropic_usage(event.message.get("usage")) if is_answer else None
-        if usage is not None:
-            answer = answers[event.span]
-            found[answer] = replace(usage, message=answer, model=event.message.get("model"))
+    for event in current:
+        if event.usage is not None and event.span > cut:
+            found[event.answer] = replace(event.usage, message=event.answer, model=event.model)
     return iter(found.values())
 
 
@@ -171,9 +160,9 @@ def relink(edit: Edit) -> Edit:
         return GRAPH.relink(edit)
     dropped = set(edit.removed)
     additions = [insertion for insertion in edit.inserted if not insertion.cuts]
-    events = {event.span: event for event in events_in(edit.values)}
     for home in dict.fromkeys(cuts.values()):
-        content = events[home].message["content"]
+        value = edit.value_at(home)
+        content = value["message"]["content"]
         places = sorted(int(span.path[-1]) for span in cuts if cuts[span] == home)
         for first, end in pairwise((*places, len(content))):
             span = home.inside("message", "content", first)
@@ -184,7 +173,7 @@ def relink(edit: Edit) -> Edit:
             ]
             blocks = [home.inside("message", "content", position) for position in range(first, end)]
             rest = [content[int(block.path[-1])] for block in blocks if block not in edit.removed]
-            additions.append(Insertion(_rest_of(events[home].value, rest), home, is_after=True))
+            additions.append(Insertion(_rest_of(value, rest), home, is_after=True))
             dropped.update(blocks)
     return GRAPH.relink(replace(edit, removed=dropped, inserted=additions))
 
@@ -205,86 +194,40 @@ FORMAT = Format(
 )
 
 
-def _cleared(events: Sequence[ClaudeEvent]) -> set[str]:
-    """The ids of calls whose results the client has cleared from the context."""
-    cleared: set[str] = set()
-    for event in events:
-        details = event.value.get("microcompactMetadata")
-        if details is not None:
-            names = elements(members(details).get("compactedToolIds"))
-            cleared.update(name for name in names if isinstance(name, str))
-    return cleared
-
-
-def _messages(events: Sequence[ClaudeEvent], cleared: set[str]) -> Iterator[Message]:
-    """The messages of the live events, each at its first line."""
+def _messages(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> list[Message]:
+    """The messages of the live events, each at its first line. `others` are all events."""
+    cleared = {name for event in others for name in event.cleared or ()}
+    companions = Companions(others)
     spread: dict[str, list[ClaudeEvent]] = {}
     for event in events:
         if event.kind == "assistant" and event.message_id:
             spread.setdefault(event.message_id, []).append(event)
-    index = 0
+    found: list[Message] = []
     for event in events:
         if event.kind == "assistant":
-            together = spread.get(event.message_id) or [event] if event.message_id else [event]
-            if together[0] is not event:
-                continue
-            parts = tuple(part for message in together for part in _content(message))
-            yield Message(
-                "assistant", parts, index=index, spans=tuple(message.span for message in together)
-            )
-            index += 1
-        elif event.kind == "attachment":
-            yield _attachment(event, index)
-            index += 1
-        else:
-            for message in _user(event, index, cleared):
-                yield message
-                index += 1
+            together = spread[event.message_id] if event.message_id else [event]
+            if together[0] is event:
+                found.append(_answer(together, len(found), companions))
+        messages, event.messages = event.messages, ()  # copied, and not needed any more
+        for message in messages:
+            own = companions.take((event,), ()) if message.spans == (event.span,) else ()
+            message = replace(message, index=len(found), companions=own)
+            found.append(_cleared_if_named(message, cleared) if cleared else message)
+    return found
 
 
-def _attachment(event: ClaudeEvent, index: int) -> Message:
-    part = Part("text", dump(event.value["attachment"]))
-    return Message("user", (part,), None, True, index=index, spans=(event.span,))
+def _answer(together: Sequence[ClaudeEvent], index: int, companions: Companions) -> Message:
+    """A message of the model, from all of its lines."""
+    parts = tuple(chain.from_iterable([event.parts for event in together]))
+    for event in together:
+        event.answer = index
+    spans = tuple(event.span for event in together)
+    found = companions.take(together, parts)
+    return Message("assistant", parts, index=index, spans=spans, companions=found)
 
 
-def _user(event: ClaudeEvent, index: int, cleared: set[str]) -> Iterator[Message]:
-    """The messages of a user line."""
-    content = event.message.get("content")
-    if isinstance(content, str):
-        part = Part("text", content, span=event.span.inside("message", "content"))
-        yield Message(
-            "user", (part,), None, *_origin(event, content), index=index, spans=(event.span,)
-        )
-        return
-    span = event.span.inside("message", "content")
-    for message in user_messages(elements(content), span, index):
-        if message.role == "tool":
-            yield _cleared_if_named(message, cleared)
-        else:
-            text = next((part.text for part in message.parts if part.kind == "text"), "")
-            by_client, is_summary = _origin(event, text)
-            yield (
-                replace(message, is_injected=True, is_summary=is_summary) if by_client else message
-            )
-
-
-def _cleared_if_named(message: Message, cleared: set[str]) -> Message:
+def _cleared_if_named(message: Message, cleared: Set[str]) -> Message:
     result = message.result
     if result is None or result.call_id not in cleared:
         return message
     return replace(message, parts=(replace(result, text=CLEARED, span=None, block=None),))
-
-
-def _origin(event: ClaudeEvent, text: str) -> tuple[bool, bool]:
-    """Whether the client wrote a text, and whether it is a summary of everything before."""
-    is_summary = bool(event.value.get("isCompactSummary"))
-    return is_summary or bool(event.value.get("isMeta")) or is_injected(text), is_summary
-
-
-def _content(event: ClaudeEvent) -> Iterator[Part]:
-    """The parts of one assistant line."""
-    content = event.message.get("content")
-    if isinstance(content, str):
-        yield Part("text", content, span=event.span.inside("message", "content"))
-    for position, value in enumerate(elements(content)):
-        yield block(value, event.span.inside("message", "content", position))

@@ -1,4 +1,7 @@
-"""The live events of a Claude Code session.
+"""The events of a Claude Code session, and which of them are live.
+
+A result is on its line twice, in `message` and in `toolUseResult`, and many lines are progress. So
+an event keeps the parts of its message, and drops its JSON value.
 
 Every event names its parent. The live context is more than the path from the last message to the
 root: results of parallel calls branch off that path, and so do the other lines of a message of
@@ -6,21 +9,28 @@ several lines. The search follows the parents from the last message to the last 
 adds the lines that share a message id with the path, and the results that answer its calls.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import takewhile
 from typing import Any
 
 from msgspec.structs import replace
 
+from ctxtrim.formats.anthropic.blocks import block, is_injected, user_messages
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
-from ctxtrim.formats.fields import elements, string
-from ctxtrim.model import Companion, Message, Span
+from ctxtrim.formats.fields import elements, inside, members, string
+from ctxtrim.formats.usage import anthropic_usage, is_complete
+from ctxtrim.model import Companion, Message, Part, Span
+from ctxtrim.model.request import Usage
+from ctxtrim.text.records import dump
 
 ENVELOPE = (
     "isSidechain", "userType", "cwd", "sessionId", "session_id", "version", "gitBranch", "slug",
     "entrypoint", "agentId", "sessionKind", "timestamp",
 )  # fmt: skip
 """The keys that an inserted event copies from its neighbour. This avoids reading the clock."""
+
+_LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
+"""The fields that name other events."""
 
 SYNTHETIC = "<synthetic>"
 """The model name of messages that the client generates. They are never sent."""
@@ -35,45 +45,120 @@ _VISIBLE = (
 
 
 class ClaudeEvent(SessionEvent):
-    """One event of the session, with the facts that are needed often.
+    """One event of the session. Its `value` has only the fields that name other events.
 
-    `kind` is its type; a summary with a user message counts as that message. `message` is empty if
-    the event has none. `message_id` is shared by all lines of one model message. `speaks`: the
-    event contains something that a model could read, although it may not be sent.
+    `kind` is its type; a summary with a user message counts as that message. `parts` are those of a
+    line of an answer, and `messages` those of another event, without their indices. `message_id` is
+    shared by all lines of an answer, `model` is the model that it names, and `usage` the recorded
+    usage of a complete answer. `speaks`: the event contains something that a model could read,
+    although it may not be sent. `is_compaction`: the client summarized everything before.
+    `cleared`: the ids of calls whose results the client clears from the context; None for other
+    events. `owner`: the id of the prompt or call that a snapshot or progress belongs to. `answer`:
+    the index of the message that an answer is part of.
     """
 
-    __slots__ = ("is_sidechain", "kind", "message", "message_id", "speaks")
+    __slots__ = (
+        "answer", "cleared", "is_compaction", "is_sidechain", "kind", "message_id", "messages",
+        "model", "owner", "parts", "speaks", "usage",
+    )  # fmt: skip
 
     def __init__(self, value: dict[str, Any], span: Span) -> None:
         super().__init__(value, span)
+        self.value = {key: value[key] for key in _LINKS if key in value}
         self.is_sidechain = value.get("isSidechain") is True
         kind, message = value.get("type"), value.get("message")
         self.kind = "user" if kind == "summary" and message is not None else string(kind)
-        self.message: dict[str, Any] = message if isinstance(message, dict) else {}
-        self.message_id = string(self.message.get("id"))
-        if self.kind == "attachment":
-            attachment = value.get("attachment")
-            self.speaks = self.is_context = (
-                isinstance(attachment, dict) and attachment.get("type") in _VISIBLE
-            )
-            return
-        content = self.message.get("content") if self.kind in ("user", "assistant") else None
+        self.is_compaction = value.get("subtype") == "compact_boundary"
+        self.speaks = False
+        self.parts: tuple[Part, ...] = ()
+        self.messages: tuple[Message, ...] = ()
+        self.message_id: str | None = None
+        self.model: object = None
+        self.usage: Usage | None = None
+        self.answer: int | None = None
+        self.cleared: list[str] | None = None
+        self.owner: str | None = None
+        if "microcompactMetadata" in value:
+            self.cleared = _cleared(value["microcompactMetadata"])
+        if self.kind == "progress":
+            self.owner = string(value.get("parentToolUseID") or value.get("toolUseID"))
+        elif self.kind in ("user", "assistant"):
+            if isinstance(message, dict):
+                self._take_message(value, message)
+        elif self.kind == "attachment":
+            self._take_attachment(value.get("attachment"))
+        elif self.kind == "file-history-snapshot":
+            self.owner = string(value.get("messageId"))
+
+    def _take_message(self, value: dict[str, Any], message: dict[str, Any]) -> None:
+        """Read what a model could read."""
+        content = message.get("content")
+        self.model, self.message_id = message.get("model"), string(message.get("id"))
         self.speaks = isinstance(content, str) or (
-            isinstance(content, list) and any(isinstance(block, dict) for block in content)
+            isinstance(content, list) and any(isinstance(each, dict) for each in content)
         )
-        is_hidden = value.get("isVisibleInTranscriptOnly") and not value.get("isCompactSummary")
-        self.is_context = self.speaks and self.message.get("model") != SYNTHETIC and not is_hidden
+        if not self.speaks:
+            return
+        is_summary = bool(value.get("isCompactSummary"))
+        self.is_context = self.model != SYNTHETIC and (
+            is_summary or not value.get("isVisibleInTranscriptOnly")
+        )
+        home = inside(inside(self.span, "message"), "content")
+        if self.kind == "assistant":
+            self.parts = _parts(content, home)
+            if is_complete(message) and is_complete(value):
+                self.usage = anthropic_usage(message.get("usage"))
+            return
+        by_client = is_summary or bool(value.get("isMeta"))
+        found = (
+            user_messages(content, home, 0)
+            if isinstance(content, list)
+            else [Message("user", _parts(content, home), spans=(self.span,))]
+        )
+        self.messages = tuple(_from(message, by_client, is_summary) for message in found)
+
+    def _take_attachment(self, attachment: object) -> None:
+        if isinstance(attachment, dict) and attachment.get("type") in _VISIBLE:
+            self.speaks = self.is_context = True
+            part = Part("text", dump(attachment))
+            self.messages = (Message("user", (part,), is_injected=True, spans=(self.span,)),)
 
 
-def events_in(values: Sequence[Any]) -> Iterator[ClaudeEvent]:
-    """The events among the values of some lines. A document contains them under `loglines`."""
+def _parts(content: Any, span: Span) -> tuple[Part, ...]:
+    """The parts of a line of an answer, or of a text of the user."""
+    if isinstance(content, str):
+        return (Part("text", content, span=span),)
+    return tuple(block(value, inside(span, place)) for place, value in enumerate(elements(content)))
+
+
+def _from(message: Message, by_client: bool, is_summary: bool) -> Message:
+    """A message of a user line, marked if the client wrote it."""
+    if message.role == "tool":
+        return message
+    text = next((part.text for part in message.parts if part.kind == "text"), "")
+    if not by_client and not is_injected(text):
+        return message
+    return replace(message, is_injected=True, is_summary=is_summary)
+
+
+def _cleared(details: object) -> list[str]:
+    """The ids of the calls that a cleaning of the context names."""
+    names = elements(members(details).get("compactedToolIds"))
+    return [name for name in names if isinstance(name, str)]
+
+
+def events_in(values: Iterable[Any]) -> Iterator[tuple[dict[str, Any], Span]]:
+    """The events among the values of some lines, and their spans.
+
+    A document contains them under `loglines`.
+    """
     for line, value in enumerate(values):
         if isinstance(value, dict) and isinstance(value.get("loglines"), list):
             for index, item in enumerate(value["loglines"]):
                 if isinstance(item, dict):
-                    yield ClaudeEvent(item, Span(line, ("loglines", index)))
+                    yield item, Span(line, ("loglines", index))
         elif isinstance(value, dict):
-            yield ClaudeEvent(value, Span(line))
+            yield value, Span(line)
 
 
 def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
@@ -84,9 +169,7 @@ def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
         return set()
     lookup = EventIndex(events)
     if lookup.is_linked:
-        chain = set(
-            takewhile(lambda index: not is_compaction(events[index]), lookup.walk(main[-1]))
-        )
+        chain = set(takewhile(lambda index: not events[index].is_compaction, lookup.walk(main[-1])))
     else:
         chain = set(range(_after_compaction(events), len(events)))
     side = events[main[-1]].is_sidechain
@@ -103,32 +186,26 @@ def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
         for index in main
         if events[index].message_id in ids and events[index].kind == "assistant"
     )
-    calls = {name for index in chain for name in _field_values(events[index], "tool_use", "id")}
-    chain.update(
-        index
-        for index in main
-        if not calls.isdisjoint(_field_values(events[index], "tool_result", "tool_use_id"))
-    )
+    calls = {
+        part.call_id
+        for index in chain
+        for part in events[index].parts
+        if part.kind == "tool_call" and part.call_id is not None
+    }
+    chain.update(index for index in main if _answers(events[index], calls))
     return chain
 
 
-def is_compaction(event: ClaudeEvent) -> bool:
-    """Whether an event is a compaction: the client summarized everything before it."""
-    return event.value.get("subtype") == "compact_boundary"
+def _answers(event: ClaudeEvent, calls: Set[str]) -> bool:
+    """Whether an event contains the result of one of some calls."""
+    for message in event.messages:
+        if message.role == "tool" and message.parts[0].call_id in calls:
+            return True
+    return False
 
 
 def _after_compaction(events: Sequence[ClaudeEvent]) -> int:
-    return max((index + 1 for index, event in enumerate(events) if is_compaction(event)), default=0)
-
-
-def _field_values(event: ClaudeEvent, kind: str, field: str) -> list[str]:
-    """The values of a field of all blocks of a kind."""
-    names = (
-        block.get(field)
-        for block in elements(event.message.get("content"))
-        if isinstance(block, dict) and block.get("type") == kind
-    )
-    return [name for name in names if isinstance(name, str)]
+    return max((index + 1 for index, event in enumerate(events) if event.is_compaction), default=0)
 
 
 def _home(span: Span) -> Span:
@@ -136,38 +213,40 @@ def _home(span: Span) -> Span:
     return Span(span.line, span.path[:2] if span.path[:1] == ("loglines",) else ())
 
 
-def with_companions(
-    messages: Sequence[Message], events: Sequence[ClaudeEvent]
-) -> Iterator[Message]:
-    """The messages with their companion lines: file snapshots of a prompt, progress of a call."""
-    prompts: dict[str | None, list[Companion]] = {}
-    calls: dict[str | None, list[Companion]] = {}
-    for event in events:
-        if event.kind == "file-history-snapshot":
-            prompts.setdefault(string(event.value.get("messageId")), []).append(
-                Companion(event.span, event.kind)
-            )
-        elif event.kind == "progress":
-            call = event.value.get("parentToolUseID") or event.value.get("toolUseID")
-            calls.setdefault(string(call), []).append(Companion(event.span, event.kind))
-    if not prompts and not calls:
-        yield from messages
-        return
-    uuids = {event.span: event.id for event in events if event.id is not None}
-    for message in messages:
-        names = dict.fromkeys(uuids.get(span) for span in message.spans)
-        found = [
-            companion for name in names if name is not None for companion in prompts.pop(name, ())
-        ]
-        found += [companion for call in message.calls for companion in calls.pop(call.call_id, ())]
-        yield replace(message, companions=tuple(found)) if found else message
+class Companions:
+    """The lines to remove with messages: file snapshots of prompts, progress of calls."""
+
+    def __init__(self, events: Iterable[ClaudeEvent]) -> None:
+        self._prompts: dict[str | None, list[Companion]] = {}
+        self._calls: dict[str | None, list[Companion]] = {}
+        for event in events:
+            if event.kind == "progress":
+                self._add(self._calls, event)
+            elif event.kind == "file-history-snapshot":
+                self._add(self._prompts, event)
+
+    def _add(self, lines: dict[str | None, list[Companion]], event: ClaudeEvent) -> None:
+        lines.setdefault(event.owner, []).append(Companion(event.span, str(event.kind)))
+
+    def take(self, events: Sequence[ClaudeEvent], parts: Sequence[Part]) -> tuple[Companion, ...]:
+        """The companions of a message that no message has yet."""
+        if not self._prompts and not self._calls:
+            return ()
+        found: list[Companion] = []
+        for event in events:
+            if event.id in self._prompts and event.id is not None:
+                found += self._prompts.pop(event.id)
+        for part in parts:
+            if part.kind == "tool_call" and part.call_id in self._calls:
+                found += self._calls.pop(part.call_id)
+        return tuple(found)
 
 
 GRAPH = EventGraph(
     ClaudeEvent,
-    events_in,
+    lambda values: (ClaudeEvent(value, span) for value, span in events_in(values)),
     _thread,
     _home,
-    links=("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid"),
+    links=_LINKS,
     lasting=("leafUuid",),  # may name an event of another session
 )

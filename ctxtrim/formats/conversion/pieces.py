@@ -10,7 +10,7 @@ from ctxtrim.formats.conversion.attachments import Attachment, attachment_of
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.reasoning import native_reasoning, signature_in, thought_signature
 from ctxtrim.formats.fields import elements, members, string
-from ctxtrim.formats.source_values import SourceValues
+from ctxtrim.formats.lines import SourceValues
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.records import dump
 

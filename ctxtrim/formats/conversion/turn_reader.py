@@ -10,7 +10,7 @@ from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece, PieceReader
 from ctxtrim.formats.conversion.reasoning import thought_signature
 from ctxtrim.formats.conversion.target import CallResult, Speaker, Target, Turn
-from ctxtrim.formats.source_values import SourceValues
+from ctxtrim.formats.lines import SourceValues
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stages.repair import ANSWER
 

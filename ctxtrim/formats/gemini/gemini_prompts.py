@@ -7,7 +7,7 @@ another type. Answers are in the files of the sessions. Checked against `LogEntr
 2026).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxtrim.errors import NotEditableError
@@ -36,7 +36,7 @@ def _is_prompt(value: Any) -> bool:
     return value.get("type") == "user" and all(isinstance(value.get(key), str) for key in _TEXTS)
 
 
-def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The prompts of each session as a transcript."""
     sessions: dict[tuple[int, str], list[Message]] = {}
     for line, record in enumerate(records):

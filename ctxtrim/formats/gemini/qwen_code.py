@@ -6,7 +6,7 @@ message. A `chat_compression` contains the contents that replace everything befo
 telemetry, snapshots and `toolCallResult` are never sent.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -107,7 +107,7 @@ def _thread(events: Sequence[QwenEvent]) -> set[int]:
 GRAPH = EventGraph(QwenEvent, _events, _thread)
 
 
-def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session: its live context, or a sidechain if there is nothing
     else.
     """

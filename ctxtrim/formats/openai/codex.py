@@ -7,7 +7,7 @@ rollout. The `instructions` of a `session_meta` belong to the user: such session
 as the first user message.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -65,14 +65,14 @@ def takes(value: object) -> Layout | None:
     return "events" if is_bare else None
 
 
-def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session: its live context."""
-    state = _session([record.value for record in records])
+    state = _session(record.value for record in records)
     found = ListContents()
     read_items(state.items, found)
     if not found.messages:
         return []
-    messages = tuple(_with_metadata(message, records) for message in found.messages)
+    messages = tuple(_with_metadata(message, state) for message in found.messages)
     return session(
         messages,
         lines,
@@ -87,12 +87,14 @@ def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcr
 class _Session(Struct):
     """The state after the lines read so far: the live items and other facts.
 
-    `usages`: by the number of live items at the time of the record.
+    `usages`: by the number of live items at the time of the record. `metadata`: what a stage wrote
+    next to items, by the index of their line.
     """
 
     items: list[Element] = field(default_factory=list)
     instructions: Element | None = None
     usages: dict[int, Usage] = field(default_factory=dict)
+    metadata: dict[int, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     tools: str | None = None
     model: str | None = None
     id: str | None = None
@@ -125,12 +127,15 @@ class _Session(Struct):
             }
 
 
-def _session(values: Sequence[Any]) -> _Session:
+def _session(values: Iterable[Any]) -> _Session:
     """The state after all lines."""
     session = _Session()
     for line, value in enumerate(values):
         if isinstance(value, dict):
             _take(session, value, line)
+            metadata = metadata_in(value)
+            if metadata:
+                session.metadata[line] = metadata
     return session
 
 
@@ -202,13 +207,13 @@ def _compacted(items: Sequence[Element], payload: dict[str, Any], line: int) -> 
         )
 
 
-def _with_metadata(message: Message, records: Sequence[JsonRecord]) -> Message:
+def _with_metadata(message: Message, session: _Session) -> Message:
     """The message with metadata that a stage wrote next to its item, if the item
     has its own line.
     """
     if message.role != "tool" or message.spans[0].path:
         return message
-    metadata = metadata_in(records[message.spans[0].line].value)
+    metadata = session.metadata.get(message.spans[0].line)
     return replace(message, metadata=metadata) if metadata else message
 
 
@@ -217,7 +222,7 @@ def _usages(session: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
     answers = answers_by_span(messages)
     found: dict[int | None, Usage] = {}
     for position, usage in session.usages.items():
-        before = (item.whole for item in reversed(session.items[:position]))
+        before = (session.items[place].whole for place in range(position - 1, -1, -1))
         answer = next((answers[whole] for whole in before if whole in answers), None)
         if answer is not None:
             found[answer] = replace(usage, message=answer)

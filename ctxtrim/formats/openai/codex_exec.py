@@ -5,7 +5,7 @@ and its result. The stream contains neither the user's prompt nor the changes of
 of a turn sums all turns so far, so it does not describe one request.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -38,7 +38,7 @@ def sniff(value: object) -> Layout | None:
     return "events" if is_item or value.get("type") in _TYPES else None
 
 
-def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the stream."""
     found: list[Message] = []
     thread: str | None = None

@@ -6,7 +6,7 @@ Interrupted and failed answers are never sent again, so they are not read. `thre
 entries and updates their links; `messages` reads messages.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Format, Insertion, Layout, Site, content_owner, session
@@ -61,7 +61,7 @@ def _is_entry(value: object) -> bool:
     return _MARKS.get(value["type"]) in value
 
 
-def read(records: Sequence[JsonRecord], lines: tuple[Line, ...]) -> list[Transcript]:
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session: its live context.
 
     Without entries, the messages of the lists.

@@ -4,7 +4,7 @@ A trace with several requests repeats its messages. An edit would have to change
 so such a transcript is locked; with `--each-request` each request is edited alone.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -75,14 +75,14 @@ def record_format(
     return trace_format(name, has_records, requests)
 
 
-def _logged(requests: Requests, records: Sequence[JsonRecord]) -> Iterator[LoggedRequest]:
+def _logged(requests: Requests, records: Iterable[JsonRecord]) -> Iterator[LoggedRequest]:
     return chain.from_iterable(
         requests(record.value, Span(line)) for line, record in enumerate(records)
     )
 
 
 def _read_each(
-    requests: Requests, records: Sequence[JsonRecord], lines: tuple[Line, ...]
+    requests: Requests, records: Iterable[JsonRecord], lines: Sequence[Line]
 ) -> list[Transcript]:
     """A transcript for each request."""
     return [
@@ -92,7 +92,7 @@ def _read_each(
 
 
 def _read_traces(
-    requests: Requests, records: Sequence[JsonRecord], lines: tuple[Line, ...]
+    requests: Requests, records: Iterable[JsonRecord], lines: Sequence[Line]
 ) -> list[Transcript]:
     """A transcript for each conversation of a trace, in the order of the longest requests."""
     traces: dict[Hashable, list[LoggedRequest]] = {}
@@ -118,7 +118,7 @@ def _read_traces(
 
 
 def _transcript(
-    talk: Conversation, own: str | None, locked: str, lines: tuple[Line, ...]
+    talk: Conversation, own: str | None, locked: str, lines: Sequence[Line]
 ) -> Transcript:
     """The transcript of a conversation: the messages of its longest request."""
     request, envelope = talk.request, talk.request.envelope

@@ -22,6 +22,9 @@ _LETTER = re.compile(r"[\w/~@.+-]")
 _WIDE = re.compile(r"(?:\.+/)*([\w/~@+-][\w/~@.+-]{4,}[\w/])")
 _WORD = re.compile(r"\w{6,}")
 _FEW = 64  # tokens that are searched in a text before the text is split into tokens
+_LETTERS = re.findall(rb"\w", bytes(range(128)))
+_WORDS_ONLY = bytes(code if bytes((code,)) in _LETTERS else 32 for code in range(256))
+_TOKENS_ONLY = bytes(code if code in b"/~@.+-" else _WORDS_ONLY[code] for code in range(256))
 
 
 class Use(NamedTuple):
@@ -42,9 +45,9 @@ def chained(
     if first is None:
         return {}
     arguments = {
-        position: strings_of_calls(message)
+        position: texts
         for position, message in enumerate(messages)
-        if any(message.calls)
+        if (texts := strings_of_calls(message))
     }
     used = {
         position: tokens(texts)
@@ -105,7 +108,7 @@ def _among(wanted: set[str], texts: Sequence[str]) -> set[str]:
     A few of them are searched first, because that is faster than to split a text.
     """
     if len(wanted) > _FEW:
-        return wanted & tokens(texts)
+        return set().union(*[_common(wanted, text) for text in texts])
     whole: set[str] = set()
     parts: set[str] = set()
     for text in texts:
@@ -114,6 +117,22 @@ def _among(wanted: set[str], texts: Sequence[str]) -> set[str]:
             if start >= 0:
                 (whole if _is_apart(text, start, start + len(token)) else parts).add(token)
     return whole if parts <= whole else whole | parts & tokens(texts)
+
+
+def _common(wanted: set[str], text: str) -> set[str]:
+    """The wanted tokens that are tokens of a text.
+
+    For ASCII, replacing all other characters by spaces and splitting is faster than a pattern.
+    """
+    if not text.isascii():
+        return wanted & tokens((text,))
+    data = text.encode()
+    words, whole = data.translate(_WORDS_ONLY), data.translate(_TOKENS_ONLY)
+    found = wanted.intersection(words.decode().split())
+    if whole != words:  # there are paths, or other tokens that are no words
+        others = [token for token in whole.decode().split() if not token.isidentifier()]
+        found |= wanted.intersection(_WIDE.findall("\n".join(others)))
+    return found
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
@@ -134,14 +153,14 @@ def tokens(texts: Iterable[str]) -> set[str]:
 
 def strings_of_calls(message: Message) -> list[str]:
     """The strings in the arguments of all calls of a message."""
-    return [text for call in message.calls for text in strings(call.text)]
+    return [
+        text for part in message.parts if part.kind == "tool_call" for text in strings(part.text)
+    ]
 
 
 def _texts(message: Message, arguments: Sequence[str]) -> list[str]:
     """All text of a message; the text of a result comes first."""
     if message.role == "tool":
-        return [
-            result_text(message),
-            *(part.text for part in message.parts if part.kind != "tool_result"),
-        ]
-    return [*(part.text for part in message.parts if part.kind != "tool_call"), *arguments]
+        others = [part.text for part in message.parts if part.kind != "tool_result"]
+        return [result_text(message), *others]
+    return [*[part.text for part in message.parts if part.kind != "tool_call"], *arguments]

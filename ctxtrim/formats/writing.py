@@ -90,10 +90,11 @@ def rewrite(
             for path, text in edit.replace.items()
         }
         relinked = dialect.relink(Edit(source, removed, kept, inserted, texts=texts))
-        for edit in edits.values():
-            edit.remove = set()
-        for span in relinked.removed:
-            edits[span.line].remove.add(span.path)
+        if relinked.removed is not removed:
+            for edit in edits.values():
+                edit.remove = set()
+            for span in relinked.removed:
+                edits[span.line].remove.add(span.path)
         for span, members in relinked.members.items():
             edits[span.line].change(span.path, members)
             edits[span.line].remove -= {

@@ -82,6 +82,8 @@ def message_edits(message: Message | None, new: Message) -> Iterator[MessageEdit
 
 def _part_edits(message: Message, new: Message) -> Iterator[MessageEdit]:
     """The edits of the parts as read, which are found again by their place in the file."""
+    if new.parts is message.parts:
+        return
     unchanged = set(map(id, new.parts))
     by_place = {part.span or part.block: part for part in new.parts if part.span or part.block}
     for part in message.parts:
@@ -121,7 +123,7 @@ def check(transcript: Transcript, stage: str) -> None:
         raise NotEditableError(transcript.locked)
     for message in transcript.messages:
         original = None if message.index is None else read[message.index]
-        if message is original or message == original:
+        if message is original:
             continue
         for edit in message_edits(original, message):
             reason = refusal(edit, transcript)

@@ -78,7 +78,10 @@ def trace_id(text: str) -> str:
 
 def result_text(message: Message) -> str:
     """All text of a tool result. Character ranges refer to this text."""
-    texts = [part.text for part in message.parts if part.kind == "tool_result"]
+    parts = message.parts
+    if len(parts) == 1 and parts[0].kind == "tool_result":  # as almost always
+        return parts[0].text
+    texts = [part.text for part in parts if part.kind == "tool_result"]
     return texts[0] if len(texts) == 1 else "\n".join(texts)
 
 

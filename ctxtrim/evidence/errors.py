@@ -1,7 +1,7 @@
 """Whether a tool result is an error, which line shows it, and whether the result is complete."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 
 from ctxtrim.clipping.markers import MARKER
@@ -23,6 +23,8 @@ _ERROR = lazy_pattern(
     # tsc, with the file name in front
     r"|(?:[^\n]{1,300}?(?:\(\d+,\d+\):|:\d+:\d+ -) )?error TS\d+:"
 )
+# Every first line of an error has one of these, in lower case. Few texts have any.
+_HINTS = ("err", "exception", "fatal", "panic", "traceback", "not found", "failed to connect")
 _LOOSE = lazy_pattern(r"error|exception|failed|fatal|cannot|unable to", re.IGNORECASE)
 _ABRIDGED = lazy_pattern(r"\[[^\[\]\n]{0,80}(?:truncated|cleared)", re.IGNORECASE)
 _EDGE = 3  # lines to check at the beginning and at the end
@@ -37,9 +39,9 @@ def is_error(message: Message, is_loose: bool = False) -> bool:
     `is_loose`: instead of the first lines, a word such as `error` or `failed` anywhere decides,
     also in `0 errors`.
     """
-    flags = [part.is_error for part in message.parts if part.is_error is not None]
-    if flags:
-        return any(flags)
+    flags = [part.is_error for part in message.parts]
+    if True in flags or False in flags:
+        return True in flags
     return error_line(result_text(message), is_loose) is not None
 
 
@@ -50,27 +52,34 @@ def is_abridged(message: Message) -> bool:
 
 def error_line(text: str, is_loose: bool = False) -> tuple[int, int] | None:
     """The range (start, end) of the line that shows an error; None if there is none."""
-    first = list(islice(_lines(text), _EDGE))
-    code = _exit_code(first, text)
+    folded = text[:_REACH].casefold()
+    code = _exit_code(text, folded)
     if code:
         return code[0] if code[1] else None
     if is_loose:
         word = _LOOSE.search(text)
         return _line_around(text, word.start()) if word else None
+    if not any(map(folded.__contains__, _HINTS)):
+        return None
+    first = islice(_lines(text), _EDGE)
     return next(((start, end) for start, end in first if _ERROR.match(text[start:end])), None)
 
 
 def exit_code(text: str) -> int | None:
     """The exit code in the first or last lines of a text; None if there is none."""
-    code = _exit_code(list(islice(_lines(text), _EDGE)), text)
+    code = _exit_code(text, text[:_REACH].casefold())
     return code[1] if code else None
 
 
-def _exit_code(first: Sequence[tuple[int, int]], text: str) -> tuple[tuple[int, int], int] | None:
-    """The first line with an exit code among the first and the last few, and the code."""
+def _exit_code(text: str, folded: str) -> tuple[tuple[int, int], int] | None:
+    """The first line with an exit code among the first and the last few, and the code.
+
+    `folded` is the beginning of the text in lower case.
+    """
     is_long = len(text) > _REACH
-    if not (_has_code(text[:_REACH]) or (is_long and _has_code(text[-_REACH:]))):
+    if not (_has_code(folded) or (is_long and _has_code(text[-_REACH:].casefold()))):
         return None
+    first = list(islice(_lines(text), _EDGE))
     last = [line for line in islice(_lines_backwards(text), _EDGE) if line not in first]
     for start, end in (*first, *reversed(last)):
         code = _EXIT_CODE.match(text, start, end)
@@ -79,9 +88,11 @@ def _exit_code(first: Sequence[tuple[int, int]], text: str) -> tuple[tuple[int, 
     return None
 
 
-def _has_code(text: str) -> bool:
-    """Whether a text has a word that every line with an exit code has. Few texts have it."""
-    folded = text.casefold()
+def _has_code(folded: str) -> bool:
+    """Whether a text in lower case has a word that every line with an exit code has.
+
+    Few texts have it.
+    """
     return "code" in folded or "status" in folded
 
 

@@ -11,6 +11,7 @@ from ctxtrim.evidence.paths_in_text import Named, line_has_content
 
 _LEAST = 20  # minimum non-blank characters of a line
 _KEY = 40  # characters that identify a line
+_REACH = 80  # characters of a line that usually contain its first 20 without folded space
 _ANCHOR = re.compile(r"\w+|[^\w\s]")  # where a line may begin in typed text: not inside a word
 _MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _MARK = re.compile(r"\s*(?:>[ \t]?)+")
@@ -51,13 +52,11 @@ def _sources(
     sources: dict[str, tuple[int, int, int] | None] = {}
     for position, text in results.items():
         paths: tuple[str, ...] | None = None
-        for line, start, end in _lines(text):
-            key = line[:_KEY]
-            if key[:_LEAST] not in begun:
-                continue
+        for line, start, end in _lines(text, begun):
             if paths is None:
                 paths = tuple(" ".join(path.split()) for path in named(position))
             if line_has_content(line, paths):
+                key = line[:_KEY]
                 source = sources.setdefault(key, (position, start, end))
                 if source and source[0] != position:
                     sources[key] = None
@@ -70,15 +69,20 @@ def _anchors(text: str) -> list[int]:
     return [match.start() for match in _ANCHOR.finditer(text, 0, end)]
 
 
-def _lines(text: str) -> Iterator[tuple[str, int, int]]:
-    """The lines that are long enough, folded, each with its start and end in the text."""
+def _lines(text: str, begun: Set[str]) -> Iterator[tuple[str, int, int]]:
+    """The lines that are long enough and begin like typed text, folded, each with its start and end
+    in the text.
+    """
     start = 0
     for line in text.split("\n"):
         if len(line) >= _LEAST:
             mark = _MARK.match(line) if ">" in line else None
             bare = line[mark.end() :] if mark else line
-            words = bare.split()
-            if sum(map(len, words)) >= _LEAST:
-                begin = start + len(line) - len(bare.lstrip())
-                yield " ".join(words), begin, begin + len(bare.strip())
+            beginning = " ".join(bare[:_REACH].split())
+            if len(beginning) < _LEAST or beginning[:_LEAST] in begun:
+                words = bare.split()
+                folded = " ".join(words)
+                if folded[:_LEAST] in begun and sum(map(len, words)) >= _LEAST:
+                    begin = start + len(line) - len(bare.lstrip())
+                    yield folded, begin, begin + len(bare.strip())
         start += len(line) + 1

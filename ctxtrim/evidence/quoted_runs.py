@@ -8,7 +8,7 @@ So the steps follow from the lengths of the texts, and what is found does not de
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -17,7 +17,7 @@ from ctxtrim.evidence.paths_in_text import Named, run_has_content
 _RUN = 40  # minimum characters of a quotation
 _STRETCH = 20
 _STEPS = ((1, 21), (2, 9), (3, 7), (4, 5), (5, 4), (7, 3), (9, 2), (21, 1))  # m and n
-_MUCH = 1 << 18  # typed characters of which each third one at most is used, to limit memory
+_MUCH = 1 << 20  # typed characters of which each third one at most is used, to limit memory
 _END = "\0"  # separates texts
 
 
@@ -69,10 +69,8 @@ class _TypedText:
         text, (mine, _) = self.text, self.steps
         first = -(-start // mine) * mine
         if end - start >= _RUN:
-            self.stretches |= {
-                hash(text[position : position + _STRETCH])
-                for position in range(first, end - _STRETCH + 1, mine)
-            }
+            positions = range(first, end - _STRETCH + 1, mine)
+            self.stretches.update([hash(text[at : at + _STRETCH]) for at in positions])
             self._pending.append((start, end - _RUN + 1))
         self.indexed += length + len(_END)
 
@@ -94,7 +92,7 @@ class _TypedText:
             return None
         positions = range(0, len(text) - _STRETCH + 1, theirs)
         pieces = [hash(text[position : position + _STRETCH]) for position in positions]
-        if stretches.isdisjoint(pieces):
+        if stretches.isdisjoint(pieces) or not self._may_run(text, positions, pieces):
             return None
         windows, paths = self.windows, named()
         tried = 0  # the first window that was not tried yet
@@ -110,6 +108,21 @@ class _TypedText:
                             return run
                 tried = max(tried, position + 1)
         return None
+
+    def _may_run(self, text: str, positions: Sequence[int], pieces: Sequence[int]) -> bool:
+        """Whether a run may contain one of the pieces.
+
+        If all typed positions are indexed, half of a piece further or before is typed too.
+        """
+        if self.steps[0] > 1:
+            return True
+        half = _STRETCH // 2
+        for position, piece in zip(positions, pieces, strict=True):
+            if piece in self.stretches:
+                for start in (position - half, position + half):
+                    if start >= 0 and hash(text[start : start + _STRETCH]) in self.stretches:
+                        return True
+        return False
 
     def _extended(self, text: str, start: int, match: int) -> tuple[int, int] | None:
         """The run extended in both directions; None if only the hashes are equal."""

@@ -17,6 +17,7 @@ from ctxtrim.model import Message
 
 _MOST = 1 << 21  # typed characters that are searched, newest first, to limit memory
 _WORD = re.compile(r"[^\s\"'`()<>\[\]{},;]+")
+_DIGIT = re.compile(r"\d")  # which every id has
 # "12" and "search" have other meanings too
 _ID = re.compile(r"(?=.*\d)(?:.{6}|.*[A-Za-z])", re.DOTALL)
 
@@ -68,11 +69,13 @@ def _by_id(
     """The results whose call id is a word of a later message."""
     last: dict[str, int] = {}
     for position, text in sorted(typed.items()):
-        last.update((word.strip(".:!?"), position) for word in _WORD.findall(text))
+        if _DIGIT.search(text):
+            words = [word.strip(".:!?") for word in _WORD.findall(text)]
+            last.update(dict.fromkeys(words, position))
     positions = []
     for position in results:
         result = messages[position].result
         name = result.call_id if result else None
-        if name and _ID.match(name) and last.get(name, -1) > position:
+        if name and last.get(name, -1) > position and _ID.match(name):
             positions.append(position)
     return positions

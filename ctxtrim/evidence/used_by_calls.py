@@ -7,6 +7,7 @@ a message before the result. The result of that call counts only for tokens that
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import result_text
@@ -22,6 +23,9 @@ _LETTER = re.compile(r"[\w/~@.+-]")
 _WIDE = re.compile(r"(?:\.+/)*([\w/~@+-][\w/~@.+-]{4,}[\w/])")
 _WORD = re.compile(r"\w{6,}")
 _FEW = 64  # tokens that are searched in a text before the text is split into tokens
+_LETTERS = re.findall(rb"\w", bytes(range(128)))
+_WORDS_ONLY = bytes(code if bytes((code,)) in _LETTERS else 32 for code in range(256))
+_TOKENS_ONLY = bytes(code if code in b"/~@.+-" else _WORDS_ONLY[code] for code in range(256))
 
 
 class Use(NamedTuple):
@@ -42,9 +46,9 @@ def chained(
     if first is None:
         return {}
     arguments = {
-        position: strings_of_calls(message)
+        position: texts
         for position, message in enumerate(messages)
-        if any(message.calls)
+        if (texts := strings_of_calls(message))
     }
     used = {
         position: tokens(texts)
@@ -82,30 +86,65 @@ def _sources(
     `arguments` are the strings in the calls of each message, and `used` their tokens if the message
     is a user, both by its position.
     """
-    waiting: set[str] = set().union(*used.values())
+    waiting = _Waiting.of(set().union(*used.values()))
     sources: dict[str, int] = {}
     for position, message in enumerate(messages):
-        if not waiting:
+        if not (waiting.words or waiting.others):
             break
         own = used.get(position) if message.role != "tool" else None
         texts = _texts(message, () if own is not None else arguments.get(position, ()))
-        first_seen = _among(waiting, texts)
+        first_seen = waiting.among(texts)
         if own is not None:
-            first_seen |= waiting & own
-        waiting -= first_seen
+            first_seen |= own
+        waiting.words -= first_seen
+        waiting.others -= first_seen
         if first_seen and message.role == "tool":
             in_result = first_seen if len(texts) == 1 else _among(first_seen, texts[:1])
             sources.update(dict.fromkeys(in_result, position))
     return sources
 
 
-def _among(wanted: set[str], texts: Sequence[str]) -> set[str]:
-    """The wanted tokens that are tokens of some texts.
+@dataclass
+class _Waiting:
+    """Used tokens that no message has yet: words, and others such as paths."""
 
-    A few of them are searched first, because that is faster than to split a text.
-    """
-    if len(wanted) > _FEW:
-        return wanted & tokens(texts)
+    words: set[str]
+    others: set[str]
+
+    @classmethod
+    def of(cls, tokens: set[str]) -> "_Waiting":
+        """Some tokens of both kinds."""
+        words = set(filter(_WORD.fullmatch, tokens))
+        return cls(words, tokens - words)
+
+    def among(self, texts: Sequence[str]) -> set[str]:
+        """Those that are tokens of some texts.
+
+        A few of them are searched first, because that is faster than to split a text.
+        """
+        if len(self.words) + len(self.others) <= _FEW:
+            return _among(self.words | self.others, texts)
+        return set().union(*map(self._in, texts))
+
+    def _in(self, text: str) -> set[str]:
+        """Those that are tokens of a text.
+
+        For ASCII, replacing all other characters by spaces and splitting is faster than a pattern.
+        """
+        if not text.isascii():
+            found = tokens((text,))
+            return self.words & found | self.others & found
+        data = text.encode()
+        words, whole = data.translate(_WORDS_ONLY), data.translate(_TOKENS_ONLY)
+        found = self.words.intersection(words.decode().split()) if self.words else set()
+        if whole != words and self.others:  # there are paths, or other tokens that are no words
+            others = [token for token in whole.decode().split() if not token.isidentifier()]
+            found |= self.others.intersection(_WIDE.findall("\n".join(others)))
+        return found
+
+
+def _among(wanted: set[str], texts: Sequence[str]) -> set[str]:
+    """The wanted tokens that are tokens of some texts."""
     whole: set[str] = set()
     parts: set[str] = set()
     for text in texts:
@@ -134,14 +173,14 @@ def tokens(texts: Iterable[str]) -> set[str]:
 
 def strings_of_calls(message: Message) -> list[str]:
     """The strings in the arguments of all calls of a message."""
-    return [text for call in message.calls for text in strings(call.text)]
+    return [
+        text for part in message.parts if part.kind == "tool_call" for text in strings(part.text)
+    ]
 
 
 def _texts(message: Message, arguments: Sequence[str]) -> list[str]:
     """All text of a message; the text of a result comes first."""
     if message.role == "tool":
-        return [
-            result_text(message),
-            *(part.text for part in message.parts if part.kind != "tool_result"),
-        ]
-    return [*(part.text for part in message.parts if part.kind != "tool_call"), *arguments]
+        others = [part.text for part in message.parts if part.kind != "tool_result"]
+        return [result_text(message), *others]
+    return [*[part.text for part in message.parts if part.kind != "tool_call"], *arguments]

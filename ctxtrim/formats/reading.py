@@ -272,13 +272,20 @@ def _by_line(
     for record in records:
         if together and together[0].number != record.number:
             chunk = _line_chunk(dialect, formats, together)
-            together.clear()
+            _forget(together)
             yield chunk
         together.append(record)
     if together:
         chunk = _line_chunk(dialect, formats, together)
-        together.clear()
+        _forget(together)
         yield chunk
+
+
+def _forget(records: list[JsonRecord]) -> None:
+    """Free the decoded values, which need more memory than the lines."""
+    for record in records:
+        record.value = None
+    records.clear()
 
 
 def _line_chunk(

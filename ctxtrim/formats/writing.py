@@ -90,10 +90,11 @@ def rewrite(
             for path, text in edit.replace.items()
         }
         relinked = dialect.relink(Edit(source, removed, kept, inserted, texts=texts))
-        for edit in edits.values():
-            edit.remove = set()
-        for span in relinked.removed:
-            edits[span.line].remove.add(span.path)
+        if relinked.removed is not removed:
+            for edit in edits.values():
+                edit.remove = set()
+            for span in relinked.removed:
+                edits[span.line].remove.add(span.path)
         for span, members in relinked.members.items():
             edits[span.line].change(span.path, members)
             edits[span.line].remove -= {
@@ -155,7 +156,7 @@ def _collect(
         if edited is None:
             for span in (*original.spans, *(companion.span for companion in original.companions)):
                 edits[span.line].remove.add(span.path)
-        elif edited is not original and edited != original:
+        elif edited is not original:
             for edit in message_edits(original, edited):
                 if isinstance(edit, SetVisibility):
                     hidden.append((original, edited))

@@ -5,7 +5,7 @@ keep with the ranges that a clip has to show.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 from msgspec import Struct
@@ -131,19 +131,10 @@ class KeepRules:
         The ranges do not depend on the reason.
         """
         position = result.position
-
-        def ranges() -> Iterator[Range]:
-            has_failed = position in facts.errors
-            line = error_line(result.text, self.errors == "loose") if has_failed else None
-            used = used_ranges(result.text, facts.recent_uses(position))
-            return (
-                text_range
-                for text_range in (line, facts.quotes.get(position), *used)
-                if text_range and text_range[0] < text_range[1]
-            )
-
         uses = facts.uses.get(position, ()) if self._counts_uses else ()
-        kept = Kept(None, ranges, uses=len({use.position for use in uses}))
+        ranges = partial(facts.ranges, position, result.text)
+        number = len({use.position for use in uses}) if uses else 0
+        kept = Kept(None, ranges, uses=number)
         if position in facts.active:
             return replace(kept, reason=facts.active[position], in_full=True)
         if any(pattern.fullmatch(result.tool) for pattern in facts.tools):
@@ -198,6 +189,17 @@ class _Facts:
     def recent_uses(self, position: int) -> list[Use]:
         """The uses of a result by recent messages."""
         return [use for use in self.uses.get(position, ()) if self.recent[use.position]]
+
+    def ranges(self, position: int, text: str) -> Iterator[Range]:
+        """The ranges of the text of a result that a clip has to show."""
+        is_error = position in self.errors
+        line = error_line(text, self.rules.errors == "loose") if is_error else None
+        used = used_ranges(text, self.recent_uses(position))
+        return (
+            text_range
+            for text_range in (line, self.quotes.get(position), *used)
+            if text_range and text_range[0] < text_range[1]
+        )
 
     @cached_property
     def tools(self) -> Sequence[re.Pattern[str]]:

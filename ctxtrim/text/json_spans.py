@@ -32,7 +32,7 @@ _SEPARATOR = lazy_pattern(r"[ \t\r\n]*([,\]}])[ \t\r\n]*")
 _PLAIN = r'"[^"\\\x00-\x1f]*+"'
 _SIMPLE = (
     rf"({_PLAIN}|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)"
-    r"[ \t\r\n]*,[ \t\r\n]*"
+    r"[ \t\r\n]*(?:(,)[ \t\r\n]*|(?=[\]}]))"
 )
 # Runs of simple members are found without a call for each. A single other character ends a run.
 _SIMPLE_ELEMENT = lazy_pattern(rf"{_SIMPLE}|[\s\S]")
@@ -88,6 +88,10 @@ def members(text: str, start: int) -> Members:
                 break
             spans.append((match.start(), *match.span(1)))
             begin = match.end()
+            if match.lastindex == 1:  # no comma follows
+                if text.startswith(closing, begin):
+                    return Members(text, spans, begin + 1)
+                raise ValueError("expected a comma")
         position = _after_key(text, begin) if is_object else begin
         end = value_end(text, position)
         spans.append((begin, position, end))
@@ -125,13 +129,17 @@ def _spans_within(text: str, start: int, end: int) -> Iterator[Member]:
     values = _object(data).items() if is_object else enumerate(_array(data))
     begin = skip(text, start + 1)
     for key, raw in values:
-        size = len(raw) if is_ascii else len(str(raw, "utf-8"))
+        value = "" if is_ascii else str(raw, "utf-8")
         position = _after_key(text, begin) if is_object else begin
-        stop = position + size
-        if is_object and (
-            _scan(text, begin)[0] != key or text[position:stop].encode() != bytes(raw)
-        ):
-            raise ValueError("expected another value")
+        stop = position + (len(raw) if is_ascii else len(value))
+        if is_object:
+            is_same = (
+                data.startswith(raw, position - start)
+                if is_ascii
+                else text.startswith(value, position)
+            )
+            if not is_same or _scan(text, begin)[0] != key:
+                raise ValueError("expected another value")
         yield begin, position, stop
         separator = _SEPARATOR.match(text, stop)
         if separator is None:

@@ -14,16 +14,16 @@ from itertools import pairwise
 from msgspec import Struct, field
 
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.json_spans import Leaf, Member, Members, Range, members_within, skip, value_end
+from ctxtrim.text.json_spans import Leaf, Member, Range, members_within, skip, value_end
 
 Patch = tuple[int, int, str]  # replace text[start:end]
 
 
 class _Wish(Struct):
-    """The edits of one value, and of the values inside it."""
+    """The edits of one value, and of the values inside it. `removed` are keys of values inside."""
 
     replacement: str | None = None
-    is_removed: bool = False
+    removed: set[str | int] = field(default_factory=set)
     added: Sequence[tuple[str, str]] = ()
     inserted: Sequence[tuple[int, str]] = ()
     cuts: Sequence[tuple[int, str]] = ()
@@ -54,7 +54,7 @@ def splice(
     for path, new in (replace or {}).items():
         _at(root, path).replacement = new
     for path in remove:
-        _at(root, path).is_removed = True
+        _at(root, path[:-1]).removed.add(path[-1])
     for path, added in (add or {}).items():
         _at(root, path).added = added
     for path, elements in (insert or {}).items():
@@ -74,7 +74,10 @@ def splice(
 
 def _at(root: _Wish, path: Path) -> _Wish:
     for key in path:
-        root = root.inside.setdefault(key, _Wish())
+        inner = root.inside.get(key)
+        if inner is None:
+            inner = root.inside[key] = _Wish()
+        root = inner
     return root
 
 
@@ -95,7 +98,7 @@ def _value(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Pa
     text, (start, end) = source.text, span
     if wish.replacement is not None:
         patches.append((start, end, wish.replacement))
-    elif wish.inside or wish.added or wish.inserted or wish.cuts:
+    elif wish.inside or wish.removed or wish.added or wish.inserted or wish.cuts:
         if text[start] == '"':
             patches += _in_string(source, span, wish, path)
             return
@@ -121,16 +124,17 @@ def _in_string(source: _Text, span: Range, wish: _Wish, path: Path) -> Iterator[
 def _container(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
     text, (start, end) = source.text, span
     found = members_within(text, start, end)
-    inside = found.spans
-    values = _values(found)
-    for key, inner in wish.inside.items():
+    inside, keys, removed = found.spans, found.keys, wish.removed
+    values = _values(keys, inside)
+    for key in (*wish.inside, *removed):
         if key not in values:
             raise KeyError((*path, key))
-        if not inner.is_removed:
+    for key, inner in wish.inside.items():
+        if key not in removed:
             _value(source, values[key], inner, (*path, key), patches)
-    removed = {key for key, inner in wish.inside.items() if inner.is_removed}
-    kept = [index for index, key in enumerate(found.keys) if key not in removed]
-    patches += _removals(inside, kept)
+    kept = [index for index, key in enumerate(keys) if key not in removed]
+    if removed:
+        patches += _removals(inside, kept)
     if wish.added:
         patches.append(_addition(text, start, inside, bool(kept), wish.added))
     if wish.inserted:
@@ -138,13 +142,13 @@ def _container(source: _Text, span: Range, wish: _Wish, path: Path, patches: lis
     patches += [(inside[index - 1][2], inside[index][0], new) for index, new in wish.cuts]
 
 
-def _values(found: Members) -> dict[str | int, Range]:
+def _values(keys: Sequence[str | int], inside: Sequence[Member]) -> dict[str | int, Range]:
     """The ranges of the values by key. If a key occurs twice, the last value counts."""
-    return {key: (value, end) for key, (_, value, end) in zip(found.keys, found.spans, strict=True)}
+    return {key: (value, end) for key, (_, value, end) in zip(keys, inside, strict=True)}
 
 
 def _removals(inside: Sequence[Member], kept: Sequence[int]) -> Iterator[Patch]:
-    """Patches without the members that are not kept, each with the comma before or after it."""
+    """Patches that remove the members between those kept, with the comma before or after them."""
     if not kept:
         if inside:
             yield inside[0][0], inside[-1][2], ""
@@ -152,8 +156,8 @@ def _removals(inside: Sequence[Member], kept: Sequence[int]) -> Iterator[Patch]:
     if kept[0] > 0:
         yield inside[0][0], inside[kept[0]][0], ""
     for earlier, later in pairwise((*kept, len(inside))):
-        for index in range(earlier + 1, later):
-            yield inside[index - 1][2], inside[index][2], ""
+        if later - earlier > 1:
+            yield inside[earlier][2], inside[later - 1][2], ""
 
 
 def _addition(
@@ -224,7 +228,8 @@ def _locate(text: str, span: Range, wish: _Wish, path: Path, found: dict[Path, i
         for key, inner in wish.inside.items():
             _locate(text, span, inner, (*path, key), found)
     elif wish.inside and text[start] in "[{":
-        values = _values(members_within(text, start, end))
+        found_members = members_within(text, start, end)
+        values = _values(found_members.keys, found_members.spans)
         for key, inner in wish.inside.items():
             value = values.get(key)
             if value is not None:

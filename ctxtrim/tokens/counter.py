@@ -102,7 +102,7 @@ class Counter(Struct, frozen=True, eq=False):
 
     def text(self, text: str) -> int:
         """The tokens of a text."""
-        return self.tokenizer.count(text)
+        return self._text(text)
 
     def shape(self, messages: Messages) -> Shape:
         """The shape of a conversation, computed once."""

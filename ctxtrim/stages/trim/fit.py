@@ -73,7 +73,8 @@ class Fit:
         for unit in self.ranking.first:
             self._plan(Allocation(unit, self.most // _FIRST_SHARE))
         for step in self.ranking.steps:
-            if not self._plan(step) and is_contiguous:
+            is_planned = not self._is_too_large(step.unit) and self._plan(step)
+            if is_contiguous and not is_planned:
                 break
         for position, tokens in self._planned.items():
             self.tokens -= tokens
@@ -97,7 +98,8 @@ class Fit:
         """
         ranking = self.ranking
         for rank, unit in enumerate(ranking.units):
-            if not self._squeeze(unit) and is_contiguous and unit not in ranking.first:
+            is_kept = not self._is_too_large(unit) and self._squeeze(unit)
+            if is_contiguous and not is_kept and unit not in ranking.first:
                 self.candidates = ranking.units[: rank + 1]
                 return
 
@@ -151,6 +153,17 @@ class Fit:
     def _floor(self, positions: Iterable[int]) -> int:
         """A lower bound of the tokens of some messages, without making any shorter form."""
         return sum(map(self.forms.floors.__getitem__, positions))
+
+    def _is_too_large(self, unit: Unit) -> bool:
+        """Whether there is no room for a unit of which nothing is kept or planned.
+
+        Most units of a long transcript are, and this is the fastest way to see it.
+        """
+        return (
+            self.forms.floor(unit.positions) > self.room
+            and self._planned.keys().isdisjoint(unit.positions)
+            and self.kept.keys().isdisjoint(unit.positions)
+        )
 
     def _plan(self, step: Allocation) -> bool:
         """Plan a unit with results of at most `step.level` tokens if it fits.
@@ -215,11 +228,17 @@ class Fit:
 
         Results that are repeated later come last.
         """
-        shortened = [position for unit in self.candidates for position in reversed(unit.positions)]
+        kept = self.kept
+        ranked = [
+            position
+            for unit in self.candidates
+            for position in reversed(unit.positions)
+            if position in kept
+        ]
         shortened = [
             position
-            for position in dict.fromkeys((*shortened, *self.kept))
-            if position in self.kept and self.kept[position].action != "kept"
+            for position in dict.fromkeys((*ranked, *kept))
+            if kept[position].action != "kept"
         ]
         for position in sorted(shortened, key=lambda position: position in self.situation.stale):
             tokens = self.kept[position].tokens

@@ -38,6 +38,7 @@ class Forms:
     situation: Situation
     _lean: dict[int, Form] = field(default_factory=dict)
     _least: dict[int, Form] = field(default_factory=dict)
+    _floors: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def full(self, position: int) -> Form:
         """The message as it was read."""
@@ -106,6 +107,13 @@ class Forms:
             0 if self.may_shrink(position) else cost
             for position, cost in enumerate(self.situation.costs)
         ]
+
+    def floor(self, positions: tuple[int, ...]) -> int:
+        """A lower bound of the tokens of some messages together."""
+        floor = self._floors.get(positions)
+        if floor is None:
+            floor = self._floors[positions] = sum(map(self.floors.__getitem__, positions))
+        return floor
 
     def _shortenable(self, position: int) -> ToolResult | None:
         """The result at a position, if it may be shortened and was not replaced before."""

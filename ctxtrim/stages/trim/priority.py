@@ -14,7 +14,8 @@ length above a thousand tokens, is half as large for text of the assistant, and 
 for results that later calls used.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -25,6 +26,8 @@ from ctxtrim.stages.trim.situation import Situation, Unit, firsts, named
 
 LEVELS = (0, 64, 150, 300, 600, 1200, 2500, None)
 """Maximum tokens of the results of an exchange, tried in this order; None for no limit."""
+
+_LIMITS = [level for level in LEVELS if level is not None]
 
 # need of an exchange relative to the newest: (1 + age / 5) ** -0.7; age in exchanges
 _FADE, _SLOWNESS = 5, 0.7
@@ -99,7 +102,7 @@ _Level = tuple[int | None, float, float]
 
 def _increments(
     situation: Situation, home: int, positions: Sequence[int]
-) -> Iterator[tuple[float, int | None]]:
+) -> list[tuple[float, int | None]]:
     """The levels of an exchange worth taking, each with its additional need per token, in falling
     order.
     """
@@ -113,15 +116,16 @@ def _increments(
             density = _density(level, hull[-1])
         hull.append(level)
         densities.append(density)
-    return ((density, level) for density, (level, _, _) in zip(densities, hull[1:], strict=True))
+    return [(density, level[0]) for density, level in zip(densities, hull[1:], strict=True)]
 
 
 def _density(level: _Level, before: _Level) -> float:
     """The additional need met per additional token, compared to a smaller level."""
-    return (level[2] - before[2]) / max(1, level[1] - before[1])
+    tokens = level[1] - before[1]
+    return (level[2] - before[2]) / (tokens if tokens > 1 else 1)
 
 
-def _levels(situation: Situation, home: int, positions: Sequence[int]) -> Iterator[_Level]:
+def _levels(situation: Situation, home: int, positions: Sequence[int]) -> list[_Level]:
     costs, results = situation.costs, situation.results
     rest, need = 0, 0.0
     needs: list[tuple[int, float]] = []  # the cost of each result and the need for it
@@ -133,19 +137,24 @@ def _levels(situation: Situation, home: int, positions: Sequence[int]) -> Iterat
             need += _need_of_text(situation, position)
     base = _prompt_share(situation, home) + rest
     longest = max([cost for cost, _ in needs], default=0)
-    for number, level in enumerate(LEVELS):
-        if level is not None and level < longest:
-            clips = [(*_clips(cost)[number], full) for cost, full in needs]
-            tokens = sum([kept for kept, _, _ in clips])
-            met = sum([full * part for _, part, full in clips])
-            yield level, base + tokens, need + met
-    yield None, base + sum([cost for cost, _ in needs]), need + sum([full for _, full in needs])
+    clips = [(_clips(cost), full) for cost, full in needs]
+    levels: list[_Level] = []
+    for number, limit in enumerate(_LIMITS[: bisect_left(_LIMITS, longest)]):
+        tokens, met = 0, 0.0
+        for clip, full in clips:
+            kept, part = clip[number]
+            tokens += kept
+            met += full * part
+        levels.append((limit, base + tokens, need + met))
+    whole = sum([cost for cost, _ in needs])
+    levels.append((None, base + whole, need + sum([full for _, full in needs])))
+    return levels
 
 
 @lru_cache(maxsize=4096)
 def _clips(cost: int) -> list[tuple[int, float]]:
     """By level, the tokens of a clip of a result, and the fraction of the need that it meets."""
-    kept = [min(cost, max(level, _PLACEHOLDER)) for level in LEVELS if level is not None]
+    kept = [min(cost, max(level, _PLACEHOLDER)) for level in _LIMITS]
     return [(tokens, _part(tokens, cost)) for tokens in kept]
 
 

@@ -78,10 +78,9 @@ class Counter(Struct, frozen=True, eq=False):
     _labels: dict[int, tuple[Transcript, Exactness]] = field(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Counter) and (self.tokenizer, self.framing) == (
-            other.tokenizer,
-            other.framing,
-        )
+        if not isinstance(other, Counter):
+            return False
+        return (self.tokenizer, self.framing) == (other.tokenizer, other.framing)
 
     def __ne__(self, other: object) -> bool:
         return not self == other  # Struct has its own
@@ -180,10 +179,9 @@ class Counter(Struct, frozen=True, eq=False):
         schemas = sum(overhead.values()) - self.framing.priming
         total = framing + schemas + sum(by_role.values())
         by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
-        exactness = self.exactness(transcript)
         return Count(
             tokens=total,
-            exactness=exactness,
+            exactness=self.exactness(transcript),
             by_role=by_role,
             by_kind=by_kind,
             by_tool=by_tool,

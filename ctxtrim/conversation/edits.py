@@ -123,7 +123,7 @@ def check(transcript: Transcript, stage: str) -> None:
         raise NotEditableError(transcript.locked)
     for message in transcript.messages:
         original = None if message.index is None else read[message.index]
-        if message is original:
+        if message is original or message == original:
             continue
         for edit in message_edits(original, message):
             reason = refusal(edit, transcript)

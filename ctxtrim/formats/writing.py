@@ -156,7 +156,7 @@ def _collect(
         if edited is None:
             for span in (*original.spans, *(companion.span for companion in original.companions)):
                 edits[span.line].remove.add(span.path)
-        elif edited is not original:
+        elif edited is not original and edited != original:
             for edit in message_edits(original, edited):
                 if isinstance(edit, SetVisibility):
                     hidden.append((original, edited))

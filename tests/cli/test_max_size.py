@@ -136,7 +136,7 @@ def test_max_size_accepts_units(ctxtrim: Run, tmp_path: Path, text: str) -> None
     ]
     for out in shown:
         rows = [row.split() for row in out.decode().splitlines()]
-        assert ["max-size", "65536"] in [row[:2] for row in rows]
+        assert ["max-size", "64KiB"] in [row[:2] for row in rows]
 
 
 @pytest.mark.parametrize("text", ["0", "-1KiB", "much", "1TiB", "KiB"])

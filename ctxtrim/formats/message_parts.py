@@ -23,16 +23,11 @@ def call_part(
     arguments: Any, call_id: object, name: object, span: Span | None, block: Span | None
 ) -> Part:
     """A tool call. Only arguments that are a string at `span` can be edited."""
-    is_text = isinstance(arguments, str)
-    text = arguments if is_text else "" if arguments is None else dump(arguments)
-    return Part(
-        "tool_call",
-        text,
-        string(call_id),
-        string(name),
-        span=span if is_text else None,
-        block=block,
-    )
+    call_id, name = string(call_id), string(name)
+    if isinstance(arguments, str):
+        return Part("tool_call", arguments, call_id, name, span=span, block=block)
+    text = "" if arguments is None else dump(arguments)
+    return Part("tool_call", text, call_id, name, block=block)
 
 
 def result_parts(

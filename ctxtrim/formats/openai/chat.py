@@ -299,24 +299,23 @@ def _calls(value: dict[str, Any], span: Span) -> list[Part]:
     parts = []
     for index, call in enumerate(elements(value.get("tool_calls"))):
         if isinstance(call, dict):
-            parts.append(_tool_call(call, span.inside("tool_calls", index)))
+            block = Span(span.line, (*span.path, "tool_calls", index))
+            parts.append(_call(call, call.get("id"), block))
     legacy = value.get("function_call")
     if isinstance(legacy, dict):
-        parts.append(_call(legacy, None, span.inside("function_call"), ("arguments",)))
+        parts.append(_call(legacy, None, span.inside("function_call")))
     return parts
 
 
-def _tool_call(call: dict[str, Any], block: Span) -> Part:
+def _call(call: dict[str, Any], call_id: object, block: Span) -> Part:
     """A call; inspect and others write its name and arguments next to its id."""
-    call_id = call.get("id")
-    for keys in (("function", "arguments"), ("custom", "input")):
-        function = call.get(keys[0])
-        if isinstance(function, dict):
-            return _call(function, call_id, block, keys)
-    return _call(call, call_id, block, ("arguments",))
-
-
-def _call(function: dict[str, Any], call_id: object, block: Span, keys: tuple[str, ...]) -> Part:
-    """A call whose arguments are under some keys of its block."""
-    name = function.get("name") if "name" in function else function.get("function")
-    return call_part(function.get(keys[-1]), call_id, name, block.inside(*keys), block)
+    inner, keys = call.get("function"), ("function", "arguments")
+    if not isinstance(inner, dict):
+        inner, keys = call.get("custom"), ("custom", "input")
+    if not isinstance(inner, dict):
+        name = call.get("name") if "name" in call else call.get("function")
+        span = block.inside("arguments")
+        return call_part(call.get("arguments"), call_id, name, span, block)
+    name = inner.get("name") if "name" in inner else inner.get("function")
+    span = Span(block.line, block.path + keys)
+    return call_part(inner.get(keys[1]), call_id, name, span, block)

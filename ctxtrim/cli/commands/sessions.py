@@ -21,9 +21,9 @@ from ctxtrim.stream.files import FileReader
 from ctxtrim.text.escaping import json_text
 from ctxtrim.text.records import MAX_SIZE
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.tokens import MARKS
+from ctxtrim.tokens import MARKS, Exactness
 
-_MOST_READ = 64_000_000  # bytes of sessions whose tokens are counted
+_MOST_READ = 32_000_000  # bytes of sessions whose tokens are counted
 _MOST = Option("most", "List the N newest sessions; 0 lists all. [default: 20]", 20, least=0)
 
 
@@ -34,9 +34,9 @@ def list_sessions(most: str, json: bool) -> int:
     or in those that their environment variables name. --latest of other commands reads the newest
     session of the current project, else the newest of all.
 
-    Tokens are estimates (≈) of the messages that the model sees, or at most (≤) the bytes of a
-    session that is not read because it is large. A narrow terminal has no room for the files;
-    --json has them. Nothing is written.
+    Tokens are those of count. A session that is not read, because it or the newer ones are large,
+    has at most (≤) as many tokens as bytes. A narrow terminal has no room for the files; --json has
+    them. Nothing is written.
     """
     number = _MOST.parse("--most", most)
     found = sessions(os.environ)
@@ -60,31 +60,38 @@ def list_sessions(most: str, json: bool) -> int:
 def _described(found: Iterable[Session]) -> Iterator[dict[str, Any]]:
     """Sessions as values. Tokens are counted until `_MOST_READ` bytes are read."""
     here, remaining = Path.cwd(), _MOST_READ
-    metering = Metering(tokenizer, tokenizer="chars4")
+    metering = Metering(tokenizer)
     for session in found:
         remaining -= session.size
-        tokens = _tokens(session, metering) if remaining >= 0 else None
+        counted = _counted(session, metering) if remaining >= 0 else None
+        tokens, exactness = counted or (session.size, "bounded")
         yield {
             "program": session.program.name,
             "time": utc(session.modified),
             "project": session.project(here),
             "bytes": session.size,
-            "tokens": session.size if tokens is None else tokens,
-            "exactness": "bounded" if tokens is None else "estimated",
+            "tokens": tokens,
+            "exactness": exactness,
             "path": str(session.path),
         }
 
 
-def _tokens(session: Session, metering: Metering) -> int | None:
-    """The estimated tokens of a session, None if it cannot be read."""
+def _counted(session: Session, metering: Metering) -> tuple[int, Exactness] | None:
+    """The tokens of a session and their exactness; None if it cannot be read."""
     path = str(session.path)
+    tokens = 0
+    labels: list[Exactness] = []
     try:
         with FileReader(FormatChoice(), MAX_SIZE).open(Input(path, path)) as content:
-            transcripts = [item for chunk in content.chunks for item in chunk.transcripts]
-            counts = [metering.meter(item).counter.tokens(item) for item in transcripts]
+            for transcript in (item for chunk in content.chunks for item in chunk.transcripts):
+                counter = metering.meter(transcript).counter
+                tokens += counter.tokens(transcript)
+                labels.append(counter.exactness(transcript))
     except CtxtrimError:
         return None
-    return sum(counts) if transcripts else None
+    if not labels:
+        return None
+    return tokens, labels[0] if len(set(labels)) == 1 else "estimated"
 
 
 def _cells(session: dict[str, Any]) -> tuple[str, ...]:

@@ -188,30 +188,37 @@ def _copy(file: BinaryIO, copy: IO[bytes]) -> None:
 
 def _bounded_lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
     """The lines of a file. An endless line is noticed before memory ends."""
-    step = min(_PIECE, max_size + 1)
     number = 0
-    while line := file.readline(step):
-        number += 1
-        if len(line) == step and not line.endswith(b"\n"):
-            line = _long_line(line, file, max_size)
-        if len(line) > max_size:
-            raise InputError(too_large("the line", max_size), number)
-        yield line
+    for lines in _line_groups(file, max_size):
+        for line in lines:
+            number += 1
+            if len(line) > max_size:
+                raise InputError(too_large("the line", max_size), number)
+            yield line
 
 
-def _long_line(start: bytes, file: BinaryIO, max_size: int) -> bytes:
-    """A line from its start, up to one byte more than `max_size`.
+def _line_groups(file: BinaryIO, max_size: int) -> Iterator[list[bytes]]:
+    """The lines of a file in groups, one for each block that is read.
 
-    `readline` would need twice the memory.
+    A line of more than `max_size` bytes may end early.
     """
-    line = BytesIO()
-    line.write(start)
-    while line.tell() <= max_size:
-        more = file.readline(min(_PIECE, max_size + 1 - line.tell()))
-        line.write(more)
-        if not more or more.endswith(b"\n"):
-            break
-    return line.getvalue()
+    read = getattr(file, "read1", file.read)  # a pipe gives what it has
+    start = BytesIO()  # of a line that ends in a later block
+    while block := read(min(_PIECE, max_size + 1)):
+        rest = BytesIO(block)
+        if start.tell():
+            more = rest.readline()
+            start.write(more)
+            if not more.endswith(b"\n") and start.tell() <= max_size:
+                continue
+            yield [start.getvalue()]
+            start = BytesIO()
+        lines = rest.readlines()
+        if lines and not lines[-1].endswith(b"\n"):
+            start.write(lines.pop())
+        yield lines
+    if start.tell():
+        yield [start.getvalue()]
 
 
 def _packed_lines(file: BinaryIO, kind: Kind, max_size: int) -> Iterator[bytes]:

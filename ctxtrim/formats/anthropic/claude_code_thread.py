@@ -64,7 +64,10 @@ class ClaudeEvent(SessionEvent):
 
     def __init__(self, value: dict[str, Any], span: Span) -> None:
         super().__init__(value, span)
-        self.value = {key: value[key] for key in _LINKS if key in value}
+        self.value = {}
+        for key in _LINKS:
+            if key in value:
+                self.value[key] = value[key]
         self.is_sidechain = value.get("isSidechain") is True
         kind, message = value.get("type"), value.get("message")
         self.kind = "user" if kind == "summary" and message is not None else string(kind)
@@ -94,28 +97,34 @@ class ClaudeEvent(SessionEvent):
         """Read what a model could read."""
         content = message.get("content")
         self.model, self.message_id = message.get("model"), string(message.get("id"))
-        self.speaks = isinstance(content, str) or (
-            isinstance(content, list) and any(isinstance(each, dict) for each in content)
-        )
+        if isinstance(content, list):
+            self.speaks = dict in map(type, content)
+        else:
+            self.speaks = isinstance(content, str)
         if not self.speaks:
             return
         is_summary = bool(value.get("isCompactSummary"))
-        self.is_context = self.model != SYNTHETIC and (
-            is_summary or not value.get("isVisibleInTranscriptOnly")
-        )
+        is_hidden = value.get("isVisibleInTranscriptOnly") and not is_summary
+        self.is_context = self.model != SYNTHETIC and not is_hidden
         home = inside(inside(self.span, "message"), "content")
         if self.kind == "assistant":
             self.parts = _parts(content, home)
             if is_complete(message) and is_complete(value):
                 self.usage = anthropic_usage(message.get("usage"))
-            return
-        by_client = is_summary or bool(value.get("isMeta"))
-        found = (
-            user_messages(content, home, 0)
-            if isinstance(content, list)
-            else [Message("user", _parts(content, home), spans=(self.span,))]
-        )
-        self.messages = tuple(_from(message, by_client, is_summary) for message in found)
+        else:
+            self._take_user(content, home, is_summary or bool(value.get("isMeta")), is_summary)
+
+    def _take_user(self, content: Any, home: Span, by_client: bool, is_summary: bool) -> None:
+        """Read the messages of a user line, marked if the client wrote them."""
+        if isinstance(content, str):
+            part = Part("text", content, span=home)
+            found = [Message("user", (part,), spans=(self.span,))]
+        else:
+            found = list(user_messages(content, home, 0))
+        for place, message in enumerate(found):
+            if message.role == "user" and (by_client or is_injected(_text(message))):
+                found[place] = replace(message, is_injected=True, is_summary=is_summary)
+        self.messages = tuple(found)
 
     def _take_attachment(self, attachment: object) -> None:
         if isinstance(attachment, dict) and attachment.get("type") in _VISIBLE:
@@ -125,20 +134,15 @@ class ClaudeEvent(SessionEvent):
 
 
 def _parts(content: Any, span: Span) -> tuple[Part, ...]:
-    """The parts of a line of an answer, or of a text of the user."""
+    """The parts of a line of an answer."""
     if isinstance(content, str):
         return (Part("text", content, span=span),)
-    return tuple(block(value, inside(span, place)) for place, value in enumerate(elements(content)))
+    return tuple([block(value, inside(span, place)) for place, value in enumerate(content)])
 
 
-def _from(message: Message, by_client: bool, is_summary: bool) -> Message:
-    """A message of a user line, marked if the client wrote it."""
-    if message.role == "tool":
-        return message
-    text = next((part.text for part in message.parts if part.kind == "text"), "")
-    if not by_client and not is_injected(text):
-        return message
-    return replace(message, is_injected=True, is_summary=is_summary)
+def _text(message: Message) -> str:
+    """The first text of a user message."""
+    return next((part.text for part in message.parts if part.kind == "text"), "")
 
 
 def _cleared(details: object) -> list[str]:

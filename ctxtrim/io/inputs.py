@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -23,7 +24,7 @@ from ctxtrim.io.walk import EVERYTHING, SUFFIXES, Scan, walk
 _PIECE = 1 << 20  # bytes that are read at a time
 
 
-class Input(Struct, frozen=True):
+class Input(Struct, frozen=True, dict=True):
     """An input: its path as written, its path relative to the named folder, and its problem.
 
     `folder` is the walked folder that it was found in; None if the user named it.
@@ -44,13 +45,13 @@ class Input(Struct, frozen=True):
         """Its name in messages."""
         return source_name(self.path)
 
-    @property
+    @cached_property
     def is_regular(self) -> bool:
         """Whether it can be read more than once: a file, or a folder that is a session."""
         mode = 0 if self.is_stdin or self.problem else mode_of(Path(self.path))
         return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
-    @property
+    @cached_property
     def container(self) -> Container | None:
         """The container that it is; None if it is none, or cannot be read or read again."""
         if not self.is_regular:
@@ -61,7 +62,7 @@ class Input(Struct, frozen=True):
         except OSError:  # reported when it is read
             return None
 
-    @property
+    @cached_property
     def session(self) -> StoredSession | None:
         """The session of many files that its path names; None for other inputs."""
         return stored_session(Path(self.path)) if self.is_regular else None
@@ -73,7 +74,7 @@ class Input(Struct, frozen=True):
             return f"{self.relative}.jsonl"
         return f"{self.relative}{self.session.suffix}" if self.session else self.relative
 
-    @property
+    @cached_property
     def size(self) -> int | None:
         """The size in bytes, None if it is unknown before reading."""
         is_packed = kind_named(Path(self.path)) is not None or self.container is not None

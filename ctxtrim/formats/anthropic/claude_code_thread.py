@@ -30,6 +30,7 @@ ENVELOPE = (
 )  # fmt: skip
 """The keys that an inserted event copies from its neighbour. This avoids reading the clock."""
 
+_CONTENT = ("message", "content")
 _ABOVE = "parentUuid"
 _LINKS = ("logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
 """The fields that name other events than the parent."""
@@ -98,7 +99,8 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
         is_summary = bool(value.get("isCompactSummary"))
         is_hidden = value.get("isVisibleInTranscriptOnly") and not is_summary
         self.is_context = self.model != SYNTHETIC and not is_hidden
-        home = inside(inside(self.span, "message"), "content")
+        path = self.span.path
+        home = Span(self.span.line, (*path, *_CONTENT) if path else _CONTENT)
         if self.kind == "assistant":
             self.parts = _parts(content, home)
             if is_complete(message) and is_complete(value):

@@ -8,6 +8,8 @@ Each row is a command at three sizes:
 
 - messages: one session of 1,000, 10,000 and 100,000 messages, in OpenAI's format (on one line) and
   in Claude Code's (a line each)
+- one session of Claude Code of 1, 10 and 100 MB, as its users have them: long results, each on its
+  line twice, and lines of progress
 - files: folders of 100, 1,000 and 10,000 files of 12 messages
 - one result of 240 kB, 2.4 MB and 24 MB: a log, a diff, nested JSON, brackets, one long line
 
@@ -121,6 +123,30 @@ def _entry(number: int, message: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _long_session(path: Path, factor: float) -> None:
+    draw = random.Random(1)
+    number = 0
+    with path.open("w", encoding="utf-8") as file:
+        while file.tell() < factor * 1e6:
+            for entry in _step(draw, number):
+                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+            number += 4
+
+
+def _step(draw: random.Random, number: int) -> Iterator[dict[str, Any]]:
+    """The lines of a prompt, a call, its progress and its result."""
+    name, path = f"call_{number}", {"file_path": f"src/{draw.choice(WORDS)}.py"}
+    text = "\n".join(f"{row:>6}→  {_prose(draw, 6)}" for row in range(draw.randint(5, 120)))
+    call = {"id": name, "function": {"name": "Read", "arguments": json.dumps(path)}}
+    answer = {"role": "assistant", "content": _prose(draw, 20), "tool_calls": [call]}
+    progress = {"type": "progress", "data": {"output": _prose(draw, 100)}, "parentToolUseID": name}
+    result = {"role": "tool", "tool_call_id": name, "content": text}
+    yield _entry(number, {"role": "user", "content": _prose(draw, 20)})
+    yield _entry(number + 1, answer)
+    yield _entry(number + 2, {"role": "user", "content": ""}) | progress
+    yield _entry(number + 3, result) | {"toolUseResult": {"file": {"content": text}}}
+
+
 def _files(path: Path, factor: float) -> None:
     path.mkdir()
     for number in range(int(FILES * factor)):
@@ -211,6 +237,7 @@ WORDS = _words()
 SHAPES: dict[str, Callable[[Path, float], None]] = {
     "messages": _chat,
     "claude-code": _claude_code,
+    "session": _long_session,
     "files": _files,
     "log": _one_result(_log),
     "diff": _one_result(_diff),

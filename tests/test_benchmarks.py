@@ -53,7 +53,7 @@ def test_the_benchmark_of_scaling_prints_a_row_for_each_command_and_shape() -> N
         "--commands",
         "count,trim",
         "--grow",
-        "messages,claude-code,files,json",
+        "messages,claude-code,session,files,json",
     ]
     done = subprocess.run(
         [sys.executable, str(SCALING), *options], capture_output=True, text=True, check=False
@@ -62,7 +62,7 @@ def test_the_benchmark_of_scaling_prints_a_row_for_each_command_and_shape() -> N
     rows = [line.split() for line in done.stdout.splitlines()]
     assert [row[:2] for row in rows[1:]] == [
         [shape, command]
-        for shape in ("messages", "claude-code", "files", "json")
+        for shape in ("messages", "claude-code", "session", "files", "json")
         for command in ("count", "trim")
     ]
     assert all(row[3] == row[5] == "s" for row in rows[1:])  # seconds at both sizes

@@ -5,10 +5,9 @@ An `EventGraph` holds the key names and exceptions of one client's sessions.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from copy import copy
 from typing import Any, Generic, Self, TypeVar
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Insertion
@@ -16,27 +15,31 @@ from ctxtrim.formats.fields import string
 from ctxtrim.model import Span
 
 
-class SessionEvent:
+class SessionEvent(Struct, eq=False, gc=False):
     """One event of a session, its id and its span.
 
-    `value`: its JSON value, or at least the fields that name other events. `is_object`: it has
-    fields. `is_context`: the event alone shows that it is sent to the model.
+    `value`: its JSON value, or some of its fields. `is_object`: it has fields. `is_context`: the
+    event alone shows that it is sent to the model.
     """
 
-    __slots__ = ("id", "is_context", "is_object", "span", "value")
+    value: dict[str, Any]
+    span: Span
+    id: str | None
+    is_object: bool = True
+    is_context: bool = False
 
-    def __init__(self, value: dict[str, Any], span: Span, id_key: str = "uuid") -> None:
-        self.value = value
-        self.is_object = bool(value)
-        self.span = span
-        self.id = string(value.get(id_key))
-        self.is_context = False
+    def link(self, field: str) -> object:
+        """The value of a field that names an event; `UNSET` without the field."""
+        return self.value.get(field, UNSET)
 
     def linked(self, links: dict[str, Any]) -> Self:
         """The event with other values in fields that name events."""
-        event = copy(self)
-        event.value = self.value | links
-        return event
+        return replace(self, value=self.value | links)
+
+
+def session_event(value: dict[str, Any], span: Span, id_key: str = "uuid") -> SessionEvent:
+    """An event with a JSON value."""
+    return SessionEvent(value, span, string(value.get(id_key)), bool(value))
 
 
 class EventIndex:
@@ -54,7 +57,7 @@ class EventIndex:
 
     def find(self, index: int, field: str) -> int | None:
         """The event that a field names: the nearest before the event, else the first after it."""
-        name = self._events[index].value.get(field)
+        name = self._events[index].link(field)
         if not isinstance(name, str):
             return None
         places = self._places.get(name)
@@ -65,7 +68,7 @@ class EventIndex:
 
         Old versions wrote no parent field; the parent is then the event before.
         """
-        if self._above in self._events[index].value:
+        if self._events[index].link(self._above) is not UNSET:
             return self.find(index, self._above)
         return index - 1 if index else None
 

@@ -68,7 +68,7 @@ class LineBlock(Sequence[Line]):
 
     def __init__(self, data: bytes) -> None:
         self.block = ByteBlock(data)
-        self._numbers = array("Q")
+        self.numbers = array("Q")
 
     @property
     def data(self) -> bytes:
@@ -76,27 +76,22 @@ class LineBlock(Sequence[Line]):
         return self.block.data
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.numbers)
 
     def __getitem__(self, index: Any) -> Any:
-        return Line(self.block[index], self._numbers[index])
+        return Line(self.block[index], self.numbers[index])
 
     def __iter__(self) -> Iterator[Line]:
-        return map(Line, self.block, self._numbers)
+        return map(Line, self.block, self.numbers)
 
     def number_at(self, span: Span) -> int:
         """The number of the line of a span."""
-        return self._numbers[span.line]
-
-    def add(self, record: JsonRecord) -> None:
-        """Add the line of a record."""
-        self.block.add(len(record.data))
-        self._numbers.append(record.number)
+        return self.numbers[span.line]
 
     def clear(self) -> None:
         """Forget all lines, but not the bytes."""
         self.block.clear()
-        del self._numbers[:]
+        del self.numbers[:]
 
 
 class LineRecords:
@@ -112,11 +107,12 @@ class LineRecords:
         self._decoded = decoded
 
     def __iter__(self) -> Iterator[JsonRecord]:
-        add = self.lines.add
         self.lines.clear()
         self.odd.clear()
+        add, add_number = self.lines.block.add, self.lines.numbers.append
         for record in self._decoded():
-            add(record)
+            add(len(record.data))
+            add_number(record.number)
             yield record
             if record.problem is not None or record.is_glued:
                 self.odd.append(record)

@@ -117,21 +117,22 @@ def open_reading(
     )
     first = [_vote(record.value, formats) for record in head]
     size = sum(len(record.data) for record in head)
+    more = head
     # one conversation is enough; the rest is read as a stream
     while not (
         elements is not None
         or len(head) >= HEAD
         or size > HEAD_BYTES
-        or any(is_sure and vote and vote[1] == "conversation" for vote, is_sure in first)
+        or _has_conversation(more, first[-len(more) :], formats)
     ):
         number, line = next(rest, (0, b""))
         if not number:
             break
-        records = split(line, number)
-        head += records
-        first += [_vote(record.value, formats) for record in records]
+        more = split(line, number)
+        head += more
+        first += [_vote(record.value, formats) for record in more]
         size += len(line)
-    votes = _votes([record.value for record in head], [vote for vote, _ in first], formats)
+    votes = _votes([record.value for record in head], first, formats)
     dialect, layout = next(iter(votes), (None, None))
     is_lines = layout == "conversation" and all(is_line(record.data) for record in head)
     looked = sum(record.value is not BLANK for record in head)
@@ -161,15 +162,25 @@ def _lines_of(records: Iterable[JsonRecord]) -> list[Numbered]:
 _Vote = tuple[Format, Layout]
 
 
-def _vote(value: object, formats: Sequence[Format]) -> tuple[_Vote | None, bool]:
-    """The first format that recognizes a value, and whether no earlier format could read it."""
-    is_sure = True
+def _vote(value: object, formats: Sequence[Format]) -> _Vote | None:
+    """The first format that recognizes a value."""
     for dialect in formats:
         layout = dialect.sniff(value)
         if layout is not None:
-            return (dialect, layout), is_sure
-        is_sure = is_sure and (dialect.takes is None or dialect.takes(value) is None)
-    return None, is_sure
+            return dialect, layout
+    return None
+
+
+def _has_conversation(
+    records: Sequence[JsonRecord], votes: Sequence[_Vote | None], formats: Sequence[Format]
+) -> bool:
+    """Whether a value is a conversation that no format before the one of its vote could read."""
+    for record, vote in zip(records, votes, strict=True):
+        if vote is not None and vote[1] == "conversation":
+            earlier = formats[: formats.index(vote[0])]
+            if not any(dialect.takes and dialect.takes(record.value) for dialect in earlier):
+                return True
+    return False
 
 
 def _votes(

@@ -113,7 +113,11 @@ def _usage(
     if not isinstance(value, dict):
         return None
     if isinstance(value.get(prompt[0]), int):
-        tokens = sum(value[key] for key in prompt if isinstance(value.get(key), int))
+        tokens = 0
+        for key in prompt:
+            count = value.get(key)
+            if isinstance(count, int):
+                tokens += count
         answer = value.get(completion)
         if tokens:
             return Usage(tokens, answer if isinstance(answer, int) else 0, message, model)

@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -23,7 +24,7 @@ from ctxtrim.io.walk import EVERYTHING, SUFFIXES, Scan, walk
 _PIECE = 1 << 20  # bytes that are read at a time
 
 
-class Input(Struct, frozen=True):
+class Input(Struct, frozen=True, dict=True):
     """An input: its path as written, its path relative to the named folder, and its problem.
 
     `folder` is the walked folder that it was found in; None if the user named it.
@@ -44,13 +45,13 @@ class Input(Struct, frozen=True):
         """Its name in messages."""
         return source_name(self.path)
 
-    @property
+    @cached_property
     def is_regular(self) -> bool:
         """Whether it can be read more than once: a file, or a folder that is a session."""
         mode = 0 if self.is_stdin or self.problem else mode_of(Path(self.path))
         return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
-    @property
+    @cached_property
     def container(self) -> Container | None:
         """The container that it is; None if it is none, or cannot be read or read again."""
         if not self.is_regular:
@@ -61,7 +62,7 @@ class Input(Struct, frozen=True):
         except OSError:  # reported when it is read
             return None
 
-    @property
+    @cached_property
     def session(self) -> StoredSession | None:
         """The session of many files that its path names; None for other inputs."""
         return stored_session(Path(self.path)) if self.is_regular else None
@@ -73,7 +74,7 @@ class Input(Struct, frozen=True):
             return f"{self.relative}.jsonl"
         return f"{self.relative}{self.session.suffix}" if self.session else self.relative
 
-    @property
+    @cached_property
     def size(self) -> int | None:
         """The size in bytes, None if it is unknown before reading."""
         is_packed = kind_named(Path(self.path)) is not None or self.container is not None
@@ -188,30 +189,37 @@ def _copy(file: BinaryIO, copy: IO[bytes]) -> None:
 
 def _bounded_lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
     """The lines of a file. An endless line is noticed before memory ends."""
-    step = min(_PIECE, max_size + 1)
     number = 0
-    while line := file.readline(step):
-        number += 1
-        if len(line) == step and not line.endswith(b"\n"):
-            line = _long_line(line, file, max_size)
-        if len(line) > max_size:
-            raise InputError(too_large("the line", max_size), number)
-        yield line
+    for lines in _line_groups(file, max_size):
+        for line in lines:
+            number += 1
+            if len(line) > max_size:
+                raise InputError(too_large("the line", max_size), number)
+            yield line
 
 
-def _long_line(start: bytes, file: BinaryIO, max_size: int) -> bytes:
-    """A line from its start, up to one byte more than `max_size`.
+def _line_groups(file: BinaryIO, max_size: int) -> Iterator[list[bytes]]:
+    """The lines of a file in groups, one for each block that is read.
 
-    `readline` would need twice the memory.
+    A line of more than `max_size` bytes may end early.
     """
-    line = BytesIO()
-    line.write(start)
-    while line.tell() <= max_size:
-        more = file.readline(min(_PIECE, max_size + 1 - line.tell()))
-        line.write(more)
-        if not more or more.endswith(b"\n"):
-            break
-    return line.getvalue()
+    read = getattr(file, "read1", file.read)  # a pipe gives what it has
+    start = BytesIO()  # of a line that ends in a later block
+    while block := read(min(_PIECE, max_size + 1)):
+        rest = BytesIO(block)
+        if start.tell():
+            more = rest.readline()
+            start.write(more)
+            if not more.endswith(b"\n") and start.tell() <= max_size:
+                continue
+            yield [start.getvalue()]
+            start = BytesIO()
+        lines = rest.readlines()
+        if lines and not lines[-1].endswith(b"\n"):
+            start.write(lines.pop())
+        yield lines
+    if start.tell():
+        yield [start.getvalue()]
 
 
 def _packed_lines(file: BinaryIO, kind: Kind, max_size: int) -> Iterator[bytes]:

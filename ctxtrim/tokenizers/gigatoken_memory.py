@@ -46,15 +46,17 @@ class _Bounded:
         self._counted = 0  # characters since the last measurement
 
     def _build(self) -> None:
-        self._encode: Callable[[str], Any] | None = self._make().backend.encode
+        self._encode: Callable[[str | bytes], Any] | None = self._make().backend.encode
         self._least = _resident()
         self._fed = 0  # characters since the tokenizer was built
 
     def count(self, text: str) -> int:
         """The tokens of a text, without the calls of `encode`."""
         try:
-            tokens = self._encode(text)  # type: ignore[misc]  # None is a TypeError, too
-        except (TypeError, RuntimeError):
+            # bytes, because a text keeps its UTF-8 form once it is asked for
+            data = text if text.isascii() else text.encode()
+            tokens = self._encode(data)  # type: ignore[misc]  # None is a TypeError, too
+        except (TypeError, RuntimeError, UnicodeEncodeError):
             tokens = self._encode_with_lock(text)
         self._counted += len(text)
         if self._counted >= _LOOK:
@@ -64,8 +66,10 @@ class _Bounded:
     def encode(self, text: str) -> Any:
         """The token ids of a text. A lone surrogate counts as U+FFFD."""
         try:
-            tokens = self._encode(text)  # type: ignore[misc]  # None is a TypeError, too
-        except (TypeError, RuntimeError):
+            # bytes, because a text keeps its UTF-8 form once it is asked for
+            data = text if text.isascii() else text.encode()
+            tokens = self._encode(data)  # type: ignore[misc]  # None is a TypeError, too
+        except (TypeError, RuntimeError, UnicodeEncodeError):
             tokens = self._encode_with_lock(text)
         self._counted += len(text)
         if self._counted >= _LOOK:

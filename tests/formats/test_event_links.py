@@ -1,6 +1,6 @@
 """Links between session events: repeated ids name the nearest event."""
 
-from ctxtrim.formats.event_links import EventIndex, SessionEvent
+from ctxtrim.formats.event_links import EventIndex, session_event
 from ctxtrim.model import Span
 
 
@@ -8,7 +8,7 @@ def test_a_repeated_id_names_the_nearest_event_before_else_the_first_after() -> 
     ids = [("x", "a"), ("a", None), ("y", "a"), ("a", None), ("z", "a")]
     index = EventIndex(
         [
-            SessionEvent({"uuid": name, "parentUuid": above}, Span(number))
+            session_event({"uuid": name, "parentUuid": above}, Span(number))
             for number, (name, above) in enumerate(ids)
         ]
     )

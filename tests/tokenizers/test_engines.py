@@ -149,6 +149,13 @@ def test_ordinary_text_does_not_rebuild_the_tokenizer() -> None:
     assert len(made) == 1
 
 
+def test_a_counted_text_keeps_its_size_in_memory() -> None:
+    text = "a naïve → text " * 100
+    size = sys.getsizeof(text)
+    assert gigatoken_engine("o200k_base", VOCABULARIES / "o200k_base.tiktoken")(text) > 100
+    assert sys.getsizeof(text) == size
+
+
 def test_threads_count_at_the_same_time() -> None:
     own = tokenizer("o200k_base")
     texts = [

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
-from ctxtrim.formats.event_links import EventGraph, SessionEvent
+from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import media_of
@@ -221,7 +221,7 @@ def _data(message: Message) -> tuple[str, dict[str, Any]]:
 
 
 def _event(value: Any, span: Span) -> SessionEvent:
-    return SessionEvent(members(value), span, "id")
+    return session_event(members(value), span, "id")
 
 
 def _events(values: Sequence[Any]) -> Iterable[SessionEvent]:

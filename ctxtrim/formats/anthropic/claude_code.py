@@ -19,6 +19,7 @@ from ctxtrim.formats.anthropic.claude_code_thread import (
     SYNTHETIC,
     ClaudeEvent,
     Companions,
+    event_of,
     events_in,
 )
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
@@ -65,7 +66,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     events: list[ClaudeEvent] = []
     name: str | None = None
     for value, span in events_in(record.value for record in records):
-        events.append(ClaudeEvent(value, span))
+        events.append(event_of(value, span))
         name = string(value.get("sessionId")) if name is None else name
     current = GRAPH.live(events)
     messages = _messages(current, events)

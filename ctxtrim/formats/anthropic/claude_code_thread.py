@@ -11,8 +11,9 @@ adds the lines that share a message id with the path, and the results that answe
 
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import takewhile
-from typing import Any
+from typing import Any, Self
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic.blocks import block, is_injected, user_messages
@@ -29,8 +30,12 @@ ENVELOPE = (
 )  # fmt: skip
 """The keys that an inserted event copies from its neighbour. This avoids reading the clock."""
 
-_LINKS = ("parentUuid", "logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
-"""The fields that name other events."""
+_CONTENT = ("message", "content")
+_ABOVE = "parentUuid"
+_LINKS = ("logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
+"""The fields that name other events than the parent."""
+
+_NO_LINKS: dict[str, Any] = {}  # of most events
 
 SYNTHETIC = "<synthetic>"
 """The model name of messages that the client generates. They are never sent."""
@@ -44,101 +49,121 @@ _VISIBLE = (
 )  # fmt: skip
 
 
-class ClaudeEvent(SessionEvent):
-    """One event of the session. Its `value` has only the fields that name other events.
+class ClaudeEvent(SessionEvent, eq=False, gc=False):
+    """One event of the session, without the values that no model reads.
 
-    `kind` is its type; a summary with a user message counts as that message. `parts` are those of a
-    line of an answer, and `messages` those of another event, without their indices. `message_id` is
-    shared by all lines of an answer, `model` is the model that it names, and `usage` the recorded
-    usage of a complete answer. `speaks`: the event contains something that a model could read,
-    although it may not be sent. `is_compaction`: the client summarized everything before.
-    `cleared`: the ids of calls whose results the client clears from the context; None for other
-    events. `owner`: the id of the prompt or call that a snapshot or progress belongs to. `answer`:
-    the index of the message that an answer is part of.
+    `parent` names its parent; its `value` has only the other fields that name events. `kind` is its
+    type; a summary with a user message counts as that message. `parts` are those of a line of an
+    answer, and `messages` those of another event, without their indices. `message_id` is shared by
+    all lines of an answer, `model` is the model that it names, and `usage` the recorded usage of a
+    complete answer. `speaks`: the event contains something that a model could read, although it may
+    not be sent. `is_compaction`: the client summarized everything before. `cleared`: the ids of
+    calls whose results the client clears from the context; None for other events. `owner`: the id
+    of the prompt or call that a snapshot or progress belongs to. `answer`: the index of the message
+    that an answer is part of.
     """
 
-    __slots__ = (
-        "answer", "cleared", "is_compaction", "is_sidechain", "kind", "message_id", "messages",
-        "model", "owner", "parts", "speaks", "usage",
-    )  # fmt: skip
+    parent: object = UNSET
+    kind: str | None = None
+    is_sidechain: bool = False
+    speaks: bool = False
+    is_compaction: bool = False
+    parts: tuple[Part, ...] = ()
+    messages: tuple[Message, ...] = ()
+    message_id: str | None = None
+    model: object = None
+    usage: Usage | None = None
+    answer: int | None = None
+    cleared: list[str] | None = None
+    owner: str | None = None
 
-    def __init__(self, value: dict[str, Any], span: Span) -> None:
-        super().__init__(value, span)
-        self.value = {key: value[key] for key in _LINKS if key in value}
-        self.is_sidechain = value.get("isSidechain") is True
-        kind, message = value.get("type"), value.get("message")
-        self.kind = "user" if kind == "summary" and message is not None else string(kind)
-        self.is_compaction = value.get("subtype") == "compact_boundary"
-        self.speaks = False
-        self.parts: tuple[Part, ...] = ()
-        self.messages: tuple[Message, ...] = ()
-        self.message_id: str | None = None
-        self.model: object = None
-        self.usage: Usage | None = None
-        self.answer: int | None = None
-        self.cleared: list[str] | None = None
-        self.owner: str | None = None
-        if "microcompactMetadata" in value:
-            self.cleared = _cleared(value["microcompactMetadata"])
-        if self.kind == "progress":
-            self.owner = string(value.get("parentToolUseID") or value.get("toolUseID"))
-        elif self.kind in ("user", "assistant"):
-            if isinstance(message, dict):
-                self._take_message(value, message)
-        elif self.kind == "attachment":
-            self._take_attachment(value.get("attachment"))
-        elif self.kind == "file-history-snapshot":
-            self.owner = string(value.get("messageId"))
+    def link(self, field: str) -> object:
+        """The value of a field that names an event; `UNSET` without the field."""
+        return self.parent if field == _ABOVE else self.value.get(field, UNSET)
 
-    def _take_message(self, value: dict[str, Any], message: dict[str, Any]) -> None:
+    def linked(self, links: dict[str, Any]) -> Self:
+        """The event with other values in fields that name events."""
+        parent = links.get(_ABOVE, self.parent)
+        return replace(self, parent=parent, value=self.value | links)
+
+    def read_message(self, value: dict[str, Any], message: dict[str, Any]) -> None:
         """Read what a model could read."""
         content = message.get("content")
         self.model, self.message_id = message.get("model"), string(message.get("id"))
-        self.speaks = isinstance(content, str) or (
-            isinstance(content, list) and any(isinstance(each, dict) for each in content)
-        )
+        if isinstance(content, list):
+            self.speaks = dict in map(type, content)
+        else:
+            self.speaks = isinstance(content, str)
         if not self.speaks:
             return
         is_summary = bool(value.get("isCompactSummary"))
-        self.is_context = self.model != SYNTHETIC and (
-            is_summary or not value.get("isVisibleInTranscriptOnly")
-        )
-        home = inside(inside(self.span, "message"), "content")
+        is_hidden = value.get("isVisibleInTranscriptOnly") and not is_summary
+        self.is_context = self.model != SYNTHETIC and not is_hidden
+        path = self.span.path
+        home = Span(self.span.line, (*path, *_CONTENT) if path else _CONTENT)
         if self.kind == "assistant":
             self.parts = _parts(content, home)
             if is_complete(message) and is_complete(value):
                 self.usage = anthropic_usage(message.get("usage"))
-            return
-        by_client = is_summary or bool(value.get("isMeta"))
-        found = (
-            user_messages(content, home, 0)
-            if isinstance(content, list)
-            else [Message("user", _parts(content, home), spans=(self.span,))]
-        )
-        self.messages = tuple(_from(message, by_client, is_summary) for message in found)
+        else:
+            self._take_user(content, home, is_summary or bool(value.get("isMeta")), is_summary)
 
-    def _take_attachment(self, attachment: object) -> None:
+    def _take_user(self, content: Any, home: Span, by_client: bool, is_summary: bool) -> None:
+        """Read the messages of a user line, marked if the client wrote them."""
+        if isinstance(content, str):
+            part = Part("text", content, span=home)
+            found = [Message("user", (part,), spans=(self.span,))]
+        else:
+            found = list(user_messages(content, home, 0))
+        for place, message in enumerate(found):
+            if message.role == "user" and (by_client or is_injected(_text(message))):
+                found[place] = replace(message, is_injected=True, is_summary=is_summary)
+        self.messages = tuple(found)
+
+    def read_attachment(self, attachment: object) -> None:
+        """Read what the client sends, if it sends it."""
         if isinstance(attachment, dict) and attachment.get("type") in _VISIBLE:
             self.speaks = self.is_context = True
             part = Part("text", dump(attachment))
             self.messages = (Message("user", (part,), is_injected=True, spans=(self.span,)),)
 
 
+def event_of(value: dict[str, Any], span: Span) -> ClaudeEvent:
+    """An event with what the conversation needs of a JSON value."""
+    links = _NO_LINKS
+    for key in _LINKS:
+        if key in value:
+            links = links | {key: value[key]}
+    event = ClaudeEvent(links, span, string(value.get("uuid")), bool(value))
+    event.parent = value.get(_ABOVE, UNSET)
+    kind, message = value.get("type"), value.get("message")
+    event.kind = kind = "user" if kind == "summary" and message is not None else string(kind)
+    event.is_sidechain = value.get("isSidechain") is True
+    event.is_compaction = value.get("subtype") == "compact_boundary"
+    if "microcompactMetadata" in value:
+        event.cleared = _cleared(value["microcompactMetadata"])
+    if kind == "progress":
+        event.owner = string(value.get("parentToolUseID") or value.get("toolUseID"))
+    elif kind in ("user", "assistant"):
+        if isinstance(message, dict):
+            event.read_message(value, message)
+    elif kind == "attachment":
+        event.read_attachment(value.get("attachment"))
+    elif kind == "file-history-snapshot":
+        event.owner = string(value.get("messageId"))
+    return event
+
+
 def _parts(content: Any, span: Span) -> tuple[Part, ...]:
-    """The parts of a line of an answer, or of a text of the user."""
+    """The parts of a line of an answer."""
     if isinstance(content, str):
         return (Part("text", content, span=span),)
-    return tuple(block(value, inside(span, place)) for place, value in enumerate(elements(content)))
+    return tuple([block(value, inside(span, place)) for place, value in enumerate(content)])
 
 
-def _from(message: Message, by_client: bool, is_summary: bool) -> Message:
-    """A message of a user line, marked if the client wrote it."""
-    if message.role == "tool":
-        return message
-    text = next((part.text for part in message.parts if part.kind == "text"), "")
-    if not by_client and not is_injected(text):
-        return message
-    return replace(message, is_injected=True, is_summary=is_summary)
+def _text(message: Message) -> str:
+    """The first text of a user message."""
+    return next((part.text for part in message.parts if part.kind == "text"), "")
 
 
 def _cleared(details: object) -> list[str]:
@@ -243,10 +268,10 @@ class Companions:
 
 
 GRAPH = EventGraph(
-    ClaudeEvent,
-    lambda values: (ClaudeEvent(value, span) for value, span in events_in(values)),
+    event_of,
+    lambda values: (event_of(value, span) for value, span in events_in(values)),
     _thread,
     _home,
-    links=_LINKS,
+    links=(_ABOVE, *_LINKS),
     lasting=("leafUuid",),  # may name an event of another session
 )

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.anthropic.blocks import block, is_injected, json_value, user_messages
 from ctxtrim.formats.anthropic.detect import ROLES, claims, inner, is_foreign, knows
 from ctxtrim.formats.base import Edit, Insertion, Site
-from ctxtrim.formats.event_links import EventGraph, SessionEvent
+from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
@@ -265,11 +265,11 @@ def _json_value(
 def _lines(values: Sequence[Any]) -> Iterator[SessionEvent]:
     for line, value in enumerate(values):
         if isinstance(value, dict):
-            yield SessionEvent(value, Span(line), "id")
+            yield session_event(value, Span(line), "id")
 
 
 _GRAPH = EventGraph(
-    lambda value, span: SessionEvent(value, span, "id"),
+    lambda value, span: session_event(value, span, "id"),
     _lines,
     lambda events: {index for index, event in enumerate(events) if event.id is not None},
     links=("parentId",),

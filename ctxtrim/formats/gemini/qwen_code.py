@@ -42,29 +42,35 @@ _HISTORY = ("systemPayload", "compressedHistory")
 _PROMPTS = ("systemPayload", "promptIds")  # parallel to the history
 
 
-class QwenEvent(SessionEvent):
+class QwenEvent(SessionEvent, eq=False, gc=False):
     """One event of the session.
 
     `pieces`: the parts of its message; `history`: the contents of a compression.
     """
 
-    __slots__ = ("history", "is_conversation", "is_sidechain", "kind", "pieces", "subtype")
+    kind: str | None = None
+    subtype: str | None = None
+    is_sidechain: bool = False
+    is_conversation: bool = False
+    pieces: Sequence[Piece] = ()
+    history: list[Any] | None = None
 
-    def __init__(self, value: dict[str, Any], span: Span) -> None:
-        super().__init__(value, span)
-        self.kind, self.subtype = string(value.get("type")), string(value.get("subtype"))
-        self.is_sidechain = value.get("isSidechain") is True
-        self.is_conversation = self.id is not None and not (self.subtype or "").startswith(_SIDE)
-        self.pieces: list[Piece] = []
-        self.history: list[Any] | None = None
-        if self.kind == "system":
-            history = members(value.get("systemPayload")).get("compressedHistory")
-            if self.subtype == "chat_compression" and isinstance(history, list):
-                self.history = history
-        elif self.kind in _TYPES and self.subtype not in _HIDDEN:
-            parts = members(value.get("message")).get("parts")
-            self.pieces = pieces_in(parts, span.inside("message", "parts"))
-        self.is_context = bool(self.pieces)
+
+def _event(value: dict[str, Any], span: Span) -> QwenEvent:
+    """An event with its contents."""
+    event = QwenEvent(value, span, string(value.get("uuid")), bool(value))
+    event.kind, event.subtype = string(value.get("type")), string(value.get("subtype"))
+    event.is_sidechain = value.get("isSidechain") is True
+    event.is_conversation = event.id is not None and not (event.subtype or "").startswith(_SIDE)
+    if event.kind == "system":
+        history = members(value.get("systemPayload")).get("compressedHistory")
+        if event.subtype == "chat_compression" and isinstance(history, list):
+            event.history = history
+    elif event.kind in _TYPES and event.subtype not in _HIDDEN:
+        parts = members(value.get("message")).get("parts")
+        event.pieces = pieces_in(parts, span.inside("message", "parts"))
+    event.is_context = bool(event.pieces)
+    return event
 
 
 def sniff(value: object) -> Layout | None:
@@ -85,7 +91,7 @@ def sniff(value: object) -> Layout | None:
 def _events(values: Sequence[Any]) -> Iterator[QwenEvent]:
     for line, value in enumerate(values):
         if isinstance(value, dict):
-            yield QwenEvent(value, Span(line))
+            yield _event(value, Span(line))
 
 
 def _thread(events: Sequence[QwenEvent]) -> set[int]:
@@ -104,7 +110,7 @@ def _thread(events: Sequence[QwenEvent]) -> set[int]:
     return chain | {index for index in main if events[index].id in uuids}
 
 
-GRAPH = EventGraph(QwenEvent, _events, _thread)
+GRAPH = EventGraph(_event, _events, _thread)
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:

@@ -28,23 +28,27 @@ _LINKS = ("targetId", "fromId")
 """Fields, besides `parentId`, that name another entry: of labels, leaves and branch summaries."""
 
 
-class PiEntry(SessionEvent):
+class PiEntry(SessionEvent, eq=False, gc=False):
     """One entry of a session and its span.
 
     `kind` is its type; None for other values among the entries. Every JSON value of the file is an
     entry, because compactions count all of them.
     """
 
-    __slots__ = ("kind",)
-
-    def __init__(self, value: Any, span: Span) -> None:
-        super().__init__(value if isinstance(value, dict) else {}, span, "id")
-        self.kind = string(self.value.get("type"))
+    kind: str | None = None
 
     @property
     def is_linked(self) -> bool:
         """Whether the entry is part of the tree. Headers and foreign lines are not."""
         return self.kind is not None and self.kind != "session"
+
+
+def _entry(value: Any, span: Span) -> PiEntry:
+    """A JSON value as an entry."""
+    fields: dict[str, Any] = value if isinstance(value, dict) else {}
+    entry = PiEntry(fields, span, string(fields.get("id")), bool(fields))
+    entry.kind = string(fields.get("type"))
+    return entry
 
 
 class EntryIndex(EventIndex):
@@ -72,7 +76,7 @@ class EntryIndex(EventIndex):
 def entries_in(values: Sequence[Any]) -> list[PiEntry]:
     """The entries among the values of some lines."""
     return [
-        PiEntry(value, Span(line))
+        _entry(value, Span(line))
         for line, value in enumerate(values)
         if value is not BLANK and value is not NOT_JSON
     ]
@@ -117,7 +121,7 @@ def _first_kept(entries: Sequence[PiEntry], lookup: EntryIndex, index: int) -> i
 
 
 GRAPH = EventGraph(
-    PiEntry,
+    _entry,
     entries_in,
     lambda entries: set(Thread(entries).path),
     links=("parentId", *_LINKS),

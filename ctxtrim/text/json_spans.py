@@ -3,11 +3,11 @@
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from msgspec import Raw, Struct
+from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
 from ctxtrim.loading.lazy_pattern import lazy_pattern
@@ -116,6 +116,28 @@ def members_within(text: str, start: int, end: int) -> Members:
         if spans and skip(text, spans[-1][2]) == end - 1:
             return Members(text, spans, end)
     return members(text, start)
+
+
+def values_at(text: str, start: int, end: int, keys: Iterable[str | int]) -> list[Range] | None:
+    """The ranges of some values of the short object at a range; None if `members_within` must find
+    them.
+
+    A string that occurs once in the object is its value wherever it is found.
+    """
+    if text[start] != "{" or end - start >= _LONG:
+        return None
+    try:
+        values = _object(text[start:end].encode())
+    except (ValueError, DecodeError):
+        return None
+    ranges = []
+    for key in keys:
+        value = str(values.get(key, b""), "utf-8")  # type: ignore[call-overload]
+        if not value.startswith('"') or text.count(value, start, end) != 1:
+            return None
+        position = text.index(value, start, end)
+        ranges.append((position, position + len(value)))
+    return ranges
 
 
 def _spans_within(text: str, start: int, end: int) -> Iterator[Member]:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from msgspec import Struct, field
 
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.json_spans import Leaf, Member, Range, members_within, skip, value_end
+from ctxtrim.text.json_spans import Leaf, Member, Range, members_within, skip, value_end, values_at
 
 Patch = tuple[int, int, str]  # replace text[start:end]
 
@@ -123,6 +123,12 @@ def _in_string(source: _Text, span: Range, wish: _Wish, path: Path) -> Iterator[
 
 def _container(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
     text, (start, end) = source.text, span
+    if not (wish.removed or wish.added or wish.inserted or wish.cuts):
+        ranges = values_at(text, start, end, wish.inside)
+        if ranges is not None:
+            for (key, inner), at in zip(wish.inside.items(), ranges, strict=True):
+                _value(source, at, inner, (*path, key), patches)
+            return
     found = members_within(text, start, end)
     inside, keys, removed = found.spans, found.keys, wish.removed
     values = _values(keys, inside)

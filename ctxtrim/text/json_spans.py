@@ -132,7 +132,7 @@ def values_at(text: str, start: int, end: int, keys: Iterable[str | int]) -> lis
         return None
     ranges = []
     for key in keys:
-        value = str(values.get(str(key), b""), "utf-8")
+        value = str(values.get(key, b""), "utf-8") if isinstance(key, str) else ""
         if not value.startswith('"') or text.count(value, start, end) != 1:
             return None
         position = text.index(value, start, end)

@@ -261,8 +261,7 @@ def _edited(dialect: Format, source: SourceValues, index: int, edit: _LineEdit) 
         for array, places in edit.cuts.items()
     }
     try:
-        text = line.data.decode()
-        return splice(text, replace, edit.remove, add, insert, cut, spell.is_ascii).encode()
+        return splice(line.data, replace, edit.remove, add, insert, cut, spell.is_ascii).encode()
     except KeyError as error:
         raise SelfCheckError(
             f"line {line.number} has no value at {error}; nothing was written; {BUG}"

@@ -103,14 +103,15 @@ def members(text: str, start: int) -> Members:
         begin = separator.end()
 
 
-def members_within(text: str, start: int, end: int) -> Members:
+def members_within(text: str, start: int, end: int, data: bytes | None = None) -> Members:
     """The members of the object or array at a range of a valid JSON text, as `members` finds them.
 
-    It finds the ends of long values without making the values.
+    It finds the ends of long values without making the values. `data` is the text in bytes, if it
+    is ASCII; without it, the range is encoded.
     """
     if end - start >= _LONG:
         try:
-            spans = list(_spans_within(text, start, end))
+            spans = list(_spans_within(text, start, end, data))
         except (ValueError, RecursionError):  # also what msgspec raises
             return members(text, start)
         if spans and skip(text, spans[-1][2]) == end - 1:
@@ -140,25 +141,24 @@ def values_at(text: str, start: int, end: int, keys: Iterable[str | int]) -> lis
     return ranges
 
 
-def _spans_within(text: str, start: int, end: int) -> Iterator[Member]:
+def _spans_within(text: str, start: int, end: int, ascii_data: bytes | None) -> Iterator[Member]:
     """The members of the object or array at a range.
 
     If a key occurs twice, only its last value is known. Then an end that is not found raises a
     `ValueError`, or the spans end too early.
     """
-    data, is_object = text[start:end].encode(), text[start] == "{"
-    is_ascii = len(data) == end - start
+    data = text[start:end].encode() if ascii_data is None else memoryview(ascii_data)[start:end]
+    is_object, is_ascii = text[start] == "{", len(data) == end - start
     values = _object(data).items() if is_object else enumerate(_array(data))
     begin = skip(text, start + 1)
     for key, raw in values:
-        value = "" if is_ascii else str(raw, "utf-8")
         position = _after_key(text, begin) if is_object else begin
-        stop = position + (len(raw) if is_ascii else len(value))
+        stop = position + (len(raw) if is_ascii else len(str(raw, "utf-8")))
         if is_object:
             is_same = (
-                data.startswith(raw, position - start)
-                if is_ascii
-                else text.startswith(value, position)
+                text.startswith(str(raw, "utf-8"), position)
+                if ascii_data is None
+                else ascii_data.startswith(raw, position)
             )
             if not is_same or _scan(text, begin)[0] != key:
                 raise ValueError("expected another value")

@@ -12,7 +12,7 @@
 The pipeline checks the edits of each stage; the format writes those of the last.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -82,20 +82,31 @@ def message_edits(message: Message | None, new: Message) -> Iterator[MessageEdit
 
 def _part_edits(message: Message, new: Message) -> Iterator[MessageEdit]:
     """The edits of the parts as read, which are found again by their place in the file."""
-    if new.parts is message.parts:
-        return
-    unchanged = set(map(id, new.parts))
-    by_place = {part.span or part.block: part for part in new.parts if part.span or part.block}
-    for part in message.parts:
-        if id(part) in unchanged or not _is_in_file(part):
+    for part, same in _counterparts(message, new):
+        if same is part or not _is_in_file(part):
             continue
-        same = by_place.get(part.span or part.block)
         if same is None:
             yield RemovePart(part)
         elif same.kind != part.kind:
             yield ReplacePart(part, same)
         elif same.text != part.text:
             yield ReplaceText(part, same)
+
+
+def _counterparts(message: Message, new: Message) -> Iterable[tuple[Part, Part | None]]:
+    """The parts as read, each with the part that is now at its place, or None."""
+    if len(message.parts) == len(new.parts) and all(map(_has_its_place, message.parts, new.parts)):
+        return zip(message.parts, new.parts, strict=True)
+    unchanged = set(map(id, new.parts))
+    by_place = {part.span or part.block: part for part in new.parts if part.span or part.block}
+    return (
+        (part, part if id(part) in unchanged else by_place.get(part.span or part.block))
+        for part in message.parts
+    )
+
+
+def _has_its_place(part: Part, new: Part) -> bool:
+    return part is new or (part.span is not None and part.span is new.span)
 
 
 def refusal(edit: MessageEdit, transcript: Transcript) -> str | None:
@@ -114,9 +125,13 @@ def refusal(edit: MessageEdit, transcript: Transcript) -> str | None:
     return None
 
 
-def check(transcript: Transcript, stage: str) -> None:
-    """Raise a `SelfCheckError` if a stage made an edit that the format cannot write, or a
-    `NotEditableError` if the transcript is locked.
+def edits_of(
+    transcript: Transcript, stage: str
+) -> Iterator[tuple[Message | None, Message, MessageEdit]]:
+    """The edits of the messages of a transcript, each with the message as read and the new one.
+
+    Raises a `SelfCheckError` at an edit that the format cannot write, or a `NotEditableError` if
+    the transcript is locked. `stage` made the edits.
     """
     read = transcript.source.messages
     if transcript.locked and transcript.messages != read:
@@ -130,6 +145,13 @@ def check(transcript: Transcript, stage: str) -> None:
             if reason is not None:
                 name = "an inserted message" if original is None else f"message {message.index}"
                 raise SelfCheckError(f"{stage}: {name} {reason}, so nothing was written; {BUG}")
+            yield original, message, edit
+
+
+def check(transcript: Transcript, stage: str) -> None:
+    """Raise the errors of `edits_of`."""
+    for _ in edits_of(transcript, stage):
+        pass
 
 
 def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message, int]:

@@ -6,7 +6,7 @@ outside of paths.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.conversation.turns import Shape, is_typed
@@ -18,6 +18,7 @@ from ctxtrim.model import Message
 _MOST = 1 << 21  # typed characters that are searched, newest first, to limit memory
 _WORD = re.compile(r"[^\s\"'`()<>\[\]{},;]+")
 _DIGIT = re.compile(r"\d")  # which every id has
+_FEW = 64  # call ids that are searched in a text before the text is split into words
 # "12" and "search" have other meanings too
 _ID = re.compile(r"(?=.*\d)(?:.{6}|.*[A-Za-z])", re.DOTALL)
 
@@ -67,15 +68,27 @@ def _by_id(
     messages: Sequence[Message], typed: dict[int, str], results: dict[int, str]
 ) -> list[int]:
     """The results whose call id is a word of a later message."""
-    last: dict[str, int] = {}
-    for position, text in sorted(typed.items()):
-        if _DIGIT.search(text):
-            words = [word.strip(".:!?") for word in _WORD.findall(text)]
-            last.update(dict.fromkeys(words, position))
-    positions = []
+    names: dict[str, list[int]] = {}
     for position in results:
         result = messages[position].result
         name = result.call_id if result else None
-        if name and last.get(name, -1) > position and _ID.match(name):
-            positions.append(position)
-    return positions
+        if name and _ID.match(name):
+            names.setdefault(name, []).append(position)
+    last: dict[str, int] = {}
+    for position, text in sorted(typed.items()):
+        if _may_name(text, names):
+            words = [word.strip(".:!?") for word in _WORD.findall(text)]
+            last.update(dict.fromkeys(words, position))
+    return [
+        position
+        for name in names.keys() & last.keys()
+        for position in names[name]
+        if position < last[name]
+    ]
+
+
+def _may_name(text: str, names: Collection[str]) -> bool:
+    """Whether a text may contain a call id. Few ids are searched."""
+    if len(names) > _FEW:
+        return _DIGIT.search(text) is not None
+    return any(map(text.__contains__, names))

@@ -148,10 +148,9 @@ def _among(wanted: set[str], texts: Sequence[str]) -> set[str]:
     whole: set[str] = set()
     parts: set[str] = set()
     for text in texts:
-        for token in wanted:
-            start = text.find(token)
-            if start >= 0:
-                (whole if _is_apart(text, start, start + len(token)) else parts).add(token)
+        for token in [token for token in wanted if token in text]:
+            start = text.index(token)
+            (whole if _is_apart(text, start, start + len(token)) else parts).add(token)
     return whole if parts <= whole else whole | parts & tokens(texts)
 
 

@@ -31,9 +31,9 @@ def knows(value: object) -> bool:
     """Whether a value is a message of one of the four types, with a text and a turn number."""
     return (
         isinstance(value, dict)
-        and role_in(value, "type", ROLES) is not None
-        and isinstance(value.get("content"), str)
         and type(value.get("turn")) is int
+        and isinstance(value.get("content"), str)
+        and role_in(value, "type", ROLES) is not None
     )
 
 

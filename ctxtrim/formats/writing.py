@@ -19,8 +19,7 @@ from ctxtrim.conversation.edits import (
     ReplaceText,
     SetMetadata,
     SetVisibility,
-    check,
-    message_edits,
+    edits_of,
 )
 from ctxtrim.errors import BUG, NotEditableError, SelfCheckError
 from ctxtrim.formats.base import Edit, Format, Insertion, Site
@@ -65,7 +64,6 @@ def rewrite(
     source = SourceValues(lines)
     inserted: list[Insertion] = []
     for transcript in transcripts:
-        check(transcript, dialect.name)
         _collect(dialect, transcript, source, edits)
         inserted += _insertions(dialect, transcript, source)
     filled = {
@@ -149,19 +147,19 @@ def _collect(
     edits: defaultdict[int, _LineEdit],
 ) -> None:
     """The edits of a transcript by line, without inserted messages."""
-    kept = {message.index: message for message in transcript.messages}
     hidden: list[tuple[Message, Message]] = []
+    for original, edited, change in edits_of(transcript, dialect.name):
+        if original is None:
+            continue  # inserted messages are written with their visibility
+        if isinstance(change, SetVisibility):
+            hidden.append((original, edited))
+        else:
+            _apply(dialect, change, edits)
+    kept = {message.index for message in transcript.messages}
     for original in transcript.source.messages:
-        edited = kept.get(original.index)
-        if edited is None:
-            for span in (*original.spans, *(companion.span for companion in original.companions)):
+        if original.index not in kept:
+            for span in (*original.spans, *[companion.span for companion in original.companions]):
                 edits[span.line].remove.add(span.path)
-        elif edited is not original and edited != original:
-            for edit in message_edits(original, edited):
-                if isinstance(edit, SetVisibility):
-                    hidden.append((original, edited))
-                else:
-                    _apply(dialect, edit, edits)
     if hidden and dialect.visibility is not None:
         for span, members in dialect.visibility(hidden, transcript.source.messages, source.at):
             edits[span.line].change(span.path, members)
@@ -263,8 +261,7 @@ def _edited(dialect: Format, source: SourceValues, index: int, edit: _LineEdit) 
         for array, places in edit.cuts.items()
     }
     try:
-        text = line.data.decode()
-        return splice(text, replace, edit.remove, add, insert, cut, spell.is_ascii).encode()
+        return splice(line.data, replace, edit.remove, add, insert, cut, spell.is_ascii).encode()
     except KeyError as error:
         raise SelfCheckError(
             f"line {line.number} has no value at {error}; nothing was written; {BUG}"

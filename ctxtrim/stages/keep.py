@@ -3,9 +3,9 @@ keep with the ranges that a clip has to show.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 from msgspec import Struct
@@ -28,21 +28,25 @@ KEEP_SMALL = "Keep results of fewer than N tokens as if they were recent."
 class Kept(Struct, frozen=True, dict=True):
     """Why a result is kept (None: nothing keeps it).
 
-    `find_ranges` is called only if the result is clipped. `in_full`: size limits do not apply
-    either. `uses`: how many later messages took a call argument from it; `is_used`: a recent
-    message did, and that is the reason.
+    `facts` are those of its conversation. `in_full`: size limits do not apply either. `uses`: how
+    many later messages took a call argument from it; `is_used`: a recent message did, and that is
+    the reason.
     """
 
     reason: str | None
-    find_ranges: Callable[[], Iterator[Range]]
+    result: ToolResult
+    facts: "_Facts"
     in_full: bool = False
     uses: int = 0
     is_used: bool = False
 
     @cached_property
     def ranges(self) -> tuple[Range, ...]:
-        """The ranges of the text that a clip has to show, most important first."""
-        return tuple(self.find_ranges())
+        """The ranges of the text that a clip has to show, most important first.
+
+        They are found only if the result is clipped.
+        """
+        return tuple(self.facts.ranges(self.result))
 
 
 @dataclass(frozen=True)
@@ -132,9 +136,8 @@ class KeepRules:
         """
         position = result.position
         uses = facts.uses.get(position, ()) if self._counts_uses else ()
-        ranges = partial(facts.ranges, position, result.text)
         number = len({use.position for use in uses}) if uses else 0
-        kept = Kept(None, ranges, uses=number)
+        kept = Kept(None, result, facts, uses=number)
         if position in facts.active:
             return replace(kept, reason=facts.active[position], in_full=True)
         if any(pattern.fullmatch(result.tool) for pattern in facts.tools):
@@ -190,8 +193,9 @@ class _Facts:
         """The uses of a result by recent messages."""
         return [use for use in self.uses.get(position, ()) if self.recent[use.position]]
 
-    def ranges(self, position: int, text: str) -> Iterator[Range]:
+    def ranges(self, result: ToolResult) -> Iterator[Range]:
         """The ranges of the text of a result that a clip has to show."""
+        position, text = result.position, result.text
         is_error = position in self.errors
         line = error_line(text, self.rules.errors == "loose") if is_error else None
         used = used_ranges(text, self.recent_uses(position))

@@ -146,7 +146,7 @@ def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) ->
     for position, message in enumerate(messages):
         if not message.agent_visible:
             continue
-        text = "\n".join(part.text for part in message.parts if part.kind == "text")
+        text = "\n".join([part.text for part in message.parts if part.kind == "text"])
         if message.is_summary or (message.role == "user" and is_facts(text)):
             before = merged(
                 merged(before, _collected(lines, calls, count)), _masked(read(text), redacts)
@@ -160,7 +160,8 @@ def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) ->
                     lines.setdefault(section, []).append(_line(line, section, redacts))
             continue
         count += 1
-        calls.update(call.name or "?" for call in message.calls)
+        for call in message.calls:
+            calls[call.name or "?"] += 1
         for section, line in _facts_in(message, text, shape.call[position]):
             lines.setdefault(section, []).append(_line(line, section, redacts))
     return merged(before, _collected(lines, calls, count))
@@ -179,7 +180,7 @@ def _facts_in(message: Message, text: str, call: Part | None) -> Iterator[_Fact]
         yield _Fact(REQUESTS, text)
         yield from _matching_lines(text, {CONSTRAINTS: _CONSTRAINED.search})
     elif message.role == "assistant" and text.strip():
-        if not any(message.calls) and message.action is None:
+        if not message.calls and message.action is None:
             yield _Fact(ANSWERS, text)
         yield from _matching_lines(text, {DECISIONS: _DECIDED.search, NEXT: _ANNOUNCED.match})
     elif message.role == "tool":

@@ -20,6 +20,9 @@ STEP = "[Tool summary]"
 DIGEST = "[Compaction tool digest]"
 """The first line of the digest of all steps that a compaction replaced."""
 
+OPENING = "["
+"""How all of these begin, except the separator."""
+
 _DIGESTS = (f"{STEP}\n", f"{DIGEST}\n")
 _OLDER = re.compile(r"Written after the (\d+) answers? that follow it\.\n")
 

@@ -3,11 +3,11 @@
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from msgspec import Raw, Struct
+from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
 from ctxtrim.loading.lazy_pattern import lazy_pattern
@@ -103,14 +103,15 @@ def members(text: str, start: int) -> Members:
         begin = separator.end()
 
 
-def members_within(text: str, start: int, end: int) -> Members:
+def members_within(text: str, start: int, end: int, data: bytes | None = None) -> Members:
     """The members of the object or array at a range of a valid JSON text, as `members` finds them.
 
-    It finds the ends of long values without making the values.
+    It finds the ends of long values without making the values. `data` is the text in bytes, if it
+    is ASCII; without it, the range is encoded.
     """
     if end - start >= _LONG:
         try:
-            spans = list(_spans_within(text, start, end))
+            spans = list(_spans_within(text, start, end, data))
         except (ValueError, RecursionError):  # also what msgspec raises
             return members(text, start)
         if spans and skip(text, spans[-1][2]) == end - 1:
@@ -118,25 +119,46 @@ def members_within(text: str, start: int, end: int) -> Members:
     return members(text, start)
 
 
-def _spans_within(text: str, start: int, end: int) -> Iterator[Member]:
+def values_at(text: str, start: int, end: int, keys: Iterable[str | int]) -> list[Range] | None:
+    """The ranges of some values of the short object at a range; None if `members_within` must find
+    them.
+
+    A string that occurs once in the object is its value wherever it is found.
+    """
+    if text[start] != "{" or end - start >= _LONG:
+        return None
+    try:
+        values = _object(text[start:end].encode())
+    except (ValueError, DecodeError):
+        return None
+    ranges = []
+    for key in keys:
+        value = str(values.get(key, b""), "utf-8") if isinstance(key, str) else ""
+        if not value.startswith('"') or text.count(value, start, end) != 1:
+            return None
+        position = text.index(value, start, end)
+        ranges.append((position, position + len(value)))
+    return ranges
+
+
+def _spans_within(text: str, start: int, end: int, ascii_data: bytes | None) -> Iterator[Member]:
     """The members of the object or array at a range.
 
     If a key occurs twice, only its last value is known. Then an end that is not found raises a
     `ValueError`, or the spans end too early.
     """
-    data, is_object = text[start:end].encode(), text[start] == "{"
-    is_ascii = len(data) == end - start
+    data = text[start:end].encode() if ascii_data is None else memoryview(ascii_data)[start:end]
+    is_object, is_ascii = text[start] == "{", len(data) == end - start
     values = _object(data).items() if is_object else enumerate(_array(data))
     begin = skip(text, start + 1)
     for key, raw in values:
-        value = "" if is_ascii else str(raw, "utf-8")
         position = _after_key(text, begin) if is_object else begin
-        stop = position + (len(raw) if is_ascii else len(value))
+        stop = position + (len(raw) if is_ascii else len(str(raw, "utf-8")))
         if is_object:
             is_same = (
-                data.startswith(raw, position - start)
-                if is_ascii
-                else text.startswith(value, position)
+                text.startswith(str(raw, "utf-8"), position)
+                if ascii_data is None
+                else ascii_data.startswith(raw, position)
             )
             if not is_same or _scan(text, begin)[0] != key:
                 raise ValueError("expected another value")

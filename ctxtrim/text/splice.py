@@ -14,7 +14,7 @@ from itertools import pairwise
 from msgspec import Struct, field
 
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.json_spans import Leaf, Member, Range, members_within, skip, value_end
+from ctxtrim.text.json_spans import Leaf, Member, Range, members_within, skip, value_end, values_at
 
 Patch = tuple[int, int, str]  # replace text[start:end]
 
@@ -31,7 +31,7 @@ class _Wish(Struct):
 
 
 def splice(
-    text: str,
+    source: str | bytes,
     replace: Mapping[Path, str] | None = None,
     remove: Collection[Path] = (),
     add: Mapping[Path, Sequence[tuple[str, str]]] | None = None,
@@ -42,6 +42,7 @@ def splice(
     """The text with values replaced, elements or members removed, members added and elements
     inserted.
 
+    `source` is the text, or the text in bytes, which saves a copy of it.
     `replace` maps a path to its new JSON text. `remove` contains paths of array elements and object
     members. `add` maps an object's path to (key, JSON text) pairs with new keys. `insert` maps an
     array's path to (index, JSON text) pairs, in order; indices are those of the original array.
@@ -62,14 +63,18 @@ def splice(
     for path, elements in (cut or {}).items():
         _at(root, path).cuts = elements
     patches: list[Patch] = []
+    text, data = (source, None) if isinstance(source, str) else (source.decode(), source)
+    if data is not None and not data.isascii():
+        data = None
     is_ascii = text.isascii() if is_ascii is None else is_ascii
-    _value(_Text(text, is_ascii), _whole(text), root, (), patches)
+    _value(_Text(text, is_ascii, data), _whole(text), root, (), patches)
     pieces: list[str] = []
     done = 0
     for start, end, new in sorted(patches):
         pieces += (text[done:start], new)
         done = end
-    return "".join(pieces) + text[done:]
+    pieces.append(text[done:])
+    return "".join(pieces)
 
 
 def _at(root: _Wish, path: Path) -> _Wish:
@@ -82,15 +87,22 @@ def _at(root: _Wish, path: Path) -> _Wish:
 
 
 class _Text(Struct, frozen=True):
-    """A JSON text, and whether new characters in it are escaped to ASCII."""
+    """A JSON text, and whether new characters in it are escaped to ASCII.
+
+    `data` is the text in bytes, if it is known and ASCII.
+    """
 
     text: str
     is_ascii: bool
+    data: bytes | None = None
 
 
 def _whole(text: str) -> Range:
     """The range of the value that is the whole text."""
-    return skip(text, text.startswith("\ufeff")), len(text.rstrip())
+    end = len(text)
+    while end and text[end - 1].isspace():
+        end -= 1
+    return skip(text, text.startswith("\ufeff")), end
 
 
 def _value(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
@@ -123,12 +135,19 @@ def _in_string(source: _Text, span: Range, wish: _Wish, path: Path) -> Iterator[
 
 def _container(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
     text, (start, end) = source.text, span
-    found = members_within(text, start, end)
+    if not (wish.removed or wish.added or wish.inserted or wish.cuts):
+        ranges = values_at(text, start, end, wish.inside)
+        if ranges is not None:
+            for (key, inner), at in zip(wish.inside.items(), ranges, strict=True):
+                _value(source, at, inner, (*path, key), patches)
+            return
+    found = members_within(text, start, end, source.data)
     inside, keys, removed = found.spans, found.keys, wish.removed
-    values = _values(keys, inside)
-    for key in (*wish.inside, *removed):
-        if key not in values:
-            raise KeyError((*path, key))
+    known = keys if isinstance(keys, range) else set(keys)
+    unknown = next((key for key in (*wish.inside, *removed) if key not in known), None)
+    if unknown is not None:
+        raise KeyError((*path, unknown))
+    values = _values(keys, inside, wish.inside)
     for key, inner in wish.inside.items():
         if key not in removed:
             _value(source, values[key], inner, (*path, key), patches)
@@ -142,9 +161,15 @@ def _container(source: _Text, span: Range, wish: _Wish, path: Path, patches: lis
     patches += [(inside[index - 1][2], inside[index][0], new) for index, new in wish.cuts]
 
 
-def _values(keys: Sequence[str | int], inside: Sequence[Member]) -> dict[str | int, Range]:
-    """The ranges of the values by key. If a key occurs twice, the last value counts."""
-    return {key: (value, end) for key, (_, value, end) in zip(keys, inside, strict=True)}
+def _values(
+    keys: Sequence[str | int], inside: Sequence[Member], wanted: Collection[str | int]
+) -> dict[str | int, Range]:
+    """The ranges of the wanted values by key. If a key occurs twice, the last value counts."""
+    return {
+        key: (value, end)
+        for key, (_, value, end) in zip(keys, inside, strict=True)
+        if key in wanted
+    }
 
 
 def _removals(inside: Sequence[Member], kept: Sequence[int]) -> Iterator[Patch]:
@@ -229,7 +254,7 @@ def _locate(text: str, span: Range, wish: _Wish, path: Path, found: dict[Path, i
             _locate(text, span, inner, (*path, key), found)
     elif wish.inside and text[start] in "[{":
         found_members = members_within(text, start, end)
-        values = _values(found_members.keys, found_members.spans)
+        values = _values(found_members.keys, found_members.spans, wish.inside)
         for key, inner in wish.inside.items():
             value = values.get(key)
             if value is not None:

@@ -100,8 +100,8 @@ class Counter(Struct, frozen=True, eq=False):
         return Counter(Ceiling(self.tokenizer), self.framing)
 
     def text(self, text: str) -> int:
-        """The tokens of a text."""
-        return self._text(text)
+        """The tokens of a text, which need not be that of a message."""
+        return self.texts.known(text) or self.tokenizer.count(text)
 
     def shape(self, messages: Messages) -> Shape:
         """The shape of a conversation, computed once."""

@@ -78,6 +78,11 @@ class TextCounts:
             self._size = size
         return tokens
 
+    def known(self, text: str) -> int | None:
+        """The tokens of a text if a generation holds it."""
+        tokens = self._known.get(text)
+        return self._before.get(text) if tokens is None else tokens
+
     def _renew(self) -> None:
         self._before, self._known = self._known, {}
         self._size = 0

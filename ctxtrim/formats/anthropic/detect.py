@@ -120,6 +120,8 @@ def _tells(value: object) -> bool:
         anthropic_usage(message.get("usage")) is not None or _is_claude(message.get("model"))
     ):
         return True
+    if isinstance(message.get("content"), str):
+        return False
     is_cursor = bool(keys) and "role" not in message
     return any(is_cursor or _is_own(block) for block in _blocks(message))
 

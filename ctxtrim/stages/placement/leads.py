@@ -26,15 +26,21 @@ class Leads(NamedTuple):
     own: str | None
 
 
+_NO_TEXT = Leads(None, None, "")
+
+
 def leads(message: Message) -> Leads:
     """The leading summary and digests of a message, and the rest of its text."""
     position = _text_position(message)
     if position is None:
-        return Leads(None, None, "")
-    summary, digests, own = markers.pieces(message.parts[position].text)
+        return _NO_TEXT
+    text = message.parts[position].text
+    if not text.startswith(markers.OPENING):  # as almost always
+        return Leads(None, None, text)
+    summary, digests, own = markers.pieces(text)
     if message.role != "user" and summary is not None:
         # answers get only digests, so the model wrote this text
-        return Leads(None, None, message.parts[position].text)
+        return Leads(None, None, text)
     return Leads(summary, digests, own)
 
 
@@ -54,18 +60,15 @@ def digest_message(text: str, hides: bool) -> Message:
 
 def has_summary(message: Message) -> bool:
     """Whether a message is a summary or begins with one."""
-    return message.is_summary or leads(message).summary is not None
+    return message.is_summary or (message.role == "user" and leads(message).summary is not None)
 
 
 def is_digest(message: Message) -> bool:
     """Whether a user message consists of digests only."""
+    if message.role != "user":
+        return False
     leading = leads(message)
-    return (
-        message.role == "user"
-        and leading.summary is None
-        and leading.digests is not None
-        and leading.own is None
-    )
+    return leading.summary is None and leading.digests is not None and leading.own is None
 
 
 def has_compaction_digest(message: Message) -> bool:
@@ -83,6 +86,8 @@ def split_message(message: Message) -> list[Message]:
         return [message]
     if message.is_summary:
         return [_with_text(message, position, markers.untitled(message.parts[position].text))]
+    if not message.parts[position].text.startswith(markers.OPENING):
+        return [message]
     summary, digests, own = leads(message)
     leading = [] if summary is None else [summary_message(markers.untitled(summary))]
     if digests is not None and (own is not None or message.role != "user"):
@@ -146,11 +151,14 @@ def _text_position(message: Message) -> int | None:
     for position, part in enumerate(message.parts):
         if part.kind == "tool_call" and message.role == "assistant":
             return None
-        # an earlier stage may have added digests to an answer
-        is_added = message.index is None or (part.block is None and markers.is_digest(part.text))
-        if part.kind == "text" and (part.span is not None or is_added):
+        if part.kind == "text" and (part.span is not None or _is_added(message, part)):
             return position
     return None
+
+
+def _is_added(message: Message, part: Part) -> bool:
+    """Whether a stage added a text. It may have added digests to an answer."""
+    return message.index is None or (part.block is None and markers.is_digest(part.text))
 
 
 def _with_text(message: Message, target: int, text: str) -> Message:

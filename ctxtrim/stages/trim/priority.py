@@ -139,12 +139,17 @@ def _levels(situation: Situation, home: int, positions: Sequence[int]) -> list[_
     longest = max([cost for cost, _ in needs], default=0)
     clips = [(_clips(cost), full) for cost, full in needs]
     levels: list[_Level] = []
-    for number, limit in enumerate(_LIMITS[: bisect_left(_LIMITS, longest)]):
-        tokens, met = 0, 0.0
-        for clip, full in clips:
-            kept, part = clip[number]
-            tokens += kept
-            met += full * part
+    shorter = _LIMITS[: bisect_left(_LIMITS, longest)]
+    if len(clips) == 1:  # as in most exchanges
+        clip, full = clips[0]
+        levels = [
+            (limit, base + kept, need + full * part)
+            for limit, (kept, part) in zip(shorter, clip, strict=False)
+        ]
+        return [*levels, (None, base + longest, need + full)]
+    for number, limit in enumerate(shorter):
+        tokens = sum([clip[number][0] for clip, _ in clips])
+        met = sum([full * clip[number][1] for clip, full in clips])
         levels.append((limit, base + tokens, need + met))
     whole = sum([cost for cost, _ in needs])
     levels.append((None, base + whole, need + sum([full for _, full in needs])))

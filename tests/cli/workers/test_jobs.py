@@ -65,6 +65,7 @@ def ran(jobs: int, place: Path, *words: object) -> tuple[Ran, dict[str, bytes]]:
     "words",
     [
         ("count", ".", "--json"),
+        ("count", ".", "--largest", 30),
         ("count", ".", "--explain", "--explain-format"),
         ("check", "."),
         ("check", ".", "--verbose", "--strict", "--report", "report.sarif"),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from itertools import chain
 
-from ctxtrim.cli.machine import WORTH, cores
+from ctxtrim.cli.machine import WORTH, cores, switch_often
 from ctxtrim.cli.workers.pieces import Kit, Lines, Result
 from ctxtrim.cli.workers.pool import DeadWorkerError, Pool
 from ctxtrim.formats.reading import Numbered, Reading
@@ -28,6 +28,7 @@ class Crew:
     """
 
     def __init__(self, kit: Kit, jobs: int | None, sources: Iterable[Input]) -> None:
+        switch_often()
         self._kit = kit
         self._size = jobs or cores()
         sizes = (source.size or 0 for source in sources if source.problem is None)

@@ -13,7 +13,7 @@ from ctxtrim.io.inputs import Input
 from ctxtrim.stage import NOT_HANDLED, Finding, Keeper
 from ctxtrim.stream import Done
 
-_PIECE = 1 << 20  # bytes of lines that a process works on at a time
+_PIECE = 1 << 21  # bytes of lines that a process works on at a time
 _FILE = 1 << 25  # bytes of the largest file that a process works on as a whole
 _AHEAD = 2  # pieces in work for each process
 

@@ -158,8 +158,9 @@ class Work:
         from ctxtrim.cli.workers.crew import dead, stored
         from ctxtrim.cli.workers.pool import DeadWorkerError
 
+        assert self._crew is not None
         try:
-            result = started.pending.result()
+            result = self._crew.result(started.pending)
             if result is None or result.detection is None:
                 return False
             self._watch.add(source.size or 0)

@@ -64,7 +64,7 @@ class Row(Struct, frozen=True):
     `exactness_read` is the exactness of `tokens_read`. `is_counted`: the tokens were counted;
     otherwise they are an upper bound that fits. `by` has the tokens by one of `GROUPS`.
     `lines_left_out`: lines of the file that are no part of the conversation. `is_edited`: a stage
-    changed the transcript.
+    changed the transcript. `large`: its largest messages, if a stage lists them.
     """
 
     path: str
@@ -92,13 +92,14 @@ class Row(Struct, frozen=True):
     by: dict[str, int] = {}
     lines_left_out: int = 0
     is_edited: bool = True
+    large: tuple[Finding, ...] = ()
 
     @property
     def size(self) -> int:
         """The approximate number of values in the row, as a measure of its memory."""
         in_steps = sum(len(step.changes) + len(step.findings) for step in self.steps)
         details = len(self.findings) + len(self.lines) + len(self.explained) + len(self.by)
-        return 8 + in_steps + details + 4 * len(self.differences)
+        return 8 + in_steps + details + 4 * len(self.differences) + len(self.large)
 
     @property
     def fits(self) -> bool:
@@ -186,6 +187,7 @@ class Overview(Struct):
     kinds: list[tuple[str, str | None, str]] = field(default_factory=list)
     has_usage: bool = False
     has_findings: bool = False
+    has_differences: bool = False
     is_explained: bool = False
     by_role: dict[str, int] = field(default_factory=dict)
     by_kind: dict[str, int] = field(default_factory=dict)
@@ -203,11 +205,12 @@ class Overview(Struct):
             self.kinds.append(kind)
         self.has_usage |= row.usage is not None
         self.has_findings |= bool(row.findings)
+        self.has_differences |= bool(row.differences)
         self.is_explained |= bool(row.explained)
         self.lines_left_out += row.lines_left_out
         if most is not None:
             self._sum(row)
-            self._find_large(row, most)
+            self.with_largest(row, most)
 
     def _sum(self, row: Row) -> None:
         count = row.count
@@ -230,15 +233,22 @@ class Overview(Struct):
         rest = sum(self.by.pop(name) for name in order[_MOST_NAMES // 2 :])
         self.by[SMALL] = self.by.get(SMALL, 0) + rest
 
-    def _find_large(self, row: Row, most: int) -> None:
-        for step in row.steps:
-            for finding in step.findings:
-                tokens = finding.tokens or 0
-                is_large = len(self.large) < most or (self.large and tokens > self.large[-1][0])
-                if is_large and finding.code == "large-message":
-                    small = replace(row, steps=(), lines={}, explained=())
-                    self.large.append((tokens, small, finding))
-                    self.large = sorted(self.large, key=lambda item: -item[0])[:most]
+    def with_largest(self, row: Row, most: int) -> Row:
+        """The row with only those large messages that are among the `most` largest so far."""
+        found = []
+        for finding in row.large:
+            tokens = finding.tokens or 0
+            if len(self.large) < most or (self.large and tokens > self.large[-1][0]):
+                found.append(finding)
+                self.large += [(tokens, replace(row, steps=(), lines={}, explained=()), finding)]
+                self.large = sorted(self.large, key=lambda item: -item[0])[:most]
+        return replace(row, large=tuple(found)) if len(found) < len(row.large) else row
+
+
+def largest(pipeline: Iterable[Spec]) -> int | None:
+    """How many of the largest messages a stage lists, None without such a stage."""
+    numbers = [spec.settings.get("largest") for spec in pipeline]
+    return max((number for number in numbers if number is not None), default=None)
 
 
 V = TypeVar("V")
@@ -285,7 +295,9 @@ class Report(Struct, dict=True):
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add rows."""
-        for row in map(self._judged, rows):
+        for row in rows:
+            for judge in self.judges:
+                row = judge(row)
             for listener in self.listeners:
                 listener(row)
             totals = self.totals
@@ -307,19 +319,13 @@ class Report(Struct, dict=True):
                 self._note(row.findings)
                 self.losses.add(row.findings)
             if self.keeps_rows:
-                self.rows.append(row)
                 self.overview.add(row, self.largest)
-
-    def _judged(self, row: Row) -> Row:
-        for judge in self.judges:
-            row = judge(row)
-        return row
+                self.rows.append(replace(row, large=()) if row.large else row)
 
     @cached_property
     def largest(self) -> int | None:
         """How many of the largest messages a stage lists, None without such a stage."""
-        numbers = [spec.settings.get("largest") for spec in self.pipeline]
-        return max((number for number in numbers if number is not None), default=None)
+        return largest(self.pipeline)
 
     def note(self, path: str, finding: Finding) -> None:
         """Add a finding about a file."""

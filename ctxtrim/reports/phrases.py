@@ -26,6 +26,8 @@ def pointer(path: Path) -> str | None:
 
 def verdict(row: Row) -> str:
     """The verdict in a word: fits, overflow, above limit, malformed or not handled."""
+    if not row.findings:
+        return "fits" if row.fits else "overflow"
     if not row.is_handled:
         return "not handled"
     if row.overflows or not row.fits:

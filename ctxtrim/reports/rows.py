@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import PipelineRun
@@ -27,9 +26,9 @@ class Origin(Struct, frozen=True):
 class Details(Struct, frozen=True):
     """What a row has besides the result.
 
-    `changes`: every change. `explained`: a value for each message. `by`: tokens by one of `GROUPS`.
-    `left_out`: the number of lines that are no part of the conversation. `differences`: what
-    changes in each message.
+    `changes`: every step and change. `explained`: a value for each message. `by`: tokens by one of
+    `GROUPS`. `left_out`: the number of lines that are no part of the conversation. `differences`:
+    what changes in each message.
     """
 
     changes: bool = True
@@ -56,14 +55,11 @@ def row(
     details: Details,
 ) -> Row:
     """The row of a transcript as read and its result."""
-    meter, steps = result.meter, result.steps
-    lines = {}
+    meter, lines = result.meter, {}
     if details.changes:
         for message in transcript.messages:
             if message.index is not None:
                 lines[message.index] = transcript.line_of(message) or 0
-    elif any(step.changes for step in steps):
-        steps = tuple(replace(step, changes=()) for step in steps)
     return Row(
         path=origin.path,
         line=transcript.line,
@@ -80,7 +76,7 @@ def row(
         count=result.count,
         budget=meter.budget,
         is_written=is_written,
-        steps=steps,
+        steps=result.steps if details.changes else (),
         findings=(*meter.notes, *_uncounted(transcript), *result.findings),
         usage=transcript.usage,
         lines=lines,
@@ -90,6 +86,12 @@ def row(
         by=_tokens_by(details.by, result) if details.by else {},
         lines_left_out=_left_out(transcript, origin.lines) if details.left_out else 0,
         differences=_differences(transcript, result) if details.differences else (),
+        large=tuple(
+            finding
+            for step in result.steps
+            for finding in step.findings
+            if finding.code == "large-message"
+        ),
     )
 
 

@@ -135,6 +135,8 @@ def _finding(path: str, finding: Finding, line: int | None) -> Iterator[str]:
 
 def difference_lines(report: Report) -> Iterator[str]:
     """What the run changes in each transcript, as in a diff."""
+    if not report.overview.has_differences:
+        return
     shown, left, most = 0, 0, report.view.most_differences
     for row in report.rows:
         if row.differences and (not shown or not left):

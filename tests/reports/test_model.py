@@ -3,9 +3,12 @@
 import pytest
 from builders import conversation, user
 from harness import run
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ctxtrim.reports.model import Report
+from ctxtrim.reports.model import Overview, Report
+from ctxtrim.stage import Finding
 from ctxtrim.tokens import Exactness
 
 
@@ -27,3 +30,27 @@ def test_a_sum_is_as_exact_as_its_worst_addend(
         report = Report(())
         report.add(replace(row, exactness_read=exactness) for exactness in (first, second))
         assert report.exactness_read == both
+
+
+@given(st.lists(st.lists(st.lists(st.integers(1, 9), max_size=4), max_size=4)), st.integers(0, 5))
+def test_the_largest_messages_of_a_run_are_among_those_of_its_pieces(
+    pieces: list[list[list[int]]], most: int
+) -> None:
+    """Rows that other processes send have only the largest messages of their piece."""
+    (row,) = run(conversation([user("go")])).rows
+    whole, parts = Overview(), Overview()
+    for place, piece in enumerate(pieces):
+        sent = Overview()
+        for line, sizes in enumerate(piece):
+            large = tuple(Finding("large-message", "info", f"{place}", tokens=n) for n in sizes)
+            sized = replace(row, line=line, large=large)
+            whole.add(sized, most)
+            parts.add(sent.with_largest(sized, most), most)
+    shown = [
+        [(tokens, row.line, finding) for tokens, row, finding in found.large]
+        for found in (whole, parts)
+    ]
+    assert shown[0] == shown[1]
+    assert [tokens for tokens, *_ in shown[0]] == sorted(
+        (tokens for piece in pieces for sizes in piece for tokens in sizes), reverse=True
+    )[:most]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from itertools import chain
 
-from ctxtrim.cli.machine import WORTH, cores
+from ctxtrim.cli.machine import WORTH, cores, switch_often
 from ctxtrim.cli.workers.pieces import Kit, Lines, Result
 from ctxtrim.cli.workers.pool import DeadWorkerError, Pool
 from ctxtrim.formats.reading import Numbered, Reading
@@ -13,7 +13,7 @@ from ctxtrim.io.inputs import Input
 from ctxtrim.stage import NOT_HANDLED, Finding, Keeper
 from ctxtrim.stream import Done
 
-_PIECE = 1 << 20  # bytes of lines that a process works on at a time
+_PIECE = 1 << 21  # bytes of lines that a process works on at a time
 _FILE = 1 << 25  # bytes of the largest file that a process works on as a whole
 _AHEAD = 2  # pieces in work for each process
 
@@ -21,14 +21,19 @@ Pending = Future[Result | None]
 
 
 class Crew:
-    """The processes of a run: `jobs`, or all cores if the inputs are large (None)."""
+    """The processes of a run: `jobs`, or all cores if the inputs are large (None).
+
+    This process is one of them: it works on pieces that no other has begun while it waits for a
+    result.
+    """
 
     def __init__(self, kit: Kit, jobs: int | None, sources: Iterable[Input]) -> None:
+        switch_often()
         self._kit = kit
         self._size = jobs or cores()
         sizes = (source.size or 0 for source in sources if source.problem is None)
         self._waits = jobs is None and sum(sizes) < WORTH  # until the input proves to be large
-        self._pool: Pool[Input | Lines, Result | None] = Pool(self._size, kit)
+        self._pool: Pool[Input | Lines, Result | None] = Pool(self._size - 1, kit)
         if not self._waits:
             self._pool.start()
 
@@ -43,6 +48,12 @@ class Crew:
             return None
         size = source.size
         return self._pool.submit(source) if size is not None and size <= _FILE else None
+
+    def result(self, pending: Pending) -> Result | None:
+        """The result of a piece, which raises `DeadWorkerError` if its process ended."""
+        while not pending.done() and self._pool.help():
+            pass
+        return pending.result()
 
     def results(self, source: Input, content: Reading, keeper: Keeper | None) -> Iterator[Done]:
         """The results of the chunks of an open file, in order."""
@@ -92,7 +103,7 @@ class Crew:
     def _taken(self, piece: Lines, pending: Pending, keeper: Keeper | None) -> Iterator[Done]:
         """The results of some lines; if their process died, a finding about them."""
         try:
-            result = pending.result()
+            result = self.result(pending)
         except DeadWorkerError as error:
             finding = dead(error, piece.lines[0][0], piece.lines[-1][0])
             yield Done(piece.data, None, (), (finding,), is_changed=True, is_lossy=True)

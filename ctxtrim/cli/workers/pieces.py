@@ -9,6 +9,7 @@ from ctxtrim.archive.recorder import Register
 from ctxtrim.cli.machine import calm_collector
 from ctxtrim.formats.reading import Detection, Numbered
 from ctxtrim.io.inputs import Input
+from ctxtrim.reports.model import Overview, largest
 from ctxtrim.stage import Keeper
 from ctxtrim.stream import START, Done
 from ctxtrim.stream.files import FilePipeline
@@ -63,9 +64,13 @@ class Kit(Struct, frozen=True):
         return self.pipeline.run_chunks(piece.path, chunks, keeper)
 
     def _results(self, work: Callable[[Keeper | None], Iterable[Done]]) -> Iterator[Done]:
-        """Results with their originals, and without bytes that the run does not use."""
+        """Results with their originals, and without values that the run does not use."""
         register = Register() if self.is_recorded else None
+        most, overview = largest(self.pipeline.job.pipeline.stages), Overview()
         for done in work(register):
+            if most is not None:
+                rows = tuple(overview.with_largest(row, most) for row in done.rows)
+                done = replace(done, rows=rows)
             if register is not None:
                 yield replace(
                     done,

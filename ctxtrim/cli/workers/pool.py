@@ -1,6 +1,7 @@
 """A pool of processes. Each works on one task; a process that dies costs only that task."""
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -21,13 +22,14 @@ class DeadWorkerError(Exception):
 class Pool(Generic[T, R]):
     """Up to `size` processes that apply a function to tasks. All of them are pickled.
 
-    Each process has a thread here that waits for it. Processes start when they are needed, or by
-    `start` ahead of the first task, as new interpreters: a copy of this one could hold locks of its
-    other threads.
+    This process can `help` them. Each process has a thread here that waits for it. Processes start
+    when they are needed, or by `start` ahead of the first task, as new interpreters: a copy of this
+    one could hold locks of its other threads.
     """
 
     def __init__(self, size: int, work: Callable[[T], R]) -> None:
         self._size, self._work = size, work
+        self._tasks: deque[tuple[T, Future[R]]] = deque()  # that no process has begun
         self._threads = ThreadPoolExecutor(size, initializer=block_interrupts)
         self._own = threading.local()
         self.workers: list[Worker] = []
@@ -41,7 +43,14 @@ class Pool(Generic[T, R]):
 
     def submit(self, task: T) -> Future[R]:
         """The future result of a task; it raises `DeadWorkerError` if its process ends."""
-        return self._threads.submit(self._done, task)
+        result: Future[R] = Future()
+        self._tasks.append((task, result))
+        self._threads.submit(self._begin, self._done)
+        return result
+
+    def help(self) -> bool:
+        """Work here on the first task that no process has begun; False if there is none."""
+        return self._begin(self._work)
 
     def close(self) -> None:
         """End all processes, also those that work."""
@@ -53,7 +62,21 @@ class Pool(Generic[T, R]):
         for worker in self.workers:
             worker.cause()  # waits for its end
 
+    def _begin(self, work: Callable[[T], R]) -> bool:
+        """Apply a function to the first task that no process has begun; False if there is none."""
+        try:
+            task, result = self._tasks.popleft()
+        except IndexError:
+            return False
+        if result.set_running_or_notify_cancel():
+            try:
+                result.set_result(work(task))
+            except Exception as error:  # noqa: BLE001 - the reader of the result gets it
+                result.set_exception(error)
+        return True
+
     def _done(self, task: T) -> R:
+        """The result of a task, from the process of this thread."""
         worker = self._worker()
         try:
             result: R = worker.result(task)

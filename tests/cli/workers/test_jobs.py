@@ -5,7 +5,9 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from functools import partial
+from multiprocessing import parent_process
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ from ctxtrim.formats.arrays import LARGE
 from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.formats.conversion import Conversion
 from ctxtrim.formats.conversion.request import convert
-from ctxtrim.formats.reading import HEAD, open_reading
+from ctxtrim.formats.reading import open_reading
 from ctxtrim.io.inputs import Input
 from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
@@ -63,6 +65,7 @@ def ran(jobs: int, place: Path, *words: object) -> tuple[Ran, dict[str, bytes]]:
     "words",
     [
         ("count", ".", "--json"),
+        ("count", ".", "--largest", 30),
         ("count", ".", "--explain", "--explain-format"),
         ("check", "."),
         ("check", ".", "--verbose", "--strict", "--report", "report.sarif"),
@@ -107,9 +110,16 @@ def test_an_archive_restores_large_arrays(tmp_path: Path, jobs: int) -> None:
         assert path.read_bytes() == before
 
 
-def dies_at(fatal: str, transcript: Transcript) -> Conversion:
-    """A request; a transcript with a fatal word kills the process."""
-    if any(fatal in part.text for message in transcript.messages for part in message.parts):
+def dies_once(marker: Path, transcript: Transcript) -> Conversion:
+    """A request; the first transcript that another process works on kills that process.
+
+    The run itself works on its own transcripts after that.
+    """
+    if parent_process() is None:
+        while not marker.exists():
+            time.sleep(0.01)
+    elif not marker.exists():
+        marker.write_text(transcript.messages[0].parts[0].text)
         os.kill(os.getpid(), signal.SIGKILL)
     return convert(transcript, to="openai-chat")
 
@@ -118,13 +128,13 @@ def test_lines_of_a_dead_process_are_named_and_the_others_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crew, "_PIECE", 1)  # bytes, so that each line is a piece
-    # the lines by which the format is detected are handled by the run itself
-    texts = (*("early",) * HEAD, "fatal", "late", "last")
+    texts = [f"talk {number}" for number in range(1, 9)]
     lines = [
         json.dumps({"messages": [{"role": "user", "content": text}]}).encode() + b"\n"
         for text in texts
     ]
-    job = Job(StagePipeline((), Metering(tokenizer)), convert=partial(dies_at, "fatal"))
+    marker = tmp_path / "killed"
+    job = Job(StagePipeline((), Metering(tokenizer)), convert=partial(dies_once, marker))
     pipeline = FilePipeline(FileReader(FormatChoice(), 1 << 20), job)
     kit = Kit(pipeline, is_recorded=False, writes=True)
     path = tmp_path / "talks.jsonl"
@@ -135,13 +145,14 @@ def test_lines_of_a_dead_process_are_named_and_the_others_are_written(
         done = list(group.results(source, open_reading(lines), None))
     finally:
         group.close()
-    assert [number for number, result in enumerate(done, 1) if result.data is None] == [HEAD + 1]
+    number = texts.index(marker.read_text()) + 1
+    assert [at for at, result in enumerate(done, 1) if result.data is None] == [number]
     assert len(done) == len(texts)
-    (finding,) = done[HEAD].findings
+    (finding,) = done[number - 1].findings
     assert finding.severity == "error"
-    assert finding.line == HEAD + 1
+    assert finding.line == number
     assert "cannot be handled: the process ended with signal SIGKILL" in finding.message
-    assert done[HEAD].is_lossy
+    assert done[number - 1].is_lossy
 
 
 def test_an_interrupt_ends_all_processes_quietly(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A cache of the tokens of texts."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from ctxtrim.model import Message
 
@@ -30,37 +31,38 @@ class TextCounts:
         self._found = 0  # characters of texts that this generation found
         self._is_used = True
         self._starts: set[int] = set()  # hashes of first texts, while the cache is not used
-        self._function: Count | None = None
+        self._is_chosen = False  # whether this transcript uses the cache is decided
 
     def next_transcript(self) -> None:
         """Start a new generation if the present one is large enough."""
-        self._function = None
+        self._is_chosen = False
         if self._size >= _KEPT:
             self._is_used = self._found >= _WORTH * self._size
             self._renew()
 
     def function(self, messages: Iterable[Message], count: Count) -> Count:
         """The function that counts the texts of this transcript, which has these messages."""
-        if self._function is None:
-            self._function = self._chosen(messages, count)
-        return self._function
+        if not self._is_chosen:
+            self._is_chosen = True
+            if not self._is_used:
+                self._choose(messages)
+        return partial(self._cached, count) if self._is_used else count
 
-    def _chosen(self, messages: Iterable[Message], count: Count) -> Count:
-        def cached(text: str) -> int:
-            tokens = self._known.get(text)
-            if tokens is None:
-                return self._added(text, count)
-            self._found += len(text)
-            return tokens
+    def _choose(self, messages: Iterable[Message]) -> None:
+        """Use the cache again if the first text of a transcript recurs."""
+        first = next((part.text for message in messages for part in message.parts), "")
+        start = hash(first)  # a text with the hash of another costs only time
+        self._is_used = start in self._starts
+        if self._is_used or len(self._starts) >= _STARTS:
+            self._starts.clear()
+        self._starts.add(start)
 
-        if not self._is_used:
-            first = next((part.text for message in messages for part in message.parts), "")
-            start = hash(first)  # a text with the hash of another costs only time
-            self._is_used = start in self._starts
-            if self._is_used or len(self._starts) >= _STARTS:
-                self._starts.clear()
-            self._starts.add(start)
-        return cached if self._is_used else count
+    def _cached(self, count: Count, text: str) -> int:
+        tokens = self._known.get(text)
+        if tokens is None:
+            return self._added(text, count)
+        self._found += len(text)
+        return tokens
 
     def _added(self, text: str, count: Count) -> int:
         """The tokens of a text that this generation does not hold. It holds the text afterwards."""

@@ -4,7 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from harness import read, run, unpaired
+from insertions import SUMMARY, written
+from msgspec.structs import replace
+
+from ctxtrim.errors import NotEditableError
 
 FIXTURE = Path("fixtures/adk-eval.json")
 LONG = "a tide comes in " * 200
@@ -110,3 +115,27 @@ def test_a_digest_of_old_steps_joins_the_answer() -> None:
     assert answer["text"].startswith("[Tool summary]")
     assert answer["text"].endswith("It is low.")
     assert new["intermediate_data"]["tool_uses"] == []
+
+
+def test_a_prompt_before_a_lone_result_joins_the_prompt_before_it() -> None:
+    value = case(invocation("Look.", **(looked(1, "low") | {"tool_uses": []})))
+    chunk = read(json.dumps(value).encode())[0]
+    assert chunk.format is not None
+    (transcript,) = chunk.transcripts
+    prompt, *others = transcript.messages
+    assert [message.role for message in others] == ["tool", "assistant"]
+    out = written(chunk, chunk.format, replace(transcript, messages=(prompt, SUMMARY, *others)))
+    assert invocations(out)[0]["user_content"]["parts"] == [
+        {"text": "Look."},
+        {"text": SUMMARY.parts[0].text},
+    ]
+
+
+def test_a_prompt_between_a_lone_result_and_the_answer_has_no_place() -> None:
+    value = case(invocation("Look.", **(looked(1, "low") | {"tool_uses": []})))
+    chunk = read(json.dumps(value).encode())[0]
+    assert chunk.format is not None
+    (transcript,) = chunk.transcripts
+    *others, answer = transcript.messages
+    with pytest.raises(NotEditableError, match="no place for a prompt"):
+        written(chunk, chunk.format, replace(transcript, messages=(*others, SUMMARY, answer)))

@@ -19,6 +19,7 @@ from ctxtrim.model import Message, Part, Transcript
 
 REFUSED = {
     "opencode": "before the summary of a compaction",
+    "adk-eval": "no place for a prompt between a result and the answer",
     **dict.fromkeys(("langfuse", "langsmith", "litellm", "opentelemetry"), "takes no new message"),
 }
 """What a format that cannot hold a message says, by format."""

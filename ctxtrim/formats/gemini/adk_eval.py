@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.gemini.parts import (
@@ -44,6 +45,7 @@ _CALLS = ("tool_uses", "toolUses")
 _RESULTS = ("tool_responses", "toolResponses")
 _REPLIES = ("intermediate_responses", "intermediateResponses")
 _EVENTS = ("invocation_events", "invocationEvents")
+_NO_PLACE = "an invocation of ADK has no place for a prompt between a result and the answer"
 
 
 def _key(value: dict[str, Any], keys: tuple[str, str]) -> str:
@@ -180,10 +182,15 @@ def _inside(
 ) -> Sequence[Insertion]:
     """Messages after another message of an invocation, as events or as elements of its results.
 
-    Lists have no place for another prompt; none is needed, as texts join the prompt before them.
+    Lists have no place for another prompt. Before a result its texts join the prompt before it;
+    after a result this raises `NotEditableError`.
     """
     data, home = _data(value, span)
     key = _key(data, _EVENTS)
+    if run[0].role == "user" and key not in data:
+        if not any(name in last.path for name in _USER):
+            raise NotEditableError(_NO_PLACE)
+        return [Insertion(part_value(message), last, is_after=True) for message in run]
     values: list[Any] = [response(message) for message in run]
     if key in data:
         values = [{"author": each.role, "content": content_value([each])} for each in run]

@@ -51,17 +51,8 @@ class _Bounded:
         self._fed = 0  # characters since the tokenizer was built
 
     def count(self, text: str) -> int:
-        """The tokens of a text, without the calls of `encode`."""
-        try:
-            # bytes, because a text keeps its UTF-8 form once it is asked for
-            data = text if text.isascii() else text.encode()
-            tokens = self._encode(data)  # type: ignore[misc]  # None is a TypeError, too
-        except (TypeError, RuntimeError, UnicodeEncodeError):
-            tokens = self._encode_with_lock(text)
-        self._counted += len(text)
-        if self._counted >= _LOOK:
-            self._measure()
-        return len(tokens)
+        """The tokens of a text."""
+        return len(self.encode(text))
 
     def encode(self, text: str) -> Any:
         """The token ids of a text. A lone surrogate counts as U+FFFD."""

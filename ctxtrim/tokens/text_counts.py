@@ -10,7 +10,7 @@ Count = Callable[[str], int]
 _KEPT = 1_000_000  # characters after which a new transcript starts a new generation
 _MOST = 8_000_000  # characters of a generation
 _STARTS = 100_000  # first texts that are noticed when they recur
-_WORTH = 0.1  # characters found for each one cached from which the cache saves time
+_WORTH = 0.1  # found characters for each cached one, from which the cache saves time
 
 
 class TextCounts:

@@ -50,7 +50,10 @@ class Crew:
         return self._pool.submit(source) if size is not None and size <= _FILE else None
 
     def result(self, pending: Pending) -> Result | None:
-        """The result of a piece, which raises `DeadWorkerError` if its process ended."""
+        """The result of a piece; `DeadWorkerError` if its process ended.
+
+        Until it is ready, this process works on other pieces.
+        """
         while not pending.done() and self._pool.help():
             pass
         return pending.result()

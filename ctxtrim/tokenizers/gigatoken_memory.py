@@ -10,11 +10,12 @@ from ctxtrim.tokens.tokenizer import printable
 
 # Linux: memory of this process in pages; the second number is the resident set
 _SIZES = Path("/proc/self/statm")
-_ROOM = 80_000_000  # bytes by which the process may grow before a rebuild
+_FIRST = 20_000_000  # bytes of the first table of the cache
+_ROOM = 120_000_000  # bytes of the cache from which the tokenizer is rebuilt
 _WORST = 10  # bytes that the cache takes for a character, at most
-_LOOK = 4_000_000  # characters between two measurements
+_BLIND = 1.5  # bytes for a character if memory cannot be measured
+_LOOK = 1_000_000  # characters between two measurements
 _WAIT = 0.001  # seconds between two attempts while another thread counts
-_BLIND = 64_000_000  # characters before a rebuild if memory cannot be measured
 
 
 def bounded_count(make: Callable[[], Any]) -> Callable[[str], int]:
@@ -35,8 +36,9 @@ class _Bounded:
 
     Ordinary text repeats its words: the 1.3 million different words that gigatoken's authors found
     in a gigabyte of web pages fit. Texts of only new words would take ten times their size. The
-    tokenizer does not report the size of its cache, so the growth of the process is measured; what
-    exceeds ten times the characters is something else.
+    tokenizer does not report the size of its cache, so the growth of the process above its peak is
+    taken for it. The cache is a table that doubles. What exceeds that is something else, such as a
+    transcript that was read in between.
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:
@@ -47,8 +49,8 @@ class _Bounded:
 
     def _build(self) -> None:
         self._encode: Callable[[str | bytes], Any] | None = self._make().backend.encode
-        self._least = _resident()
-        self._fed = 0  # characters since the tokenizer was built
+        self._peak = _resident()
+        self._size: float = _FIRST  # bytes of the cache, at most
 
     def count(self, text: str) -> int:
         """The tokens of a text."""
@@ -85,12 +87,12 @@ class _Bounded:
     def _measure(self) -> None:
         """Drop the tokenizer if its cache is too large; the next text builds another."""
         with self._lock:
-            self._fed += self._counted
-            self._counted = 0
             size = _resident()
-            self._least = max(min(self._least, size), size - _WORST * self._fed)
-            is_unknown = not size and self._fed >= _BLIND
-            if is_unknown or size - self._least > _ROOM:
+            growth = max(0, size - self._peak) if size else _BLIND * self._counted
+            self._size += min(growth, self._size + _WORST * self._counted)
+            self._peak = max(self._peak, size)
+            self._counted = 0
+            if self._size > _ROOM:
                 self._encode = None  # frees its memory before the next one is built
 
 

@@ -18,7 +18,8 @@ class TextCounts:
 
     The cache holds the texts of this generation and finds those of the generation before. A
     transcript starts a new generation after a million characters, so that texts which do not recur
-    make room in the caches of the processor. A generation has at most eight million characters.
+    make room in the caches of the processor. A generation has at most eight million characters. Of
+    longer texts the last one is held, until the next transcript.
 
     In a file whose texts do not recur, the cache costs more than it saves. If few texts of a
     generation were found, nothing is cached until the first text of a transcript recurs.
@@ -27,6 +28,7 @@ class TextCounts:
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
         self._before: dict[str, int] = {}
+        self._long: dict[str, int] = {}
         self._size = 0  # characters of this generation
         self._found = 0  # characters of texts that this generation found
         self._is_used = True
@@ -36,6 +38,7 @@ class TextCounts:
     def next_transcript(self) -> None:
         """Start a new generation if the present one is large enough."""
         self._is_chosen = False
+        self._long = {}
         if self._size >= _KEPT:
             self._is_used = self._found >= _WORTH * self._size
             self._renew()
@@ -66,24 +69,25 @@ class TextCounts:
 
     def _added(self, text: str, count: Count) -> int:
         """The tokens of a text that this generation does not hold. It holds the text afterwards."""
+        if len(text) > _MOST:
+            if text not in self._long:
+                self._long = {text: count(text)}
+            return self._long[text]
         tokens = self._before.get(text)
         if tokens is None:
             tokens = count(text)
         else:
             self._found += len(text)
-        size = self._size + len(text)
-        if size > _MOST:
+        if self._size + len(text) > _MOST:
             self._renew()
-            size = len(text)
-        if size <= _MOST:
-            self._known[text] = tokens
-            self._size = size
+        self._known[text] = tokens
+        self._size += len(text)
         return tokens
 
     def known(self, text: str) -> int | None:
         """The tokens of a text if a generation holds it."""
-        tokens = self._known.get(text)
-        return self._before.get(text) if tokens is None else tokens
+        caches = (self._known, self._before, self._long)
+        return next((cache[text] for cache in caches if text in cache), None)
 
     def _renew(self) -> None:
         self._before, self._known = self._known, {}

@@ -51,6 +51,17 @@ def test_requests_of_several_sessions_may_alternate() -> None:
     assert len(counted.seen) == len(set(counted.seen)) == 5 * 19
 
 
+def test_a_very_long_text_is_counted_once_and_forgotten_with_its_transcript() -> None:
+    counted = Counted()
+    long = "x" * 9_000_000
+    counted.transcript(long, "short", long)
+    assert counted.seen == [long, "short"]
+    assert counted.texts.known(long) == len(long)
+    counted.transcript("other")
+    assert counted.texts.known(long) is None
+    assert counted.size < 100
+
+
 def test_texts_that_do_not_recur_are_forgotten() -> None:
     counted = Counted()
     for number in range(200):

@@ -26,7 +26,9 @@ def quoted_lines(
     """
     folded = {position: " ".join(_MARKS.sub("", text).split()) for position, text in typed.items()}
     begun = {
-        text[anchor : anchor + _LEAST] for text in folded.values() for anchor in _anchors(text)
+        hash(text[anchor : anchor + _LEAST])  # needs less memory than the text
+        for text in folded.values()
+        for anchor in _anchors(text)
     }
     sources = _sources(results, begun, named) if begun else {}
     if not sources:
@@ -46,7 +48,7 @@ def quoted_lines(
 
 
 def _sources(
-    results: Mapping[int, str], begun: Set[str], named: Named
+    results: Mapping[int, str], begun: Set[int], named: Named
 ) -> dict[str, tuple[int, int, int] | None]:
     """The result with a line that may be quoted, and its range; None if several results have it."""
     sources: dict[str, tuple[int, int, int] | None] = {}
@@ -69,7 +71,7 @@ def _anchors(text: str) -> list[int]:
     return [match.start() for match in _ANCHOR.finditer(text, 0, end)]
 
 
-def _lines(text: str, begun: Set[str]) -> Iterator[tuple[str, int, int]]:
+def _lines(text: str, begun: Set[int]) -> Iterator[tuple[str, int, int]]:
     """The lines that are long enough and begin like typed text, folded, each with its start and end
     in the text.
     """
@@ -79,10 +81,10 @@ def _lines(text: str, begun: Set[str]) -> Iterator[tuple[str, int, int]]:
             mark = _MARK.match(line) if ">" in line else None
             bare = line[mark.end() :] if mark else line
             beginning = " ".join(bare[:_REACH].split())
-            if len(beginning) < _LEAST or beginning[:_LEAST] in begun:
+            if len(beginning) < _LEAST or hash(beginning[:_LEAST]) in begun:
                 words = bare.split()
                 folded = " ".join(words)
-                if folded[:_LEAST] in begun and sum(map(len, words)) >= _LEAST:
+                if hash(folded[:_LEAST]) in begun and sum(map(len, words)) >= _LEAST:
                     begin = start + len(line) - len(bare.lstrip())
                     yield folded, begin, begin + len(bare.strip())
         start += len(line) + 1

@@ -45,17 +45,15 @@ def chained(
     first = next((at for at, message in enumerate(messages) if message.role == "tool"), None)
     if first is None:
         return {}
-    arguments = {
-        position: texts
-        for position, message in enumerate(messages)
-        if (texts := strings_of_calls(message))
-    }
-    used = {
-        position: tokens(texts)
-        for position, texts in arguments.items()
-        if position >= first and (users is None or users[position])
-    }
-    sources = _sources(messages, arguments, used)
+    used: dict[int, set[str]] = {}
+    others: dict[int, list[str]] = {}
+    for position, message in enumerate(messages):
+        texts = strings_of_calls(message)
+        if texts and position >= first and (users is None or users[position]):
+            used[position] = tokens(texts)
+        elif texts:
+            others[position] = texts
+    sources = _sources(messages, used, others)
     chains: dict[int, list[Use]] = {}
     for consumer, wanted in used.items():
         for token in wanted & sources.keys():
@@ -78,13 +76,13 @@ def used_ranges(text: str, uses: Sequence[Use]) -> list[Range]:
 
 def _sources(
     messages: Sequence[Message],
-    arguments: Mapping[int, Sequence[str]],
     used: Mapping[int, set[str]],
+    others: Mapping[int, Sequence[str]],
 ) -> dict[str, int]:
     """The position of the result in which each used token occurs before all other messages.
 
-    `arguments` are the strings in the calls of each message, and `used` their tokens if the message
-    is a user, both by its position.
+    `used` are the tokens in the calls of each user, and `others` the strings in the calls of other
+    messages, both by position.
     """
     waiting = _Waiting.of(set().union(*used.values()))
     sources: dict[str, int] = {}
@@ -92,7 +90,7 @@ def _sources(
         if not (waiting.words or waiting.others):
             break
         own = used.get(position) if message.role != "tool" else None
-        texts = _texts(message, () if own is not None else arguments.get(position, ()))
+        texts = _texts(message, others.get(position, ()))
         first_seen = waiting.among(texts)
         if own is not None:
             first_seen |= own

@@ -115,8 +115,8 @@ class Counter(Struct, frozen=True, eq=False):
         seen = self._seen.get(id(messages))
         if seen is None:  # storing the messages keeps their ids unique
             shape = shape_of(messages)
-            # the costs of messages are looked up only for further lists, which share messages
-            if self._seen or self._costs:
+            # further lists share messages with the first one
+            if self._seen:
                 costs = list(map(self.cost, messages, shape.fan))
             else:
                 costs = self._prices(messages, shape.fan)
@@ -195,15 +195,20 @@ class Counter(Struct, frozen=True, eq=False):
 
         0 for a hidden message.
         """
-        costs = self._costs
-        if not costs:  # storing the messages keeps their ids unique
-            for seen in self._seen.values():
-                keys = zip(map(id, seen.messages), [fan > 1 for fan in seen.shape.fan], strict=True)
-                costs.update(zip(keys, zip(seen.messages, seen.costs, strict=True), strict=True))
-        key = (id(message), fan > 1)
-        cached = costs.get(key)
-        if cached is None:
-            cached = costs[key] = (message, self._prices((message,), (fan,))[0])
+        is_parallel, index = fan > 1, message.index
+        first = next(iter(self._seen.values()), None)
+        if (
+            first is not None
+            and index is not None
+            and index < len(first.messages)
+            and first.messages[index] is message  # as it was read
+            and (first.shape.fan[index] > 1) is is_parallel
+        ):
+            return first.costs[index]
+        key = (id(message), is_parallel)
+        cached = self._costs.get(key)
+        if cached is None:  # storing the message keeps its id unique
+            cached = self._costs[key] = (message, self._prices((message,), (fan,))[0])
         return cached[1]
 
     def addends(self, message: Message, fan: int) -> Addends:

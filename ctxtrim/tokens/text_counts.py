@@ -86,8 +86,10 @@ class TextCounts:
 
     def known(self, text: str) -> int | None:
         """The tokens of a text if a generation holds it."""
-        caches = (self._known, self._before, self._long)
-        return next((cache[text] for cache in caches if text in cache), None)
+        for cache in (self._known, self._before, self._long):
+            if text in cache:
+                return cache[text]
+        return None
 
     def _renew(self) -> None:
         self._before, self._known = self._known, {}

@@ -118,13 +118,14 @@ class Fit:
 
     def reasons(self) -> dict[int, str]:
         """By position, the rank that a message is kept or dropped for."""
-        turns = {unit.turn: unit.reason for unit in reversed(self.ranking.units)}
+        ranked = [(unit, self.ranking.reason(unit)) for unit in reversed(self.ranking.units)]
+        turns = {unit.turn: reason for unit, reason in ranked}
         reasons: dict[int, str] = {}
         for turn, prompts in self.situation.prompts.items():
             if turn in turns:
                 reasons.update(dict.fromkeys(prompts, turns[turn]))
-        for unit in reversed(self.ranking.units):
-            reasons.update(dict.fromkeys(unit.positions, unit.reason))
+        for unit, reason in ranked:
+            reasons.update(dict.fromkeys(unit.positions, reason))
         return reasons
 
     def company(self) -> set[int]:

@@ -17,7 +17,7 @@ for results that later calls used.
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import ToolResult
@@ -52,10 +52,12 @@ class Allocation(NamedTuple):
 class Strategy:
     """How a budget is filled, step by step.
 
-    `is_contiguous`: stop at the first step that does not fit.
+    `reason` is that of an exchange, by its first message. `is_contiguous`: stop at the first step
+    that does not fit.
     """
 
     steps: Callable[[Situation], list[Allocation]]
+    reason: Callable[[Situation, int], str]
     is_contiguous: bool = False
 
 
@@ -82,13 +84,17 @@ class Ranking:
         units = {id(step.unit): step.unit for step in self.steps}  # a unit has several steps
         return tuple(dict.fromkeys((*self.first, *units.values())))
 
+    def reason(self, unit: Unit) -> str:
+        """Why a unit has its place in the order."""
+        return unit.reason or self.strategy.reason(self.situation, unit.home)
+
 
 def _by_priority(situation: Situation) -> list[Allocation]:
     ranked: list[tuple[bool, bool, float, int, int, Allocation]] = []
     for age, (home, positions) in enumerate(reversed(_units(situation).items())):
         is_demo = situation.messages[home].is_demo
         is_old = not (home in situation.soft or situation.is_recent[home])
-        unit = Unit(positions, _reason(situation, home), situation.turns[home])
+        unit = Unit(positions, turn=situation.turns[home], home=home)
         fade = (1 + age / _FADE) ** -_SLOWNESS
         for order, (density, level) in enumerate(_increments(situation, home, positions)):
             ranked.append((is_demo, is_old, -density * fade, -home, order, Allocation(unit, level)))
@@ -215,22 +221,14 @@ def _reason(situation: Situation, home: int) -> str:
 
 def _oldest(situation: Situation) -> list[Allocation]:
     units = _units(situation)
-    return [
-        Allocation(_unit(situation, home, units[home], "oldest first: exchange"))
-        for home in reversed(units)
-    ]
+    return [_whole(situation, home, units[home]) for home in reversed(units)]
 
 
 def _middle(situation: Situation) -> list[Allocation]:
     units = _units(situation)
     homes, middle = list(units), (len(units) - 1) / 2
     order = sorted(range(len(homes)), key=lambda position: (-abs(position - middle), -position))
-    return [
-        Allocation(
-            _unit(situation, homes[position], units[homes[position]], "middle first: exchange")
-        )
-        for position in order
-    ]
+    return [_whole(situation, homes[position], units[homes[position]]) for position in order]
 
 
 def _age(situation: Situation) -> list[Allocation]:
@@ -250,15 +248,17 @@ def _units(situation: Situation) -> dict[int, tuple[int, ...]]:
     return dict(sorted(units.items()))
 
 
-def _unit(situation: Situation, home: int, positions: tuple[int, ...], rank: str) -> Unit:
-    return Unit(positions, named(rank, situation, home), situation.turns[home])
+def _whole(situation: Situation, home: int, positions: tuple[int, ...]) -> Allocation:
+    return Allocation(Unit(positions, turn=situation.turns[home], home=home))
 
 
-_PRIORITY = Strategy(_by_priority)
+_OLDEST_FIRST = partial(named, "oldest first: exchange")
+_MIDDLE_FIRST = partial(named, "middle first: exchange")
+_PRIORITY = Strategy(_by_priority, _reason)
 STRATEGIES: dict[str, Strategy] = {
     "priority": _PRIORITY,
     "priority-based": _PRIORITY,
-    "oldest": Strategy(_oldest, is_contiguous=True),
-    "middle": Strategy(_middle),
-    "age": Strategy(_age),
+    "oldest": Strategy(_oldest, _OLDEST_FIRST, is_contiguous=True),
+    "middle": Strategy(_middle, _MIDDLE_FIRST),
+    "age": Strategy(_age, _OLDEST_FIRST),
 }

@@ -28,14 +28,16 @@ APART = "answer between two prompts"
 
 
 class Unit(Struct, frozen=True):
-    """Messages that are kept or dropped together, by position, and the reason.
+    """Messages that are kept or dropped together, by position.
 
-    An exchange also needs the prompts of its `turn`; None needs no prompt.
+    An exchange also needs the prompts of its `turn`; None needs no prompt. `reason`: why they are
+    kept first; empty for the exchange `home`, whose reason the strategy knows.
     """
 
     positions: tuple[int, ...]
-    reason: str
+    reason: str = ""
     turn: int | None = None
+    home: int = -1
 
 
 @dataclass(frozen=True)

@@ -119,14 +119,15 @@ class Dialect(Struct, frozen=True):
     `header`: the fields at the top of the whole value, if those around the list lack them.
     `places`: the JSON paths of such lists. `takes_empty`: an empty list is valid. `claims`: whether
     elements and their envelope certainly belong to this dialect; for dialects whose `knows` also
-    accepts elements of others. `is_foreign`: whether an element shows that its whole list belongs
-    to another dialect; alone on a line, it is counted as unknown. `opens`: whether a value is a
-    header line before elements, one per line. `takes`: whether the surroundings of a list show that
-    it belongs to this dialect. `admits`: whether a value may be an element once the format of the
-    file is known; None means `knows`. `texts`: ends of paths at which a string may replace a list,
-    as its only element. `separate`: the insertions, including separators that keep messages from
-    running together after an edit. `records_calls` is that of `Transcript`; `owner`, `insert`,
-    `relink`, `visibility`, `must_alternate` and `text_block` are those of `Format`.
+    accepts elements of others. `has_foreign`: whether some elements show that their whole list
+    belongs to another dialect; alone on a line, such an element is counted as unknown. `opens`:
+    whether a value is a header line before elements, one per line. `takes`: whether the
+    surroundings of a list show that it belongs to this dialect. `admits`: whether a value may be an
+    element once the format of the file is known; None means `knows`. `texts`: ends of paths at
+    which a string may replace a list, as its only element. `separate`: the insertions, including
+    separators that keep messages from running together after an edit. `records_calls` is that of
+    `Transcript`; `owner`, `insert`, `relink`, `visibility`, `must_alternate` and `text_block` are
+    those of `Format`.
     """
 
     name: str
@@ -138,7 +139,7 @@ class Dialect(Struct, frozen=True):
     places: tuple[str, ...] = ("messages", "[*].messages", "")
     takes_empty: bool = False
     claims: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None = None
-    is_foreign: Callable[[object], bool] | None = None
+    has_foreign: Callable[[Sequence[Any]], bool] = lambda items: False
     records_calls: bool = True
     relink: Callable[[Edit], Edit] = no_links
     opens: Tells = lambda value: False
@@ -232,13 +233,7 @@ class _Lists:
         return self._holds(items, dialect.admits or dialect.knows)
 
     def _holds(self, items: Sequence[Any], tells: Tells) -> bool:
-        is_foreign = self._dialect.is_foreign
-        if is_foreign is not None and any(map(is_foreign, items)):
-            return False
-        return any(map(tells, items))
-
-    def _is_foreign(self, value: object) -> bool:
-        return self._dialect.is_foreign is not None and self._dialect.is_foreign(value)
+        return not self._dialect.has_foreign(items) and any(map(tells, items))
 
     def _conversations(self, value: object, is_own: Tells) -> Iterator[list[Place]]:
         """The conversations in a value, each as its lists, if a list belongs to the dialect."""
@@ -271,7 +266,7 @@ class _Lists:
             if not found and isinstance(value, dict):
                 loose.append(Element(value, Span(line), Span(line)))
         if any(admits(element.value) for element in loose):
-            ours = [element for element in loose if not self._is_foreign(element.value)]
+            ours = [element for element in loose if not dialect.has_foreign([element.value])]
             yield _Talk(ours, NOTHING_AROUND, (), len(loose) - len(ours))
 
     def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:

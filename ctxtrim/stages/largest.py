@@ -1,8 +1,9 @@
 """The largest messages of a transcript."""
 
 from collections.abc import Iterator
+from itertools import islice
 
-from ctxtrim.conversation.turns import Shape, visible
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import describe
 from ctxtrim.tokens.counter import Counter
@@ -14,9 +15,10 @@ def largest(
     """The largest visible messages, each with its tokens and the line that describes it."""
     messages = transcript.messages
     costs = [cost.total for cost in counter.costs(messages)]
-    order = sorted(visible(messages), key=costs.__getitem__, reverse=True)
+    order = sorted(range(len(costs)), key=costs.__getitem__, reverse=True)
+    seen = (position for position in order if messages[position].agent_visible)
     exactness = counter.exactness(transcript)
-    for position in order[:number]:
+    for position in islice(seen, number):
         message, tokens = messages[position], costs[position]
         text = describe(transcript, message, shape.call[position], tokens, exactness)
         yield message, tokens, text

@@ -20,7 +20,8 @@ _WAIT = 0.001  # seconds between two attempts while another thread counts
 
 def bounded_count(make: Callable[[], Any]) -> Callable[[str], int]:
     """A counting function with such a tokenizer."""
-    return _Bounded(make).count
+    encode = _Bounded(make).encode
+    return lambda text: len(encode(text))
 
 
 def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
@@ -51,10 +52,6 @@ class _Bounded:
         self._encode: Callable[[str | bytes], Any] | None = self._make().backend.encode
         self._peak = _resident()
         self._size: float = _FIRST  # bytes of the cache, at most
-
-    def count(self, text: str) -> int:
-        """The tokens of a text."""
-        return len(self.encode(text))
 
     def encode(self, text: str) -> Any:
         """The token ids of a text. A lone surrogate counts as U+FFFD."""

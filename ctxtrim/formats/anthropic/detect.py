@@ -71,6 +71,11 @@ def is_foreign(value: object) -> bool:
     return isinstance(content, list) and any(map(_is_foreign_block, content))
 
 
+def has_foreign(items: Sequence[Any]) -> bool:
+    """Whether only other formats write some of these messages."""
+    return any(map(is_foreign, items))
+
+
 def _is_foreign_block(block: object) -> bool:
     """Whether a block belongs to OpenAI or pi, or is a LLaMA-Factory text under `value`."""
     if not isinstance(block, dict):
@@ -81,9 +86,8 @@ def _is_foreign_block(block: object) -> bool:
 
 def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     """Whether some elements, or their envelope, can only belong to Anthropic."""
-    return (_envelope_tells(around, items) or any(map(_tells, items))) and not any(
-        map(is_foreign, items)
-    )
+    is_own = _envelope_tells(around, items) or any(map(_tells, items))
+    return is_own and not has_foreign(items)
 
 
 def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic.blocks import block, is_injected, json_value, user_messages
-from ctxtrim.formats.anthropic.detect import ROLES, claims, inner, is_foreign, knows
+from ctxtrim.formats.anthropic.detect import ROLES, claims, has_foreign, inner, knows
 from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import members, string
@@ -286,5 +286,5 @@ def relink(edit: Edit) -> Edit:
 
 DIALECT = Dialect(
     "anthropic", knows, read, insert, envelope, owner, PLACES, takes_empty=True, claims=claims,
-    is_foreign=is_foreign, relink=relink, must_alternate=True, text_block=text_block,
+    has_foreign=has_foreign, relink=relink, must_alternate=True, text_block=text_block,
 )  # fmt: skip

@@ -63,13 +63,17 @@ def _is_foreign(block: object) -> bool:
     return kind in _FOREIGN or (kind in (*_TEXTS, "reasoning") and "value" in block)
 
 
-def is_foreign(value: object) -> bool:
-    """Whether a message has Anthropic's calls or results, which edits as text would separate."""
-    content = value.get("content") if isinstance(value, dict) else None
-    return isinstance(content, list) and any(
-        isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result")
-        for block in content
-    )
+def has_foreign(items: Sequence[Any]) -> bool:
+    """Whether messages have Anthropic's calls or results, which edits as text would separate."""
+    for value in items:
+        content = value.get("content") if isinstance(value, dict) else None
+        if isinstance(content, list) and any(map(_is_anthropic, content)):
+            return True
+    return False
+
+
+def _is_anthropic(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result")
 
 
 def read(items: Sequence[Element], found: ListContents) -> None:
@@ -194,7 +198,7 @@ DIALECT = Dialect(
     owner=owner,
     places=PLACES,
     takes_empty=True,
-    is_foreign=is_foreign,
+    has_foreign=has_foreign,
 )
 
 

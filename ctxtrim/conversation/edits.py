@@ -138,7 +138,7 @@ def edits_of(
         raise NotEditableError(transcript.locked)
     for message in transcript.messages:
         original = None if message.index is None else read[message.index]
-        if message is original:
+        if message is original or message == original:
             continue
         for edit in message_edits(original, message):
             reason = refusal(edit, transcript)

@@ -8,6 +8,7 @@ a message before the result. The result of that call counts only for tokens that
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import result_text
@@ -46,14 +47,11 @@ def chained(
     if first is None:
         return {}
     used: dict[int, set[str]] = {}
-    others: dict[int, list[str]] = {}
-    for position, message in enumerate(messages):
-        texts = strings_of_calls(message)
-        if texts and position >= first and (users is None or users[position]):
+    for position in range(first, len(messages)):
+        is_user = users is None or users[position]
+        if is_user and (texts := strings_of_calls(messages[position])):
             used[position] = tokens(texts)
-        elif texts:
-            others[position] = texts
-    sources = _sources(messages, used, others)
+    sources = _sources(messages, used)
     chains: dict[int, list[Use]] = {}
     for consumer, wanted in used.items():
         for token in wanted & sources.keys():
@@ -74,26 +72,20 @@ def used_ranges(text: str, uses: Sequence[Use]) -> list[Range]:
     return [text_range for _, text_range in sorted((at, ranges[token]) for at, token in uses)]
 
 
-def _sources(
-    messages: Sequence[Message],
-    used: Mapping[int, set[str]],
-    others: Mapping[int, Sequence[str]],
-) -> dict[str, int]:
+def _sources(messages: Sequence[Message], used: Mapping[int, set[str]]) -> dict[str, int]:
     """The position of the result in which each used token occurs before all other messages.
 
-    `used` are the tokens in the calls of each user, and `others` the strings in the calls of other
-    messages, both by position.
+    `used` are the tokens in the calls of each user, by its position.
     """
     waiting = _Waiting.of(set().union(*used.values()))
     sources: dict[str, int] = {}
     for position, message in enumerate(messages):
         if not (waiting.words or waiting.others):
             break
-        own = used.get(position) if message.role != "tool" else None
-        texts = _texts(message, others.get(position, ()))
+        texts = _texts(message)
         first_seen = waiting.among(texts)
-        if own is not None:
-            first_seen |= own
+        if message.role != "tool":
+            first_seen |= used[position] if position in used else waiting.in_calls(message)
         waiting.words -= first_seen
         waiting.others -= first_seen
         if first_seen and message.role == "tool":
@@ -120,9 +112,26 @@ class _Waiting:
 
         A few of them are searched first, because that is faster than to split a text.
         """
-        if len(self.words) + len(self.others) <= _FEW:
+        if self._are_few:
             return _among(self.words | self.others, texts)
         return set().union(*map(self._in, texts))
+
+    def in_calls(self, message: Message) -> set[str]:
+        """Those that are tokens of the strings in the calls of a message.
+
+        Arguments with none of a few tokens are not parsed. Escapes may hide a token.
+        """
+        calls = [part.text for part in message.parts if part.kind == "tool_call"]
+        if self._are_few and not any("\\" in text or self._occur_in(text) for text in calls):
+            return set()
+        return self.among(strings_of_calls(message))
+
+    @property
+    def _are_few(self) -> bool:
+        return len(self.words) + len(self.others) <= _FEW
+
+    def _occur_in(self, text: str) -> bool:
+        return any(map(text.__contains__, chain(self.words, self.others)))
 
     def _in(self, text: str) -> set[str]:
         """Those that are tokens of a text.
@@ -175,9 +184,9 @@ def strings_of_calls(message: Message) -> list[str]:
     ]
 
 
-def _texts(message: Message, arguments: Sequence[str]) -> list[str]:
-    """All text of a message; the text of a result comes first."""
+def _texts(message: Message) -> list[str]:
+    """All text of a message without that of its calls; the text of a result comes first."""
     if message.role == "tool":
         others = [part.text for part in message.parts if part.kind != "tool_result"]
         return [result_text(message), *others]
-    return [*[part.text for part in message.parts if part.kind != "tool_call"], *arguments]
+    return [part.text for part in message.parts if part.kind != "tool_call"]

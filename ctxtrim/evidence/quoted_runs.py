@@ -7,8 +7,9 @@ is at most 21, two such positions coincide in any 40 characters, by the Chinese 
 So the steps follow from the lengths of the texts, and what is found does not depend on them.
 """
 
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -18,6 +19,7 @@ _RUN = 40  # minimum characters of a quotation
 _STRETCH = 20
 _STEPS = ((1, 21), (2, 9), (3, 7), (4, 5), (5, 4), (7, 3), (9, 2), (21, 1))  # m and n
 _MUCH = 1 << 20  # typed characters of which each third one at most is used, to limit memory
+_SEARCHES = 1000  # pieces that are searched in the typed text until all of it is indexed
 _END = "\0"  # separates texts
 
 
@@ -52,8 +54,8 @@ def _steps(typed: int, shown: int) -> tuple[int, int]:
 class _TypedText:
     """The typed text, newest message first, and an index of the messages added so far.
 
-    `steps`: between indexed positions in typed text, and in results. Windows are indexed when the
-    first piece of a result is found.
+    `steps`: between indexed positions in typed text, and in results. Windows need much memory, so
+    only messages are indexed that have a piece of a result.
     """
 
     text: str
@@ -61,7 +63,9 @@ class _TypedText:
     indexed: int = 0
     stretches: set[int] = field(default_factory=set)
     _windows: dict[int, int] = field(default_factory=dict)
-    _pending: list[tuple[int, int]] = field(default_factory=list)
+    _starts: list[int] = field(default_factory=list)  # of the messages, in order
+    _pending: dict[int, int] = field(default_factory=dict)  # by start, the end of the windows
+    _searched: dict[str, int] = field(default_factory=dict)  # by piece, where its search ended
 
     def add(self, length: int) -> None:
         """Add one more message to the index."""
@@ -71,19 +75,38 @@ class _TypedText:
         if end - start >= _RUN:
             positions = range(first, end - _STRETCH + 1, mine)
             self.stretches.update([hash(text[at : at + _STRETCH]) for at in positions])
-            self._pending.append((start, end - _RUN + 1))
+            self._pending[start] = end - _RUN + 1
+        self._starts.append(start)
         self.indexed += length + len(_END)
 
-    @property
-    def windows(self) -> dict[int, int]:
-        """From the hash of 40 typed characters to their last position."""
-        text = self.text
-        for start, end in self._pending:
-            self._windows |= {
-                hash(text[position : position + _RUN]): position for position in range(start, end)
-            }
-        self._pending.clear()
+    def windows(self, piece: str) -> dict[int, int]:
+        """From the hash of 40 typed characters to their last position, at least for the messages
+        that have a piece.
+        """
+        if self._pending and self._searched.get(piece, 0) < self.indexed:
+            is_usual = len(self._searched) < _SEARCHES
+            for start in list(self._with_piece(piece) if is_usual else self._pending):
+                self._add_windows(start)
+            self._searched[piece] = self.indexed
         return self._windows
+
+    def _with_piece(self, piece: str) -> Iterator[int]:
+        """The starts of the pending messages that have a piece."""
+        position = self.text.find(piece, self._searched.get(piece, 0), self.indexed)
+        while position >= 0:
+            number = bisect_right(self._starts, position)
+            if self._starts[number - 1] in self._pending:
+                yield self._starts[number - 1]
+            if number == len(self._starts):
+                return
+            position = self.text.find(piece, self._starts[number], self.indexed)
+
+    def _add_windows(self, start: int) -> None:
+        text, known = self.text, self._windows
+        positions = range(start, self._pending.pop(start))
+        new = {hash(text[position : position + _RUN]): position for position in positions}
+        later = {key: known[key] for key in new.keys() & known.keys() if known[key] > new[key]}
+        known |= new | later
 
     def run_in(self, text: str, named: Callable[[], tuple[str, ...]]) -> tuple[int, int] | None:
         """The first run in a text that has content other than the named paths."""
@@ -94,10 +117,11 @@ class _TypedText:
         pieces = [hash(text[position : position + _STRETCH]) for position in positions]
         if stretches.isdisjoint(pieces) or not self._may_run(text, positions, pieces):
             return None
-        windows, paths = self.windows, named()
+        paths = named()
         tried = 0  # the first window that was not tried yet
         for position, piece in zip(positions, pieces, strict=True):
             if piece in stretches:
+                windows = self.windows(text[position : position + _STRETCH])
                 for start in range(
                     max(tried, position - _RUN + _STRETCH), min(position, len(text) - _RUN) + 1
                 ):

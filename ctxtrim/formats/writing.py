@@ -6,10 +6,10 @@ with all its spans, and a container that becomes empty is removed too.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ctxtrim.conversation.edits import (
     AddText,
@@ -23,31 +23,11 @@ from ctxtrim.conversation.edits import (
 )
 from ctxtrim.errors import BUG, NotEditableError, SelfCheckError
 from ctxtrim.formats.base import Edit, Format, Insertion, Site
+from ctxtrim.formats.line_edits import LineEdit, LineEdits
 from ctxtrim.formats.lines import ByteBlock, SourceValues
 from ctxtrim.model import Document, Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.splice import splice
-
-
-class _LineEdit(Struct):
-    """The edits of one line.
-
-    `members`: by the path of an object, members to change or add. `elements`: by the path of an
-    array, (index, value) pairs to insert before that index. `cuts`: the same, but the owner of the
-    array is split around the value. `before`, `after`: values to insert as new lines.
-    """
-
-    replace: dict[Path, Any] = field(default_factory=dict)
-    remove: set[Path] = field(default_factory=set)
-    members: dict[Path, dict[str, Any]] = field(default_factory=dict)
-    elements: dict[Path, list[tuple[int, Any]]] = field(default_factory=dict)
-    cuts: dict[Path, dict[int, list[Insertion]]] = field(default_factory=dict)
-    before: list[Any] = field(default_factory=list)
-    after: list[Any] = field(default_factory=list)
-
-    def change(self, path: Path, members: Mapping[str, Any]) -> None:
-        """Set members of the object at a path."""
-        self.members.setdefault(path, {}).update(members)
 
 
 def rewrite(
@@ -60,7 +40,7 @@ def rewrite(
 
     `without`: indices of lines to leave out.
     """
-    edits = defaultdict(_LineEdit, {index: _LineEdit(remove={()}) for index in without})
+    edits = LineEdits(gone=set(without))
     source = SourceValues(lines)
     inserted: list[Insertion] = []
     for transcript in transcripts:
@@ -71,10 +51,10 @@ def rewrite(
         for insertion in inserted
         if insertion.span.path and not insertion.replaces
     }
-    for index, edit in edits.items():
-        if edit.remove:
-            edit.remove = _with_owners(dialect, source, index, edit.remove, filled)
-    removed = {Span(index, path) for index, edit in edits.items() for path in edit.remove}
+    for index, edit in edits.lines.items():
+        for path in _owners(dialect, source, index, edit.remove, filled):
+            edits.remove(Span(index, path))
+    removed = edits.removed
     if removed or inserted:
         kept = {
             span
@@ -82,28 +62,24 @@ def rewrite(
             for message in transcript.messages
             for span in message.spans
         }
-        texts = {
-            Span(index, path): text
-            for index, edit in edits.items()
-            for path, text in edit.replace.items()
-        }
-        relinked = dialect.relink(Edit(source, removed, kept, inserted, texts=texts))
-        if relinked.removed is not removed:
-            for edit in edits.values():
-                edit.remove = set()
-            for span in relinked.removed:
-                edits[span.line].remove.add(span.path)
-        for span, members in relinked.members.items():
-            edits[span.line].change(span.path, members)
-            edits[span.line].remove -= {
-                (*span.path, key) for key in members
-            }  # members with a new value stay
-        for insertion in relinked.inserted:
-            _insert(insertion, edits[insertion.span.line])
+        _relink(dialect, edits, Edit(source, removed, kept, inserted, texts=edits.texts))
     return ByteBlock.of(_written(dialect, source, edits))
 
 
-def _insert(insertion: Insertion, edit: _LineEdit) -> None:
+def _relink(dialect: Format, edits: LineEdits, edit: Edit) -> None:
+    """Add the insertions, and the updates of links between values."""
+    relinked = dialect.relink(edit)
+    if relinked.removed is not edit.removed:
+        edits.removed = relinked.removed
+    for span, members in relinked.members.items():
+        line = edits.lines[span.line]
+        line.change(span.path, members)
+        line.remove -= {(*span.path, key) for key in members}  # members with a new value stay
+    for insertion in relinked.inserted:
+        _insert(insertion, edits.lines[insertion.span.line])
+
+
+def _insert(insertion: Insertion, edit: LineEdit) -> None:
     path = insertion.span.path
     if insertion.replaces:
         edit.replace[path] = insertion.value
@@ -144,9 +120,9 @@ def _collect(
     dialect: Format,
     transcript: Transcript,
     source: SourceValues,
-    edits: defaultdict[int, _LineEdit],
+    edits: LineEdits,
 ) -> None:
-    """The edits of a transcript by line, without inserted messages."""
+    """Collect the edits of a transcript, without inserted messages."""
     hidden: list[tuple[Message, Message]] = []
     for original, edited, change in edits_of(transcript, dialect.name):
         if original is None:
@@ -154,18 +130,25 @@ def _collect(
         if isinstance(change, SetVisibility):
             hidden.append((original, edited))
         else:
-            _apply(dialect, change, edits)
+            _apply(dialect, change, edits.lines)
+    for span in _dropped(transcript):
+        edits.remove(span)
+    if hidden and dialect.visibility is not None:
+        for span, members in dialect.visibility(hidden, transcript.source.messages, source.at):
+            edits.lines[span.line].change(span.path, members)
+
+
+def _dropped(transcript: Transcript) -> Iterator[Span]:
+    """The spans of the messages that were dropped, and of their companions."""
     kept = {message.index for message in transcript.messages}
     for original in transcript.source.messages:
         if original.index not in kept:
-            for span in (*original.spans, *[companion.span for companion in original.companions]):
-                edits[span.line].remove.add(span.path)
-    if hidden and dialect.visibility is not None:
-        for span, members in dialect.visibility(hidden, transcript.source.messages, source.at):
-            edits[span.line].change(span.path, members)
+            yield from original.spans
+            for companion in original.companions:
+                yield companion.span
 
 
-def _apply(dialect: Format, edit: MessageEdit, edits: defaultdict[int, _LineEdit]) -> None:
+def _apply(dialect: Format, edit: MessageEdit, edits: defaultdict[int, LineEdit]) -> None:
     """Add one edit that the format supports to the edits of its line."""
     match edit:
         case ReplaceText(Part(span=Span() as span), new):
@@ -184,32 +167,33 @@ def _apply(dialect: Format, edit: MessageEdit, edits: defaultdict[int, _LineEdit
             raise SelfCheckError(f"no place for an edit ({type(edit).__name__}); {BUG}")
 
 
-def _with_owners(
-    dialect: Format, source: SourceValues, line: int, removed: set[Path], filled: Set[Span]
-) -> set[Path]:
-    """The removed paths, and the owners of arrays that become empty."""
-    removed = set(removed)
+def _owners(
+    dialect: Format, source: SourceValues, line: int, removed: Set[Path], filled: Set[Span]
+) -> list[Path]:
+    """The owners of arrays that become empty, and the owners of arrays that had only those."""
+    emptied = set(removed)
+    owners = []
     arrays = {path[:-1] for path in removed if path and isinstance(path[-1], int)}
     for array in sorted(arrays, key=len, reverse=True):
         owner = dialect.owner(array) if array else None
         if owner is None or Span(line, array) in filled:
             continue
-        if all((*array, index) in removed for index in range(len(source.at(Span(line, array))))):
-            removed.add(owner)
-    return removed
+        if all((*array, index) in emptied for index in range(len(source.at(Span(line, array))))):
+            emptied.add(owner)
+            owners.append(owner)
+    return owners
 
 
-def _written(
-    dialect: Format, source: SourceValues, edits: Mapping[int, _LineEdit]
-) -> Iterator[bytes]:
+def _written(dialect: Format, source: SourceValues, edits: LineEdits) -> Iterator[bytes]:
     """The kept and new lines. A line that lost its line break with a dropped neighbour gets one."""
     end = b"\r\n" if source.lines and source.lines[0].data.endswith(b"\r\n") else b"\n"
     last: tuple[int, bytes] | None = None
     for index, line in enumerate(source.lines):
-        edit = edits.get(index, _NOTHING)
+        edit = edits.lines.get(index, _NOTHING)
+        is_kept = index not in edits.gone
         for number, data in (
             *((0, _line(value, line)) for value in edit.before),
-            *(() if () in edit.remove else ((line.number, _edited(dialect, source, index, edit)),)),
+            *(((line.number, _edited(dialect, source, index, edit)),) if is_kept else ()),
             *((0, _line(value, line)) for value in edit.after),
         ):
             if last is not None:
@@ -224,14 +208,14 @@ def _ended(line: bytes, end: bytes) -> bytes:
     return line if line.endswith(b"\n") else line + end
 
 
-_NOTHING = _LineEdit()
+_NOTHING = LineEdit()
 
 
 def _line(value: Any, neighbour: Line) -> bytes:
     return _Spelling.of(neighbour)(value).encode()
 
 
-def _edited(dialect: Format, source: SourceValues, index: int, edit: _LineEdit) -> bytes:
+def _edited(dialect: Format, source: SourceValues, index: int, edit: LineEdit) -> bytes:
     line = source.lines[index]
     if not (edit.replace or edit.remove or edit.members or edit.elements or edit.cuts):
         return line.data

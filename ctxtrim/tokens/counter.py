@@ -115,8 +115,7 @@ class Counter(Struct, frozen=True, eq=False):
         seen = self._seen.get(id(messages))
         if seen is None:  # storing the messages keeps their ids unique
             shape = shape_of(messages)
-            # further lists share messages with the first one
-            if self._seen:
+            if self._seen:  # further lists share messages with the first one
                 costs = list(map(self.cost, messages, shape.fan))
             else:
                 costs = self._prices(messages, shape.fan)
@@ -195,16 +194,12 @@ class Counter(Struct, frozen=True, eq=False):
 
         0 for a hidden message.
         """
-        is_parallel, index = fan > 1, message.index
-        first = next(iter(self._seen.values()), None)
-        if (
-            first is not None
-            and index is not None
-            and index < len(first.messages)
-            and first.messages[index] is message  # as it was read
-            and (first.shape.fan[index] > 1) is is_parallel
-        ):
-            return first.costs[index]
+        at, is_parallel = message.index, fan > 1
+        seen = next(iter(self._seen.values()), None)
+        if seen is not None and at is not None and at < len(seen.messages):
+            is_seen = seen.messages[at] is message  # as it was read
+            if is_seen and (seen.shape.fan[at] > 1) is is_parallel:
+                return seen.costs[at]
         key = (id(message), is_parallel)
         cached = self._costs.get(key)
         if cached is None:  # storing the message keeps its id unique

@@ -154,6 +154,18 @@ def event_of(value: dict[str, Any], span: Span) -> ClaudeEvent:
     return event
 
 
+def _outline(event: ClaudeEvent) -> ClaudeEvent:
+    """An event with the ids of its calls and results, but without texts, which no link needs."""
+    calls = [part for part in event.parts if part.kind == "tool_call"]
+    event.parts = tuple(Part("tool_call", call_id=part.call_id) for part in calls)
+    results = [message.parts[:1] for message in event.messages if message.role == "tool"]
+    event.messages = tuple(
+        Message("tool", (Part("tool_result", call_id=first.call_id),)) for (first,) in results
+    )
+    event.usage = event.model = None
+    return event
+
+
 def _parts(content: Any, span: Span) -> tuple[Part, ...]:
     """The parts of a line of an answer."""
     if isinstance(content, str):
@@ -269,7 +281,7 @@ class Companions:
 
 GRAPH = EventGraph(
     event_of,
-    lambda values: (event_of(value, span) for value, span in events_in(values)),
+    lambda values: (_outline(event_of(value, span)) for value, span in events_in(values)),
     _thread,
     _home,
     links=(_ABOVE, *_LINKS),

@@ -10,7 +10,6 @@ from ctxtrim.formats.base import Format
 from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.json_in_string import unwrapped
 from ctxtrim.formats.lines import ByteBlock, LineRecords
-from ctxtrim.formats.writing import rewrite
 from ctxtrim.model import Line, Message, Part, Transcript
 from ctxtrim.text.records import JsonRecord, document, split
 
@@ -37,6 +36,8 @@ def written_chunk(
     )
     if chunk.format is None or is_same:
         return chunk.data, {}
+    from ctxtrim.formats.writing import rewrite  # for edited transcripts only
+
     pieces = rewrite(chunk.format, chunk.lines, kept, lost)
     found = check(chunk.format, chunk.lines, pieces, kept)
     places = [

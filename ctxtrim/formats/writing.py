@@ -5,7 +5,6 @@ with all its spans, and a container that becomes empty is removed too.
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
@@ -130,7 +129,7 @@ def _collect(
         if isinstance(change, SetVisibility):
             hidden.append((original, edited))
         else:
-            _apply(dialect, change, edits.lines)
+            _apply(dialect, change, edits)
     for span in _dropped(transcript):
         edits.remove(span)
     if hidden and dialect.visibility is not None:
@@ -148,21 +147,21 @@ def _dropped(transcript: Transcript) -> Iterator[Span]:
                 yield companion.span
 
 
-def _apply(dialect: Format, edit: MessageEdit, edits: defaultdict[int, LineEdit]) -> None:
+def _apply(dialect: Format, edit: MessageEdit, edits: LineEdits) -> None:
     """Add one edit that the format supports to the edits of its line."""
     match edit:
         case ReplaceText(Part(span=Span() as span), new):
-            edits[span.line].replace[span.path] = new.spelled
+            edits.lines[span.line].replace[span.path] = new.spelled
         case RemovePart(Part(block=Span() as block)):
-            edits[block.line].remove.add(block.path)
+            edits.remove(block)
         case ReplacePart(Part(block=Span() as block) as part, new) if part.text_block is not None:
-            edits[block.line].replace[block.path] = part.text_block(new.text)
+            edits.lines[block.line].replace[block.path] = part.text_block(new.text)
         case AddText(part, Span() as block) if dialect.text_block is not None:
-            additions = edits[block.line].elements.setdefault(block.path[:-1], [])
+            additions = edits.lines[block.line].elements.setdefault(block.path[:-1], [])
             additions.append((int(block.path[-1]), dialect.text_block(part.text)))
         case SetMetadata(message, new):
             home = message.spans[0]
-            edits[home.line].change(home.path, dict(new.metadata))
+            edits.lines[home.line].change(home.path, dict(new.metadata))
         case _:
             raise SelfCheckError(f"no place for an edit ({type(edit).__name__}); {BUG}")
 

@@ -15,7 +15,7 @@ from ctxtrim.text.escaping import clean
 
 Cells = tuple[str, ...]
 T = TypeVar("T")
-_SHORT = 20_000  # rows of a table that are held in memory while it is written
+_SHORT = 5_000  # rows of a table that are held in memory while it is written
 _GAP = 2  # columns between cells
 _LEAST = 12  # columns to which a text is shortened at most
 _CHARACTERS = 1024  # whose columns are cached

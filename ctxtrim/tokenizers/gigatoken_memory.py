@@ -51,7 +51,7 @@ class _Bounded:
     def _build(self) -> None:
         self._encode: Callable[[str | bytes], Any] | None = self._make().backend.encode
         self._peak = _resident()
-        self._size: float = _FIRST  # bytes of the cache, at most
+        self._size: float = _FIRST  # bytes of the cache, estimated
 
     def encode(self, text: str) -> Any:
         """The token ids of a text. A lone surrogate counts as U+FFFD."""

@@ -9,7 +9,7 @@ several lines. The search follows the parents from the last message to the last 
 adds the lines that share a message id with the path, and the results that answer its calls.
 """
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any, Self
 
@@ -54,7 +54,8 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
 
     `parent` names its parent; its `value` has only the other fields that name events. `kind` is its
     type; a summary with a user message counts as that message. `parts` are those of a line of an
-    answer, and `messages` those of another event, without their indices. `message_id` is shared by
+    answer, and `messages` those of another event, without their indices. `calls` are the ids of its
+    calls, and `results` those of the calls that it answers. `message_id` is shared by
     all lines of an answer, `model` is the model that it names, and `usage` the recorded usage of a
     complete answer. `speaks`: the event contains something that a model could read, although it may
     not be sent. `is_compaction`: the client summarized everything before. `cleared`: the ids of
@@ -70,6 +71,8 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
     is_compaction: bool = False
     parts: tuple[Part, ...] = ()
     messages: tuple[Message, ...] = ()
+    calls: tuple[str | None, ...] = ()
+    results: tuple[str | None, ...] = ()
     message_id: str | None = None
     model: object = None
     usage: Usage | None = None
@@ -103,6 +106,7 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
         home = Span(self.span.line, (*path, *_CONTENT) if path else _CONTENT)
         if self.kind == "assistant":
             self.parts = _parts(content, home)
+            self.calls = tuple([part.call_id for part in self.parts if part.kind == "tool_call"])
             if is_complete(message) and is_complete(value):
                 self.usage = anthropic_usage(message.get("usage"))
         else:
@@ -119,6 +123,9 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
             if message.role == "user" and (by_client or is_injected(_text(message))):
                 found[place] = replace(message, is_injected=True, is_summary=is_summary)
         self.messages = tuple(found)
+        self.results = tuple(
+            [message.parts[0].call_id for message in found if message.role == "tool"]
+        )
 
     def read_attachment(self, attachment: object) -> None:
         """Read what the client sends, if it sends it."""
@@ -155,13 +162,8 @@ def event_of(value: dict[str, Any], span: Span) -> ClaudeEvent:
 
 
 def _outline(event: ClaudeEvent) -> ClaudeEvent:
-    """An event with the ids of its calls and results, but without texts, which no link needs."""
-    calls = [part for part in event.parts if part.kind == "tool_call"]
-    event.parts = tuple(Part("tool_call", call_id=part.call_id) for part in calls)
-    results = [message.parts[:1] for message in event.messages if message.role == "tool"]
-    event.messages = tuple(
-        Message("tool", (Part("tool_result", call_id=first.call_id),)) for (first,) in results
-    )
+    """An event without what the model reads, which no link needs."""
+    event.parts, event.messages = (), ()
     event.usage = event.model = None
     return event
 
@@ -223,22 +225,9 @@ def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
         for index in main
         if events[index].message_id in ids and events[index].kind == "assistant"
     )
-    calls = {
-        part.call_id
-        for index in chain
-        for part in events[index].parts
-        if part.kind == "tool_call" and part.call_id is not None
-    }
-    chain.update(index for index in main if _answers(events[index], calls))
+    calls = {call for index in chain for call in events[index].calls if call is not None}
+    chain.update(index for index in main if not calls.isdisjoint(events[index].results))
     return chain
-
-
-def _answers(event: ClaudeEvent, calls: Set[str]) -> bool:
-    """Whether an event contains the result of one of some calls."""
-    for message in event.messages:
-        if message.role == "tool" and message.parts[0].call_id in calls:
-            return True
-    return False
 
 
 def _after_compaction(events: Sequence[ClaudeEvent]) -> int:

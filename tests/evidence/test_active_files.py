@@ -90,6 +90,13 @@ def test_s2_1_a_file_read_six_steps_ago_but_changed_one_step_ago_is_active(name:
     }
 
 
+@pytest.mark.parametrize("spelled", [r"\/app\/a.py", r"\u002fapp/a.py"])
+def test_s2_1_a_path_with_escapes_names_the_same_file(spelled: str) -> None:
+    reading = [call("Read", 1, f'{{"path": "{spelled}"}}'), result("x")]
+    changed = [*reading, *other_steps(6), *step("Edit", "done", 2, path=A)]
+    assert active(changed) == {1: f"active file {A}"}
+
+
 def test_s2_3_only_the_newest_read_of_the_same_content_is_kept() -> None:
     same = [
         *step("Read", "x = 1", 1, path=A),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.evidence import quoted
+from ctxtrim.evidence import quoted_runs as runs
 from ctxtrim.evidence.paths_in_text import run_has_content
 from ctxtrim.evidence.quoted_runs import quoted_runs
 from ctxtrim.model import Message
@@ -100,9 +101,13 @@ ALPHABET = "ab \n"
 words = st.text(ALPHABET, max_size=70)
 
 
-@given(st.lists(st.tuples(st.booleans(), words, st.integers(0, 60)), max_size=6), words)
+@given(
+    st.lists(st.tuples(st.booleans(), words, st.integers(0, 60)), max_size=6),
+    words,
+    st.sampled_from((0, 1, 1000)),
+)
 def test_s0_13_runs_equal_an_exhaustive_search(
-    parts: list[tuple[bool, str, int]], shared: str
+    parts: list[tuple[bool, str, int]], shared: str, searches: int
 ) -> None:
     results, prompts = {}, {}
     for position, (is_result, text, cut) in enumerate(parts):
@@ -115,7 +120,9 @@ def test_s0_13_runs_equal_an_exhaustive_search(
         )
         if any(text[start : start + 40] in other for start in windows for other in later):
             naive.add(position)
-    result = quoted_runs(results, prompts, lambda _: ())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "_SEARCHES", searches)
+        result = quoted_runs(results, prompts, lambda _: ())
     assert set(result) == naive
     for position, (start, end) in result.items():
         run = results[position][start:end]

@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from builders_evidence import call, result, step, user
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +30,15 @@ def test_s0_10_a_value_that_occurred_earlier_links_no_call() -> None:
         assert (
             feeds([before, *step("find", "it is W6247578"), call("order", 2, id="W6247578")]) == {}
         )
+
+
+@pytest.mark.parametrize("spelled", ["order-4711", r"order\u002d4711", r"o\u0072der-4711"])
+def test_s0_10_a_value_in_an_earlier_call_links_no_call_of_the_last_message(spelled: str) -> None:
+    before = call("note", 9, f'{{"text": "{spelled}"}}')
+    later = [*step("find", "it is order-4711"), call("open", 2, id="order-4711")]
+    last = [False, False, False, True]
+    assert chained([before, *later], shape([before, *later]), last) == {}
+    assert list(chained([user("go"), *later], shape([user("go"), *later]), last)) == [2]
 
 
 def test_s0_10_short_values_word_parts_and_later_text_link_no_call() -> None:

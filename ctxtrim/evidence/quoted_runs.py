@@ -19,7 +19,7 @@ _RUN = 40  # minimum characters of a quotation
 _STRETCH = 20
 _STEPS = ((1, 21), (2, 9), (3, 7), (4, 5), (5, 4), (7, 3), (9, 2), (21, 1))  # m and n
 _MUCH = 1 << 20  # typed characters of which each third one at most is used, to limit memory
-_SEARCHES = 1000  # pieces that are searched in the typed text until all of it is indexed
+_SEARCHES = 1000  # pieces to search in the typed text; after them, all of it is indexed
 _END = "\0"  # separates texts
 
 
@@ -84,8 +84,8 @@ class _TypedText:
         that have a piece.
         """
         if self._pending and self._searched.get(piece, 0) < self.indexed:
-            is_usual = len(self._searched) < _SEARCHES
-            for start in list(self._with_piece(piece) if is_usual else self._pending):
+            is_searched = len(self._searched) < _SEARCHES
+            for start in list(self._with_piece(piece) if is_searched else self._pending):
                 self._add_windows(start)
             self._searched[piece] = self.indexed
         return self._windows

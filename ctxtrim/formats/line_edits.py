@@ -33,30 +33,30 @@ class LineEdit(Struct):
 
 
 class LineEdits(Struct):
-    """The edits of some lines by their index, and the lines that are removed as a whole.
+    """The edits of some lines by their index. `without`: the lines to leave out.
 
-    Most removed lines have no other edit, which would need much memory.
+    A trim may leave out most lines of a session; a `LineEdit` for each would need much memory.
     """
 
     lines: defaultdict[int, LineEdit] = field(default_factory=lambda: defaultdict(LineEdit))
-    gone: set[int] = field(default_factory=set)
+    without: set[int] = field(default_factory=set)
 
     def remove(self, span: Span) -> None:
-        """Remove a value from its line, or the line."""
+        """Remove the value at a span, which may be a whole line."""
         if span.path:
             self.lines[span.line].remove.add(span.path)
         else:
-            self.gone.add(span.line)
+            self.without.add(span.line)
 
     @property
     def removed(self) -> set[Span]:
         """The spans of all removed values."""
         inside = {Span(index, path) for index, edit in self.lines.items() for path in edit.remove}
-        return inside | set(map(Span, self.gone))
+        return inside | set(map(Span, self.without))
 
     @removed.setter
     def removed(self, spans: Iterable[Span]) -> None:
-        self.gone.clear()
+        self.without.clear()
         for edit in self.lines.values():
             edit.remove.clear()
         for span in spans:

@@ -39,7 +39,7 @@ def rewrite(
 
     `without`: indices of lines to leave out.
     """
-    edits = LineEdits(gone=set(without))
+    edits = LineEdits(without=set(without))
     source = SourceValues(lines)
     inserted: list[Insertion] = []
     for transcript in transcripts:
@@ -189,7 +189,7 @@ def _written(dialect: Format, source: SourceValues, edits: LineEdits) -> Iterato
     last: tuple[int, bytes] | None = None
     for index, line in enumerate(source.lines):
         edit = edits.lines.get(index, _NOTHING)
-        is_kept = index not in edits.gone
+        is_kept = index not in edits.without
         for number, data in (
             *((0, _line(value, line)) for value in edit.before),
             *(((line.number, _edited(dialect, source, index, edit)),) if is_kept else ()),

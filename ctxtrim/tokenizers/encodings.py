@@ -121,9 +121,9 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def _word_end(text: str, start: int) -> int | None:
-    """The first certain end of a word after a position; None if there is none.
+    """The first certain end of a word after a position; None if there is none, as in signs only.
 
-    Few texts have long parts without one, but a search in them takes time: texts of signs only.
+    One search looks for spaces, the other for letters and digits. Both skip other characters fast.
     """
     for begin in range(start, len(text), _PIECE):
         end = begin + _PIECE

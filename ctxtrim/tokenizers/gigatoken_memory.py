@@ -10,8 +10,8 @@ from ctxtrim.tokens.tokenizer import printable
 
 # Linux: memory of this process in pages; the second number is the resident set
 _SIZES = Path("/proc/self/statm")
-_FIRST = 20_000_000  # bytes of the first table of the cache
-_ROOM = 120_000_000  # bytes of the cache from which the tokenizer is rebuilt
+_FIRST = 20_000_000  # bytes of the cache at first
+_ROOM = 120_000_000  # bytes of the cache above which the tokenizer is rebuilt
 _WORST = 10  # bytes that the cache takes for a character, at most
 _BLIND = 1.5  # bytes for a character if memory cannot be measured
 _LOOK = 1_000_000  # characters between two measurements
@@ -38,8 +38,8 @@ class _Bounded:
     Ordinary text repeats its words: the 1.3 million different words that gigatoken's authors found
     in a gigabyte of web pages fit. Texts of only new words would take ten times their size. The
     tokenizer does not report the size of its cache, so the growth of the process above its peak is
-    taken for it. The cache is a table that doubles. What exceeds that is something else, such as a
-    transcript that was read in between.
+    added up. The cache is a table that doubles when it is full: what exceeds its size and ten bytes
+    a character is something else, such as a transcript that was read in between.
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:

@@ -55,13 +55,13 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
     `parent` names its parent; its `value` has only the other fields that name events. `kind` is its
     type; a summary with a user message counts as that message. `parts` are those of a line of an
     answer, and `messages` those of another event, without their indices. `calls` are the ids of its
-    calls, and `results` those of the calls that it answers. `message_id` is shared by
-    all lines of an answer, `model` is the model that it names, and `usage` the recorded usage of a
-    complete answer. `speaks`: the event contains something that a model could read, although it may
-    not be sent. `is_compaction`: the client summarized everything before. `cleared`: the ids of
-    calls whose results the client clears from the context; None for other events. `owner`: the id
-    of the prompt or call that a snapshot or progress belongs to. `answer`: the index of the message
-    that an answer is part of.
+    calls, and `results` those of the calls that it answers. `message_id` is shared by all lines of
+    an answer, `model` is the model that it names, and `usage` the recorded usage of a complete
+    answer. `speaks`: the event contains something that a model could read, although it may not be
+    sent. `is_compaction`: the client summarized everything before. `cleared`: the ids of calls
+    whose results the client clears from the context; None for other events. `owner`: the id of the
+    prompt or call that a snapshot or progress belongs to. `answer`: the index of the message that
+    an answer is part of.
     """
 
     parent: object = UNSET

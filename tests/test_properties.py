@@ -89,6 +89,13 @@ def test_locality_unedited_lines_keep_bytes_and_order(
     for chunk, rows in _by_chunk(data, ran.rows):
         if not all(row.is_written for row in rows):
             touched |= {line.number for line in chunk.lines}
+    touched |= {  # lines that are removed with their messages, as the report says
+        measured.change.line
+        for row in ran.rows
+        for step in row.steps
+        for measured in step.changes
+        if measured.change.message is None and measured.change.action == "dropped"
+    }
     is_linked = any(row.format in ("claude-code", "copilot-cli", "pi", "qwen") for row in ran.rows)
     kept = [line.data.strip() for line in before if line.number not in touched]
     after = [

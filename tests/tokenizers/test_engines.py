@@ -130,7 +130,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     assert 50_000_000 < int(done.stdout) * unit < 500_000_000
 
 
-def test_ordinary_text_does_not_rebuild_the_tokenizer_nor_do_other_values() -> None:
+def test_ordinary_text_does_not_rebuild_the_tokenizer() -> None:
     made: list[Tokenizer] = []
 
     def make() -> Tokenizer:
@@ -147,10 +147,6 @@ def test_ordinary_text_does_not_rebuild_the_tokenizer_nor_do_other_values() -> N
     text = " ".join(random.Random(2).choices(words, k=1_500_000))
     assert {count(text) for _ in range(8)} == {count(text)}
     assert len(made) == 1
-    transcript = b"x" * 300_000_000
-    assert {count(text) for _ in range(4)} == {count(text)}
-    assert len(made) == 1
-    assert len(transcript) == 300_000_000
 
 
 def test_a_counted_text_keeps_its_size_in_memory() -> None:

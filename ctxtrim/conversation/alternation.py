@@ -1,4 +1,4 @@
-"""Keep prompts separate: after trimming, no two prompts are adjacent if user and assistant
+"""Keep roles alternating: no two prompts and no two answers become adjacent if user and assistant
 alternated before.
 """
 
@@ -48,6 +48,24 @@ def separate_prompts(
         elif message.role != "system":
             before, between = [], []
     return spent
+
+
+def separate_answers(messages: Sequence[Message], dropped: set[int]) -> None:
+    """Prevent adjacent answers where there were none: restore the last prompt between them.
+
+    Edits `dropped`, a set of positions. A summary cannot be restored, because it moves.
+    """
+    role_before: str | None = None
+    prompt: int | None = None  # the last prompt dropped since then
+    for position, message in enumerate(messages):
+        if not message.agent_visible or message.role == "system":
+            continue
+        if position not in dropped:
+            if message.role == role_before == "assistant" and prompt is not None:
+                dropped.remove(prompt)
+            role_before, prompt = message.role, None
+        elif message.role == "user" and not message.is_summary:
+            prompt = position
 
 
 def is_answer(messages: Sequence[Message], shape: Shape, position: int) -> bool:

@@ -772,6 +772,29 @@ def test_s1_8_an_answer_between_two_prompts_is_not_summarized() -> None:
     assert run(once, how).data == once
 
 
+def test_a_prompt_between_two_pinned_answers_is_not_summarized() -> None:
+    prompts = [user(f"task {number} " * 30) for number in range(4)]
+    answers = [says(text) for text in ("so", "pinned one", "fine", "pinned two")]
+    talk = [message for turn in zip(prompts, answers, strict=True) for message in turn]
+    how = [("summarize", {"keep_recent_turns": 0, "pin": ("pinned",)})]
+    ran = run(conversation([*talk, user("now")]), how)
+    once = ran.data or b""
+    assert contents(once)[1:] == ["pinned one", "task 3 " * 30, "pinned two", "now"]
+    assert run(once, how).data == once
+    reasons = [measured.change for measured in ran.rows[0].steps[0].changes]
+    assert ("kept", "roles alternate") in [(change.action, change.reason) for change in reasons]
+
+
+def test_roles_alternate_between_a_pinned_answer_and_a_recent_call() -> None:
+    talk = [user("first"), says("pinned"), user("task " * 90)]
+    for number in range(5):
+        talk += step(f"c{number}", "found\n" * 40, "bash", command="look")
+    settings = {"keep_recent_tokens": 1, "pin": ("pinned",)}
+    once = run(conversation([*talk, user("now")]), [("summarize", settings)]).data or b""
+    roles = [message["role"] for message in json.loads(once)["messages"]]
+    assert roles == ["user", "assistant", "user", *["assistant", "tool"] * 3, "user"]
+
+
 def agent_run(steps: int) -> list[dict[str, Any]]:
     """A single prompt and many steps, as in most recordings of agents."""
     values = [SYSTEM, user("Mend all gates.")]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.conversation.alternation import separate_prompts
+from ctxtrim.conversation.alternation import separate_answers, separate_prompts
 from ctxtrim.conversation.turns import Shape, is_alternating, visible
 from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.model import Message, Transcript
@@ -189,7 +189,7 @@ def summarize_old(
 
     `recent_start` is a position. `kept` maps positions of older messages to the reasons to keep
     them. If roles alternate, prompts that would become adjacent are summarized too, or an answer
-    between them is kept.
+    between them is kept. Between answers that would become adjacent, a prompt is kept.
     """
     messages, counter = transcript.messages, writer.counter
     tokens = counter.tokens(transcript)
@@ -201,6 +201,7 @@ def summarize_old(
     if is_alternating(messages, shape):
         costs = [cost.total for cost in counter.costs(messages)]
         separate_prompts(messages, shape, costs, tokens - 1, old, kept)
+        separate_answers(messages, old)
     if all(has_summary(messages[position]) for position in old):
         return "nothing is older than the kept messages"
     if writer.is_checkpoint:
@@ -217,7 +218,9 @@ def summarize_old(
         if position in old:
             changes.append(change_of(messages, position, "dropped", "older than the kept messages"))
         else:
-            changes.append(change_of(messages, position, "kept", kept.get(position, "recent")))
+            is_recent = shape.exchange[position] >= recent_start
+            reason = kept.get(position, "recent" if is_recent else "roles alternate")
+            changes.append(change_of(messages, position, "kept", reason))
     return with_summary(Outcome(transcript, tuple(changes)), placed)
 
 

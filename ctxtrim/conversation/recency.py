@@ -24,7 +24,7 @@ def recent(
     size = len(messages)
     by_count = max(0, size - count) if count else size
     start = min(_by_turns(messages, shape, turns), by_count, _by_tokens(costs, tokens))
-    first = shape.exchange[start] if start < size else size
+    first = _first_home(shape, start)
     return [home >= first for home in shape.exchange]
 
 
@@ -41,11 +41,11 @@ def recent_from(
     At least the last `count` messages are recent, and the newest three exchanges if only tokens
     would exclude them. 0 disables a limit. Exchanges are never split.
     """
-    exchange, size = shape.exchange, len(messages)
-    starts = [exchange[_by_turns(messages, shape, turns)]] if turns and size else []
+    size = len(messages)
+    starts = [_first_home(shape, _by_turns(messages, shape, turns))] if turns else []
     starts += [_by_exchanges(messages, shape, costs, tokens)] if tokens else []
     first = max(starts, default=size)
-    return min(first, exchange[max(0, size - count)]) if count and size else first
+    return min(first, _first_home(shape, max(0, size - count))) if count else first
 
 
 def newest(messages: Sequence[Message], shape: Shape, number: int = LEAST) -> int:
@@ -59,6 +59,14 @@ def newest(messages: Sequence[Message], shape: Shape, number: int = LEAST) -> in
         if position == home and _is_answer(messages[position])
     ]
     return homes[-number] if len(homes) >= number else 0
+
+
+def _first_home(shape: Shape, start: int) -> int:
+    """The position where the first exchange begins that has a message from `start` on.
+
+    Results can follow in another order than their calls.
+    """
+    return min(shape.exchange[start:], default=len(shape.exchange))
 
 
 def _by_exchanges(

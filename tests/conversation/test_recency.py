@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from builders import says, transcript, user
+from builders import call, result, says, transcript, user
 from msgspec.structs import replace
 
 from ctxtrim.conversation.recency import recent, recent_from
@@ -31,6 +31,17 @@ def test_turns_numbered_in_the_file_count_once() -> None:
     costs = [10] * len(numbered)
     for number, first in ((1, 16), (2, 12), (4, 4), (9, 0)):
         assert recent_from(numbered, turns, costs, turns=number, count=0, tokens=0) == first
+
+
+def test_the_last_messages_are_recent_with_their_calls_in_any_order() -> None:
+    """Results answer the calls in reverse order, and the last result answers the first call."""
+    names = ["c1", "c2", "c3"]
+    results = [result(name, "found") for name in reversed(names)]
+    talk = transcript([user("q"), *map(call, names), *results, says("a")]).messages
+    turns = shape(talk)
+    limits = {"turns": 0, "count": 2, "tokens": 0}
+    assert recent_from(talk, turns, COSTS, **limits) == 1
+    assert positions(recent(talk, turns, COSTS, **limits)) == list(range(1, len(talk)))
 
 
 def positions(flags: Sequence[bool]) -> list[int]:

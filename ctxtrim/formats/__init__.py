@@ -20,7 +20,7 @@ from ctxtrim.formats.base import Format
 from ctxtrim.formats.gemini import adk_eval, gemini_cli, gemini_prompts
 from ctxtrim.formats.gemini import contents as gemini
 from ctxtrim.formats.gemini import qwen_code as qwen
-from ctxtrim.formats.message_lists import list_format
+from ctxtrim.formats.list_format import list_format
 from ctxtrim.formats.openai import chat as openai_chat
 from ctxtrim.formats.openai import codex, codex_exec
 from ctxtrim.formats.openai import responses as openai_responses

@@ -10,7 +10,7 @@ from ctxtrim.evidence import is_only_instructions
 from ctxtrim.model import Line, Message, Source, Span, Transcript
 from ctxtrim.summaries.markers import is_only_summary, pieces
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import JsonRecord, shallow
+from ctxtrim.text.records import JsonRecord, decoded_again, shallow
 
 Layout = Literal["conversation", "events"]
 """The content of one JSON value of a file: whole conversations, or one event of a session."""
@@ -169,7 +169,7 @@ class Format(Struct, frozen=True):
         try:
             found = self.read(records, lines)
         except RecursionError:
-            found = self.read(map(shallow, records), lines)
+            found = self.read(map(shallow, decoded_again(records)), lines)
         marked = list(map(_with_marks, found))
         hides, adds_texts = self.visibility is not None, self.text_block is not None
         if not (hides or self.must_alternate or adds_texts):

@@ -5,7 +5,7 @@
 JSON string. There are no ids, and one `tool` message may answer all calls of the message before it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -38,7 +38,7 @@ def _is_block(value: object) -> bool:
     )
 
 
-def read(items: Sequence[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], found: ListContents) -> None:
     """Read one message per element."""
     for value, span, whole in items:
         role = role_in(value, "role", _ROLES)

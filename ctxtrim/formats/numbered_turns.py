@@ -8,7 +8,7 @@ refresh of the specification is a system message, so it is never dropped. Calls 
 results without calls are valid.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -42,7 +42,7 @@ def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     return any(map(knows, items))
 
 
-def read(elements: Sequence[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], found: ListContents) -> None:
     """Read one message per element. Elements without a text or a turn are counted as unknown."""
     for value, span, whole in elements:
         if knows(value):

@@ -304,7 +304,7 @@ def _line_chunk(
 ) -> Chunk:
     """A line in the format of the file, else in the first format that recognizes it."""
     chunk = chunk_of(dialect, together)
-    if not chunk.transcripts:
+    if not chunk.transcripts and chunk.error is None:
         for other in formats:
             if any(other.sniff(record.value) == "conversation" for record in together):
                 return chunk_of(other, together)

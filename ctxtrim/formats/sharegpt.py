@@ -11,7 +11,7 @@ answers next to the conversation and are not read.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxtrim.formats.fields import role_in, string
@@ -51,8 +51,9 @@ def knows(value: object) -> bool:
     )
 
 
-def read(elements: Sequence[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], found: ListContents) -> None:
     """Read one message per element."""
+    elements = list(elements)
     for number, (value, span, whole) in enumerate(elements):
         name = value.get("from") if isinstance(value, dict) else None
         role = role_in(value, "from", ROLES)

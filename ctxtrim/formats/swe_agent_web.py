@@ -4,7 +4,7 @@ An element is a `thought`, an `action`, or the `output` of the action before it.
 prompt; no other prompts are in the file.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxtrim.formats.fields import string
@@ -27,7 +27,7 @@ def knows(value: object) -> bool:
     return is_message or (key is not None and isinstance(value.get(key), str))
 
 
-def read(items: Sequence[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], found: ListContents) -> None:
     """Read one message from each element."""
     for value, span, whole in items:
         kind = value.get("type") if isinstance(value, dict) else None

@@ -6,7 +6,7 @@ Checked against `data_model/message.py` of sierra-research/tau2-bench (2026). Ti
 line of the audio, so that no tick is removed: a dropped chunk has null as its content.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ def knows(value: object) -> bool:
     )
 
 
-def read(items: Sequence[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], found: ListContents) -> None:
     """Read the messages of all ticks."""
     open_role: Role | None = None  # of the last message if the next chunk may belong to it
     for value, span, _ in items:

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import ArchiveError, CtxtrimError, NotEditableError, SelfCheckError, unexpected
 from ctxtrim.formats.chunks import Chunk
-from ctxtrim.formats.defects import malformed
 from ctxtrim.stage import NOT_EDITABLE, NOT_HANDLED, SELF_CHECK, Finding
 
 
@@ -31,6 +30,8 @@ def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Fi
 
 def not_written(error: Exception, chunk: Chunk, line: int | None, shows_traceback: bool) -> Finding:
     """The finding for an edited transcript that cannot be written: it is malformed, or a bug."""
+    from ctxtrim.formats.defects import malformed  # for failures only
+
     finding = not_handled(error, line, shows_traceback)
     odd = malformed(chunk.lines) if finding.code == SELF_CHECK else None
     if odd is None:

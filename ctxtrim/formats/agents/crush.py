@@ -18,7 +18,7 @@ it.
 
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -70,8 +70,9 @@ def _fields(part: Any, span: Span) -> tuple[dict[str, Any], Span]:
     return (data, span.inside("data")) if isinstance(data, dict) else (part, span)
 
 
-def read(items: Sequence[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], found: ListContents) -> None:
     """Read the messages of each element that Crush sends."""
+    items = list(items)
     known = [item for item in items if knows(item.value)]
     found.uncounted += sum(
         isinstance(item.value, dict) and "role" in item.value and not knows(item.value)

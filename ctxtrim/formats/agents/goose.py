@@ -16,7 +16,7 @@ Goose sends no message with `agentVisible: false`, which is how it compacts, and
 audience is only the user.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -55,7 +55,7 @@ def opens(value: object) -> bool:
     return {"working_dir", "description", "message_count"} <= keys and "conversation" not in keys
 
 
-def read(items: Sequence[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], found: ListContents) -> None:
     """Read the messages of each element that Goose sends."""
     for value, span, _ in items:
         if not knows(value):

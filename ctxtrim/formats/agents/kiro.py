@@ -10,7 +10,7 @@ aws/amazon-q-developer-cli (2026). Older versions write the fields of a content 
 `kiro_pairs` keeps the pairs whole.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -33,7 +33,7 @@ def knows(value: object) -> bool:
     return "content" in value["user"] and any(key in value["assistant"] for key in _ANSWERS)
 
 
-def read(items: Sequence[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], found: ListContents) -> None:
     """Read the messages of each entry. A half without a text, a call or a result is none."""
     for value, span, _ in items:
         if knows(value):

@@ -8,7 +8,7 @@ their form (`{"conversation": {"messages": […]}}`, with `role` and `content`, 
 `parts`) is that of files that programs for exporting write.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
@@ -50,7 +50,7 @@ def knows(value: object) -> bool:
     return _is_known(value) or _has_sender(value) or is_dated
 
 
-def read(elements: Sequence[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], found: ListContents) -> None:
     """Read one message from each element. Steps of other types are counted as unknown."""
     for element in elements:
         value, span, whole = element

@@ -7,7 +7,7 @@ with the message under `message`. `detect` distinguishes these messages from Ope
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -45,7 +45,7 @@ _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user 
 _CLINE_SAID = ("<task>", "<feedback>", "<answer>", "<user_message>")
 
 
-def read(elements: Sequence[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], found: ListContents) -> None:
     """Read the messages of each element. A `compaction` block replaces all messages before it."""
     start = len(found.messages)
     before: list[Span] = []

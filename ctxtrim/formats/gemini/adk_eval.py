@@ -10,7 +10,7 @@ response are expectations; they count as their JSON. Checked against `evaluation
 google/adk-python (2026): only `user_content` is required.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -61,7 +61,7 @@ def knows(value: object) -> bool:
     return isinstance(members(value.get(_key(value, _USER))).get("parts"), list)
 
 
-def read(items: Sequence[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], found: ListContents) -> None:
     """Read the messages of each invocation."""
     for value, span, _ in items:
         if not isinstance(value, dict):

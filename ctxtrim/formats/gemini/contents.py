@@ -6,7 +6,7 @@ Calls seldom have ids, so calls and results are paired by order. Thoughts count 
 their signatures by length.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxtrim.formats import fields
@@ -45,7 +45,7 @@ def knows(value: object) -> bool:
     )
 
 
-def read(elements: Sequence[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], found: ListContents) -> None:
     """Read the messages of each content.
 
     Partial events of a streamed message are skipped; the full one follows.

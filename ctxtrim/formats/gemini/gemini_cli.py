@@ -7,7 +7,7 @@ only for the screen. `gemini_cli_log` replays a log.
 """
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from msgspec.structs import replace
@@ -60,8 +60,9 @@ def opens(value: object) -> bool:
     )
 
 
-def read(elements: Sequence[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], found: ListContents) -> None:
     """Read the messages of each entry, in the order in which they first appeared."""
+    elements = list(elements)
     entries = replayed(elements)
     copies = _copies(entries)
     calls: dict[str, int] = {}  # by call id: the last entry with the call

@@ -7,7 +7,7 @@ Messages with other roles are not read and stay unchanged.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
@@ -76,7 +76,7 @@ def _is_anthropic(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result")
 
 
-def read(items: Sequence[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], found: ListContents) -> None:
     """Read one message per element.
 
     The usage on user messages is skipped: it counts a simulated user's prompt.

@@ -13,7 +13,7 @@ The next answer starts after an output or another role, with reasoning, or with 
 or a call.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from ctxtrim.formats.fields import metadata_in, role_in, string
@@ -97,7 +97,7 @@ def home(element: Element) -> Span | None:
     return Span(line, path[:-1]) if path and isinstance(path[-1], int) else None
 
 
-def answers(elements: Sequence[Element]) -> Iterator[tuple[Kind, list[Element]]]:
+def answers(elements: Iterable[Element]) -> Iterator[tuple[Kind, list[Element]]]:
     """The known items: those of one answer together (as `text`), all others alone.
 
     Unknown items do not end an answer.
@@ -126,7 +126,7 @@ def answers(elements: Sequence[Element]) -> Iterator[tuple[Kind, list[Element]]]
         yield "text", answer
 
 
-def read_items(elements: Sequence[Element], found: ListContents) -> None:
+def read_items(elements: Iterable[Element], found: ListContents) -> None:
     """A message for each answer, each output, and each other message."""
     for kind, together in answers(elements):
         if kind == "unknown":

@@ -6,7 +6,7 @@ opencode does not send (`step-start`, `step-finish`, `patch`, `snapshot`, …) a
 step. `live` finds the messages that opencode sends, inserts messages and updates links.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,8 +31,9 @@ SUBTASK = "The following tool was executed by the user"
 _UNSENT_FILES = ("text/plain", "application/x-directory")  # their text is a synthetic part
 
 
-def read(items: Sequence[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], found: ListContents) -> None:
     """Read the summary of the last compaction, and the messages that opencode still sends."""
+    items = list(items)
     known = [item for item in items if knows(item.value)]
     found.uncounted += sum(
         isinstance(info_of(item.value).get("role"), str) and not knows(item.value) for item in items

@@ -11,7 +11,7 @@ Actions of one model answer are one message with several calls. Events that a co
 are not read; its summary replaces them, and is removed together with them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -42,7 +42,7 @@ class _Event(Struct, frozen=True):
     whole: tuple[Span, ...]
 
 
-def read(elements: Sequence[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], found: ListContents) -> None:
     """Read one message per event; actions of one answer share a message."""
     events = list(_events(elements))
     condensed = _Condensed(events)
@@ -59,7 +59,7 @@ def read(elements: Sequence[Element], found: ListContents) -> None:
             _take(contents, event, answers, found)
 
 
-def _events(elements: Sequence[Element]) -> Iterator[_Event]:
+def _events(elements: Iterable[Element]) -> Iterator[_Event]:
     """All events. If one event of a pair has no contents, both are removed together."""
     for value, span, whole in elements:
         if isinstance(value, dict):

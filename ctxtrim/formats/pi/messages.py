@@ -6,7 +6,7 @@ summaries are sent as user messages. A message that its metadata hides from the 
 hidden; a message excluded from the context is not read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site, content_owner
@@ -79,7 +79,7 @@ def _is_own(block: object) -> bool:
     )
 
 
-def read(elements: Sequence[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], found: ListContents) -> None:
     """Read one message per element. Usage recorded before a summary does not apply after it."""
     compacted: int | None = None
     for value, span, whole in elements:

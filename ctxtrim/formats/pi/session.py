@@ -11,7 +11,8 @@ from typing import Any
 
 from ctxtrim.formats.base import Format, Insertion, Layout, Site, content_owner, session
 from ctxtrim.formats.fields import elements, role_in, string
-from ctxtrim.formats.message_lists import ListContents, list_format
+from ctxtrim.formats.list_format import list_format
+from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.formats.pi import messages
 from ctxtrim.formats.pi.messages import (

@@ -3,7 +3,7 @@
 Each `tool_call_response` is a tool result; each run of other parts is a message.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -38,7 +38,7 @@ def knows(value: object) -> bool:
     )
 
 
-def read(items: Sequence[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], found: ListContents) -> None:
     """Read the messages of each element; none of an element without parts."""
     for value, span, whole in items:
         role = role_in(value, "role", ROLES)

@@ -7,7 +7,7 @@
     {"type": "human", "data": {"content": …}}
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
@@ -67,7 +67,7 @@ def knows(value: object) -> bool:
     return "content" in _body(value, Span(0))[0]
 
 
-def read(items: Sequence[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], found: ListContents) -> None:
     """Read one message per element."""
     for value, span, whole in items:
         role = _role(members(value))

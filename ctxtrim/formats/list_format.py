@@ -1,0 +1,213 @@
+"""The format of a dialect: finds, reads and edits its message lists."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Edit, Format, Layout
+from ctxtrim.formats.message_lists import (
+    NOTHING_AROUND,
+    Dialect,
+    Element,
+    Envelope,
+    ListContents,
+    Tells,
+)
+from ctxtrim.model import Line, Source, Span, Transcript
+from ctxtrim.text.json_paths import Path, Place, conversations, first_names, patterns
+from ctxtrim.text.records import JsonRecord
+
+_HEAD = 8  # elements inspected to detect a dialect
+_element = partial(tuple.__new__, Element)  # without a call of a Python function
+
+
+def list_format(dialect: Dialect, path: str | None = None) -> Format:
+    """The format of a dialect's lists, at their usual paths or at one given path."""
+    lists = _Lists(dialect, dialect.places if path is None else (path,), path is None)
+    return Format(
+        name=dialect.name,
+        sniff=lists.sniff,
+        read=lists.read,
+        owner=dialect.owner,
+        insert=dialect.insert,
+        relink=lists.relink,
+        takes=lists.takes if dialect.claims is not None else None,
+        placed=lambda path: list_format(dialect, path),
+        visibility=dialect.visibility,
+        must_alternate=dialect.must_alternate,
+        text_block=dialect.text_block,
+        homes=lists.homes,
+    )
+
+
+class _Talk(NamedTuple):
+    """One conversation: elements, envelope, JSON path, and the number of foreign elements."""
+
+    elements: Iterable[Element]
+    envelope: Envelope
+    pointer: Path
+    foreign: int = 0
+
+
+class _Lists:
+    """The lists of a dialect at some paths; `has_lines`: also elements on lines of their own."""
+
+    def __init__(self, dialect: Dialect, places: Sequence[str], has_lines: bool) -> None:
+        self._dialect = dialect
+        self._known = [(first_names(paths), paths) for paths in map(patterns, places)]
+        self._has_lines = has_lines
+
+    def sniff(self, value: object) -> Layout | None:
+        """The layout of a value that certainly belongs to the dialect."""
+        layout = self._layout(value, self._claims)
+        is_header = layout is None and self._has_lines and self._dialect.opens(value)
+        return "events" if is_header else layout
+
+    def takes(self, value: object) -> Layout | None:
+        """The layout of a value that the dialect can read."""
+        return self._layout(value, self._is_ours)
+
+    def homes(self, value: object) -> set[Path]:
+        """The paths of the message lists in the elements of an array."""
+        own = self._conversations(value, self._is_ours)
+        return {place.path[1:] for lists in own for place in lists}
+
+    def _layout(self, value: object, is_own: Tells) -> Layout | None:
+        if any(self._conversations(value, is_own)):
+            return "conversation"
+        is_element = self._has_lines and isinstance(value, dict)
+        return "events" if is_element and is_own(Place((), [value], {}, (), ())) else None
+
+    def _claims(self, place: Place) -> bool:
+        """Whether a list certainly belongs to the dialect."""
+        dialect, items = self._dialect, place.items
+        if dialect.takes(place):
+            return True
+        if isinstance(items, str):
+            return False
+        if dialect.claims is not None:
+            return dialect.claims(items, place.envelope)
+        return self._holds(items[:_HEAD], dialect.knows) if items else dialect.takes_empty
+
+    def _is_ours(self, place: Place) -> bool:
+        """Whether the dialect can read a list, judged by the list alone."""
+        dialect, items = self._dialect, place.items
+        if dialect.takes(place):
+            return True
+        if isinstance(items, str):
+            return False
+        if not items:  # emptied by a stage
+            return dialect.takes_empty or dialect.admits is not None
+        return self._holds(items, dialect.admits or dialect.knows)
+
+    def _holds(self, items: Sequence[Any], tells: Tells) -> bool:
+        return not self._dialect.has_foreign(items) and any(map(tells, items))
+
+    def _conversations(self, value: object, is_own: Tells) -> Iterator[list[Place]]:
+        """The conversations in a value, each as its lists, if a list belongs to the dialect."""
+        for names, paths in self._known:
+            if isinstance(value, dict) and names.isdisjoint(value):
+                continue
+            for lists in conversations(value, paths):
+                own = [
+                    place
+                    for place in lists
+                    if isinstance(place.items, list) or place.path[-1:] in self._dialect.texts
+                ]
+                if any(map(is_own, own)):
+                    yield own
+
+    def _talks(
+        self, values: Iterable[Any], elements_of: Callable[[int, Place], Iterable[Element]]
+    ) -> Iterator[_Talk]:
+        """Every conversation in some values. Single elements form one conversation, the last.
+
+        `elements_of`: the elements of a list in a line.
+        """
+        dialect = self._dialect
+        admits = dialect.admits or dialect.knows
+        loose: list[Element] = []
+        for line, value in enumerate(values):
+            is_element = dialect.admits is not None and dialect.knows(value)
+            found = [] if is_element else list(self._conversations(value, self._is_ours))
+            for lists in found:
+                envelope = dialect.header(value)
+                for place in lists:
+                    envelope |= dialect.envelope(place.envelope, Span(line, place.home))
+                elements = chain.from_iterable([elements_of(line, place) for place in lists])
+                yield _Talk(elements, envelope, _pointer(lists))
+            if not found and isinstance(value, dict):
+                loose.append(Element(value, Span(line), Span(line)))
+        if any(admits(element.value) for element in loose):
+            ours = [element for element in loose if not dialect.has_foreign([element.value])]
+            yield _Talk(ours, NOTHING_AROUND, (), len(loose) - len(ours))
+
+    def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
+        """The conversations in some records. Their values lose the elements that were read."""
+        talks = self._talks((record.value for record in records), _taken)
+        return [self._transcript(talk, lines) for talk in talks]
+
+    def _transcript(self, talk: _Talk, lines: Sequence[Line]) -> Transcript:
+        envelope = talk.envelope
+        found = ListContents(list(envelope.preamble), uncounted=talk.foreign)
+        self._dialect.read(talk.elements, found)
+        messages = tuple(found.messages)
+        return Transcript(
+            messages,
+            Source(lines, messages),
+            tools=envelope.tools or found.tools,
+            tool_choice=envelope.tool_choice,
+            model=envelope.model or found.model,
+            id=envelope.id or found.id,
+            pointer=talk.pointer,
+            uncounted=found.uncounted,
+            usages=tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
+            records_calls=self._dialect.records_calls,
+            options=envelope.options,
+        )
+
+    def relink(self, edit: Edit) -> Edit:
+        """The edit of the dialect, with an empty list in the place of a removed text."""
+        dialect = self._dialect
+        edit = dialect.relink(edit)
+        if dialect.separate is not None:
+            talks = self._talks(edit.values, _elements)
+            elements = [element for talk in talks for element in talk.elements]
+            edit = replace(edit, inserted=dialect.separate(elements, edit))
+        emptied: dict[Span, dict[str, Any]] = {}
+        for span in edit.removed - {insert.span for insert in edit.inserted if insert.replaces}:
+            if span.path[-1:] in dialect.texts:  # so that reading finds the envelope again
+                emptied.setdefault(Span(span.line, span.path[:-1]), {})[str(span.path[-1])] = []
+        return replace(edit, members={**edit.members, **emptied})
+
+
+def _elements(line: int, place: Place) -> list[Element]:
+    if isinstance(place.items, str):
+        span = Span(line, place.path)
+        return [Element(place.items, span, span)]
+    spans = [Span(line, (*place.path, index)) for index in range(len(place.items))]
+    return list(map(_element, zip(place.items, spans, spans, strict=True)))
+
+
+def _taken(line: int, place: Place) -> Iterator[Element]:
+    """The elements of a list, each taken out of it, so that messages can use its memory."""
+    items = place.items
+    if isinstance(items, str):
+        yield from _elements(line, place)
+        return
+    for index, value in enumerate(items):
+        items[index] = None
+        span = Span(line, (*place.path, index))
+        yield _element((value, span, span))
+
+
+def _pointer(lists: Sequence[Place]) -> Path:
+    """The common path of some lists, without the key of a single list."""
+    first, *others = (place.path for place in lists)
+    if not others:
+        return first[:-1] if first and isinstance(first[-1], str) else first
+    same = [len(set(keys)) == 1 for keys in zip(first, *others, strict=False)]
+    return first[: same.index(False) if False in same else len(same)]

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.summaries.redaction import values
 
 _Match = re.Match[str]
@@ -121,7 +122,7 @@ CONTEXTS = (
             "hooks.zapier.com",
             "chat.googleapis.com",
         ),
-        re.compile(
+        lazy_pattern(
             r"(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks"
             r"|webhook\.office\.com/webhookb2|hooks\.zapier\.com/hooks/catch|chat\.googleapis\.com/v1/spaces)"
             r"/(?P<secret>[A-Za-z0-9_@/?&=.%+-]{20,}+)"
@@ -133,13 +134,13 @@ CONTEXTS = (
     Context(
         "token",
         ("@",),
-        re.compile(r":\\?/\\?/(?P<secret>[A-Za-z0-9_.~%+-]{16,400})(?=:?@|:x-oauth-basic@)"),
+        lazy_pattern(r":\\?/\\?/(?P<secret>[A-Za-z0-9_.~%+-]{16,400})(?=:?@|:x-oauth-basic@)"),
         _is_random,
     ),
     Context(
         "password",
         ("@",),
-        re.compile(
+        lazy_pattern(
             r":\\?/\\?/(?P<user>[^\s/:@\[\]\"'`<>]{0,64}):"
             r"(?P<secret>[^\s@\"'`<>\\]{1,200}+(?:@[^\s/@:,?&=\"'`<>\\]{1,100}(?=@)){0,3})(?=@)"
         ),
@@ -148,7 +149,7 @@ CONTEXTS = (
     Context(
         "token",
         ("uthorization", "UTHORIZATION"),
-        re.compile(
+        lazy_pattern(
             rf"(?:[Aa]uthorization|AUTHORIZATION){_SIGN}(?:{_QUOTE})?"
             rf"(?:[A-Za-z][A-Za-z0-9-]{{1,20}}[ \t]{{1,8}})?"
             r"(?P<secret>[^\s\"'`,;\\<>(){}\[\]$]{8,}+)(?![(\[])"
@@ -158,13 +159,13 @@ CONTEXTS = (
     Context(
         "token",
         ("earer", "EARER"),
-        re.compile(r"\b(?:[Bb]earer|BEARER)[ \t]{1,8}(?P<secret>[A-Za-z0-9._~+/=-]{16,}+)"),
+        lazy_pattern(r"\b(?:[Bb]earer|BEARER)[ \t]{1,8}(?P<secret>[A-Za-z0-9._~+/=-]{16,}+)"),
         lambda match: any(character.isdigit() for character in match["secret"]),
     ),
     Context(
         "token",
         ("asic",),
-        re.compile(r"\b[Bb]asic[ \t]{1,8}(?P<secret>[A-Za-z0-9._~+/=-]{6,}+)"),
+        lazy_pattern(r"\b[Bb]asic[ \t]{1,8}(?P<secret>[A-Za-z0-9._~+/=-]{6,}+)"),
         lambda match: (
             values.is_login(match["secret"]) or (len(match["secret"]) >= 16 and _is_random(match))
         ),
@@ -172,7 +173,7 @@ CONTEXTS = (
     Context(
         "password",
         ("auth",),
-        re.compile(
+        lazy_pattern(
             rf"(?<![A-Za-z])auth{_SIGN}(?:{_QUOTE})?(?P<secret>[A-Za-z0-9+/]{{6,400}}+={{0,2}})"
         ),
         lambda match: values.is_login(match["secret"]),
@@ -180,7 +181,7 @@ CONTEXTS = (
     Context(
         "password",
         ("password",),
-        re.compile(
+        lazy_pattern(
             rf"\b(?:machine{_BREAK}[^\s\\]{{1,253}}|default){_BREAK}login{_BREAK}[^\s\\]{{1,100}}"
             rf"{_BREAK}password{_BREAK}(?P<secret>[^\s\\\"']{{1,400}})"
         ),
@@ -189,7 +190,7 @@ CONTEXTS = (
     Context(
         "signature",
         ("sig=", "Signature="),
-        re.compile(
+        lazy_pattern(
             r"(?:[?&;]|u0026)(?:sig|(?:X-(?:Amz|Goog)-)?Signature)=(?P<secret>[A-Za-z0-9%+/_=-]{20,}+)",
         ),
         _is_random,
@@ -197,7 +198,7 @@ CONTEXTS = (
     Context(
         "password",
         ("curl",),
-        re.compile(
+        lazy_pattern(
             rf"(?<![A-Za-z0-9_\]-])(?:-u|-U|--user|--proxy-user){_NEXT}?(?:{_QUOTE})?[^\s:\"'`\\]{{0,64}}:"
             r"(?P<secret>[^\s\"'`\\]{1,200}+)"
         ),
@@ -206,13 +207,15 @@ CONTEXTS = (
     Context(
         "password",
         ("mysql", "mariadb"),
-        re.compile(rf"\b(?:mysql|mariadb)[a-z_-]*+(?=[ \t])[^\n|;&\\]{{0,200}}?[ \t]-p{_ARGUMENT}"),
+        lazy_pattern(
+            rf"\b(?:mysql|mariadb)[a-z_-]*+(?=[ \t])[^\n|;&\\]{{0,200}}?[ \t]-p{_ARGUMENT}"
+        ),
         _is_value,
     ),
     Context(
         "password",
         ("sshpass", " login", "mongo", "redis-cli", "ldap"),
-        re.compile(
+        lazy_pattern(
             r"\b(?:(?:sshpass|(?:docker|podman|registry) "
             r"login|mongo[a-z]*+)\b[^\n|;&\\]{0,200}?[ \t]-p"
             rf"|redis-cli\b[^\n|;&\\]{{0,200}}?[ \t]-a|ldap[a-z]++\b[^\n|;&\\]{{0,200}}?[ "
@@ -223,7 +226,7 @@ CONTEXTS = (
     Context(
         "password",
         ("pass:",),
-        re.compile(
+        lazy_pattern(
             rf"-pass(?:in|out|wd)?[ \t]{{1,8}}(?:{_QUOTE})?pass:(?P<secret>[^\s\"'`\\]{{4,400}}+)"
         ),
         _is_value,
@@ -231,7 +234,7 @@ CONTEXTS = (
     Context(
         "password",
         ("-pa", "-pwd", "-storepass", "-keypass"),
-        re.compile(
+        lazy_pattern(
             r"(?<![A-Za-z0-9_\]-])--?(?:[a-z]{1,20}-){0,3}(?:store|key)?(?:password|passwd|passphrase|pass|pwd)"
             rf"(?!=){_NEXT}{_ARGUMENT}(?=[ \t]{{0,8}}(?P<next>[A-Za-z0-9(.,:]?))"
         ),
@@ -240,7 +243,7 @@ CONTEXTS = (
     Context(
         "key",
         ("token ", 'token"', "token'", "secret ", 'secret"', "secret'", "key ", 'key"', "key'"),
-        re.compile(
+        lazy_pattern(
             r"(?<![A-Za-z0-9_\]-])--(?:[a-z]{1,20}-){0,3}(?:token|secret|(?:api|access|account|auth|private|secret)-?key)"
             rf"(?!=){_NEXT}{_ARGUMENT}"
         ),
@@ -249,13 +252,13 @@ CONTEXTS = (
     Context(
         "password",
         ("pass", "Pass", "PASS", "pwd", "Pwd", "PWD"),
-        re.compile(rf"(?P<name>{_PASSWORDS})[0-9]?{_SIGN}{_VALUE}"),
+        lazy_pattern(rf"(?P<name>{_PASSWORDS})[0-9]?{_SIGN}{_VALUE}"),
         _is_password,
     ),
     Context(
         "key",
         ("ecret", "ECRET", "oken", "OKEN", "redential", "REDENTIAL", "key", "Key", "KEY"),
-        re.compile(rf"(?P<name>{_KEYS}){_SIGN}{_VALUE}"),
+        lazy_pattern(rf"(?P<name>{_KEYS}){_SIGN}{_VALUE}"),
         _is_key,
     ),
 )

@@ -12,6 +12,8 @@ and a bounded number of words after it.
 import re
 from collections.abc import Iterable
 
+from ctxtrim.loading.lazy_pattern import lazy_pattern
+
 _WORD = "[A-Za-z0-9_-]"
 _ALNUM = "[A-Za-z0-9]"
 _UPPER = "[A-Z0-9]"
@@ -188,7 +190,7 @@ def _compiled(formats: Iterable[_Format]) -> re.Pattern[str]:
         by_first.setdefault(prefix[0], []).append(re.escape(prefix[1:]) + rest)
     branches = [f"{first}(?:{'|'.join(rests)})" for first, rests in sorted(by_first.items())]
     start = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))(?=[^\s\"'`<>]{15})"
-    return re.compile(f"{start}(?:{'|'.join((*branches, *_UNPREFIXED))})[A-Za-z0-9]*+")
+    return lazy_pattern(f"{start}(?:{'|'.join((*branches, *_UNPREFIXED))})[A-Za-z0-9]*+")
 
 
 KEYS = _compiled(_PREFIXED)

@@ -1,4 +1,4 @@
-"""Keep roles alternating: no two prompts and no two answers become adjacent if user and assistant
+"""Keep roles alternating: no two answers become adjacent, and no two prompts if user and assistant
 alternated before.
 """
 

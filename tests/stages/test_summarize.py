@@ -777,10 +777,13 @@ def test_a_prompt_between_two_pinned_answers_is_not_summarized() -> None:
     answers = [says(text) for text in ("so", "pinned one", "fine", "pinned two")]
     talk = [message for turn in zip(prompts, answers, strict=True) for message in turn]
     how = [("summarize", {"keep_recent_turns": 0, "pin": ("pinned",)})]
-    ran = run(conversation([*talk, user("now")]), how)
+    ran = run(conversation([user("adjacent"), *talk, user("now")]), how)
     once = ran.data or b""
     assert contents(once)[1:] == ["pinned one", "task 3 " * 30, "pinned two", "now"]
     assert run(once, how).data == once
+    assert (
+        contents(run(conversation([*talk, user("now")]), how).data or b"")[1:] == contents(once)[1:]
+    )
     reasons = [measured.change for measured in ran.rows[0].steps[0].changes]
     assert ("kept", "roles alternate") in [(change.action, change.reason) for change in reasons]
 

@@ -188,8 +188,8 @@ def summarize_old(
     there is none.
 
     `recent_start` is a position. `kept` maps positions of older messages to the reasons to keep
-    them. If roles alternate, prompts that would become adjacent are summarized too, or an answer
-    between them is kept. Between answers that would become adjacent, a prompt is kept.
+    them. A prompt between answers that would become adjacent is kept. If roles alternate, prompts
+    that would become adjacent are summarized too, or an answer between them is kept.
     """
     messages, counter = transcript.messages, writer.counter
     tokens = counter.tokens(transcript)
@@ -201,7 +201,7 @@ def summarize_old(
     if is_alternating(messages, shape):
         costs = [cost.total for cost in counter.costs(messages)]
         separate_prompts(messages, shape, costs, tokens - 1, old, kept)
-        separate_answers(messages, old)
+    separate_answers(messages, old)
     if all(has_summary(messages[position]) for position in old):
         return "nothing is older than the kept messages"
     if writer.is_checkpoint:

@@ -210,6 +210,8 @@ def test_no_dropped_exchange_would_fit_in_its_smallest_form(
     for transcript, row in zip(transcripts, ran.rows, strict=True):
         if row.overflows or not row.steps or unpaired(transcript):
             continue  # without results of calls, the rest can pair and cost differently
+        if "other-model" in [finding.code for finding in row.findings]:
+            continue  # the dropped messages named the model for which the stage counted
         changes = {
             measurement.change.message: measurement.change.action
             for measurement in row.steps[0].changes

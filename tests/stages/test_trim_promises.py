@@ -3,6 +3,7 @@ that trims.
 """
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -10,7 +11,20 @@ from depth import examples
 from harness import Ran, read, run, unpaired
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import CONVERSATIONS, EVENTS, as_json, budgets, files, summaries, texts, trims
+from strategies import (
+    CONVERSATIONS,
+    EVENTS,
+    as_json,
+    budgets,
+    compactions,
+    cutoffs,
+    files,
+    removals,
+    summaries,
+    texts,
+    trims,
+    truncations,
+)
 
 from ctxtrim.conversation.pins import pinned
 from ctxtrim.conversation.turns import shape
@@ -78,6 +92,14 @@ def sessions(draw: st.DrawFn) -> bytes:
 TOOLS = st.sampled_from(["bash", "read_file", "edit_file"])
 inputs = st.one_of(files(), sessions())
 edits = st.one_of(st.tuples(st.just("trim"), trims), st.tuples(st.just("summarize"), summaries))
+others = st.one_of(
+    st.tuples(st.just("truncate"), truncations),
+    st.tuples(st.just("drop-images"), removals),
+    st.tuples(st.just("cutoff"), cutoffs),
+    st.tuples(st.just("compact"), compactions),
+    st.just(("repair", {})),
+)
+pipelines = st.lists(st.one_of(edits, others), min_size=1, max_size=3)
 
 
 def transcripts(data: bytes | None) -> list[Transcript]:
@@ -129,12 +151,45 @@ def test_s1_9_pairs_and_pins_are_kept_and_no_new_finding_appears(
         return
     assert run(ran.data, [edit], limit=budget, model=MODEL).data == ran.data
     for old, new in zip(before, after, strict=True):
+        kept = pinned(old.messages, shape(old.messages), edit[1].get("pin", ()))
         assert unpaired(new) <= unpaired(old)
-        assert [name for name in PROFILES if refused(name, new) and not refused(name, old)] == []
+        assert newly_refused(old, new) <= unavoidable(old, kept)
         texts = [(message.role, split_message(message)[-1].parts) for message in new.messages]
-        for position in pinned(old.messages, shape(old.messages), edit[1].get("pin", ())):
+        for position in kept:
             message = old.messages[position]
             assert (message.role, split_message(message)[-1].parts) in texts
+
+
+@settings(max_examples=examples(150))
+@given(inputs, pipelines, budgets)
+def test_no_pipeline_makes_a_provider_refuse_a_conversation(
+    data: bytes, stages: list[tuple[str, dict[str, Any]]], budget: int
+) -> None:
+    ran = run(data, stages, limit=budget, model=MODEL)
+    before, after = transcripts(data), transcripts(ran.data)
+    assert {finding.code for finding in ran.findings} <= {"not-json", "glued-values"}
+    if ran.data is None or len(before) != len(after):
+        return
+    has_digests = any(name in ("cutoff", "compact") for name, _ in stages)
+    for old, new in zip(before, after, strict=True):
+        pins = [pin for _, settings in stages for pin in settings.get("pin", ())]
+        allowed = unavoidable(old, pinned(old.messages, shape(old.messages), pins))
+        if has_digests and not old.must_alternate:
+            allowed = {"strict"}  # a digest is one more user message
+        assert unpaired(new) <= unpaired(old)
+        assert newly_refused(old, new) <= allowed
+
+
+def newly_refused(old: Transcript, new: Transcript) -> set[str]:
+    """The profiles of providers that refuse the second conversation but not the first."""
+    return {name for name in PROFILES if refused(name, new) and not refused(name, old)}
+
+
+def unavoidable(old: Transcript, kept: Iterable[int]) -> set[str]:
+    """The profiles that may refuse the rest of a conversation whose pinned prompts are adjacent
+    because no answer between them fits.
+    """
+    return {"strict"} if any(old.messages[at].role == "user" for at in kept) else set()
 
 
 def refused(profile: str, transcript: Transcript) -> bool:

@@ -33,21 +33,26 @@ class Malformed(NamedTuple):
 
 
 def malformed(lines: Sequence[Line]) -> Malformed | None:
-    """The first malformed value of some lines; None if there is none."""
+    """The first malformed value of some lines; None if there is none.
+
+    An id of several events comes first, as in files whose ids were replaced by one placeholder.
+    """
     values = [
         (line.number, value)
         for line in lines
         if (value := value_of(line.data)) is not BLANK and value is not NOT_JSON
     ]
+    events = [(number, value) for number, value in values if isinstance(value, dict)]
+    reused = next(_reused_ids(events), None)
+    if reused is not None:
+        return reused
     for number, value in values:
         if len(values) > 1 and not isinstance(value, dict):
             return Malformed(number, f"the line is {_kind(value)}, but other lines are objects")
         reason = next(_oddities(value, ()), None)
         if reason is not None:
             return Malformed(number, reason)
-    return next(
-        _loose_links([(number, value) for number, value in values if isinstance(value, dict)]), None
-    )
+    return next(_loose_links(events), None)
 
 
 def _oddities(value: Any, path: Path) -> Iterator[str]:
@@ -99,22 +104,31 @@ def _keys(value: Any) -> Sequence[str]:
     return tuple(value) if isinstance(value, dict) else ()
 
 
-def _loose_links(values: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[Malformed]:
-    """Events whose parent is not defined before them, or that reuse an id with another parent."""
-    known: dict[str, Any] = {}
-    for number, value in values:
+def _reused_ids(events: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[Malformed]:
+    """Events that reuse an id with another parent, or that are their own parent."""
+    parents: dict[str, Any] = {}
+    for number, value in events:
         name = value.get("uuid", value.get("id"))
+        parent = next((value[key] for key in _PARENTS if key in value), None)
+        if isinstance(name, str):
+            if parent is not None and (parent == name or parents.get(name, parent) != parent):
+                yield Malformed(number, f"the id {name!r:.60} belongs to another line")
+            parents.setdefault(name, parent)
+
+
+def _loose_links(events: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[Malformed]:
+    """Events whose parent is not defined before them."""
+    known: set[str] = set()
+    for number, value in events:
         for key in _PARENTS:
             parent = value.get(key)
             if isinstance(parent, str) and parent not in known:
                 yield Malformed(
                     number, f"`{key}` is {parent!r:.60}, but no line before it has that id"
                 )
-        parent = next((value[key] for key in _PARENTS if key in value), None)
+        name = value.get("uuid", value.get("id"))
         if isinstance(name, str):
-            if parent is not None and (parent == name or known.get(name, parent) != parent):
-                yield Malformed(number, f"the id {name!r:.60} belongs to another line")
-            known.setdefault(name, parent)
+            known.add(name)
 
 
 def _kind(value: Any) -> str:

@@ -172,3 +172,13 @@ def test_a_result_that_changes_its_call_after_an_edit_fits_the_budget() -> None:
         (row,) = run(json_lines(messages), [("trim", {})], limit=budget).rows
         assert not row.overflows
         assert row.count.tokens <= budget
+
+
+def test_one_placeholder_for_all_ids_is_the_reason_before_any_odd_value() -> None:
+    events = [
+        {"type": "attachment", "uuid": "a1", "parentUuid": None, "attachment": {"content": {}}},
+        {"type": "user", "uuid": "[removed]", "parentUuid": "a1"},
+        {"type": "assistant", "uuid": "[removed]", "parentUuid": "[removed]"},
+    ]
+    lines = [Line(json.dumps(event).encode(), number) for number, event in enumerate(events, 1)]
+    assert malformed(lines) == (3, "the id '[removed]' belongs to another line")

@@ -144,7 +144,8 @@ class Work:
             self._report.note(source.path, Finding("unreadable", "error", str(error), error.line))
         except (OutputError, ArchiveError) as error:
             code = "not-written" if isinstance(error, OutputError) else "not-archived"
-            self._report.note(source.path, Finding(code, "error", str(error)))
+            text = str(error).removeprefix(f"{source.path}: ")  # the report names the file
+            self._report.note(source.path, Finding(code, "error", text))
             if not targets.holds_back:
                 raise
         except (CtxtrimError, BrokenPipeError):

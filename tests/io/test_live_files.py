@@ -192,7 +192,7 @@ def test_a_read_only_or_hard_linked_file_is_refused_with_the_reason(
     ran = ctxtrim("truncate", "--in-place", *QUICK, path)
     assert (ran.code, path.read_bytes()) == (1, line())
     assert (
-        "a.jsonl: has 2 hard links, and only this one would be replaced; write a copy with -o"
+        "a.jsonl: error: has 2 hard links, and only this one would be replaced; write a copy with -o"
         in ran.err
     )
     assert path.samefile(other)
@@ -230,7 +230,10 @@ def test_a_pipe_cannot_be_replaced_in_place(ctxtrim: Run, tmp_path: Path) -> Non
     os.mkfifo(tmp_path / "pipe")
     ran = ctxtrim("truncate", "--in-place", *QUICK, tmp_path / "pipe")
     assert ran.code == 1
-    assert "pipe: error: is not a regular file, so it cannot be replaced; write a copy with -o" in ran.err
+    assert (
+        "pipe: error: is not a regular file, so it cannot be replaced; write a copy with -o"
+        in ran.err
+    )
 
 
 def test_a_file_that_was_deleted_meanwhile_stays_deleted(tmp_path: Path) -> None:

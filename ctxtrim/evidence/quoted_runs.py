@@ -18,7 +18,7 @@ from ctxtrim.evidence.paths_in_text import Named, run_has_content
 _RUN = 40  # minimum characters of a quotation
 _STRETCH = 20
 _STEPS = ((1, 21), (2, 9), (3, 7), (4, 5), (5, 4), (7, 3), (9, 2), (21, 1))  # m and n
-_MUCH = 1 << 20  # typed characters of which each third one at most is used, to limit memory
+_MANY = 1 << 19  # typed characters from which not each of them is indexed, to limit memory
 _SEARCHES = 1000  # pieces to search in the typed text; after them, all of it is indexed
 _END = "\0"  # separates texts
 
@@ -46,7 +46,8 @@ def quoted_runs(
 
 def _steps(typed: int, shown: int) -> tuple[int, int]:
     """The steps with the least work for so many characters of typed text and of results."""
-    steps = (pair for pair in _STEPS if typed <= _MUCH or pair[0] >= 3)
+    least = min(1 + typed // _MANY, 3)
+    steps = [pair for pair in _STEPS if pair[0] >= least]
     return min(steps, key=lambda pair: typed / pair[0] + shown / pair[1])
 
 

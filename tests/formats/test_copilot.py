@@ -4,9 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from harness import read, run
+from insertions import SUMMARY, written
+from msgspec.structs import replace
 from pictures import PICTURE
 
+from ctxtrim.errors import NotEditableError
+from ctxtrim.formats import FORMATS
 from ctxtrim.formats.conversion.request import convert
 from ctxtrim.model import Message
 
@@ -107,6 +112,21 @@ def test_a_compaction_replaces_what_came_before_unless_it_failed() -> None:
     assert texts(prompt("One."), failed, answer("Two.")) == ["One.", "Two."]
     assert texts(prompt("One."), done, answer("Two.")) == ["In short.", "Two."]
     assert messages(prompt("One."), done)[0].is_summary
+
+
+def test_no_message_can_come_before_the_summary_of_a_compaction() -> None:
+    done = ("session.compaction_complete", {"success": True, "summaryContent": "In short."})
+    (chunk,) = read(session(prompt("One."), done, answer("Two.")))
+    transcript = chunk.transcripts[0]
+    meant = replace(transcript, messages=(SUMMARY, *transcript.messages))
+    with pytest.raises(NotEditableError, match="before the summary of a compaction"):
+        written(chunk, FORMATS["copilot-cli"], meant)
+    first, *others = transcript.messages
+    between = replace(transcript, messages=(first, SUMMARY, *others))
+    out = written(chunk, FORMATS["copilot-cli"], between)
+    assert [message.parts[0].text for message in read(out)[0].transcripts[0].messages] == [
+        "In short.", SUMMARY.parts[0].text, "Two.",
+    ]  # fmt: skip
 
 
 def test_events_of_subagents_and_of_the_client_are_not_sent() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
@@ -24,6 +25,7 @@ from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord
 
 _GROUPS = ("session.", "user.", "assistant.", "tool.", "system.", "hook.", "subagent.", "skill.")
+_SUMMARY = ("data", "summaryContent")
 _EMPTIED = ("summaryContent", "content")
 """Members that become an empty text if their message is dropped: the event keeps its effect."""
 
@@ -151,7 +153,7 @@ def _compaction(state: _Session, data: dict[str, Any], value: dict[str, Any], li
     text = data.get("summaryContent")
     if data.get("success") is not True or not isinstance(text, str):
         return
-    span = Span(line, ("data", "summaryContent"))
+    span = Span(line, _SUMMARY)
     part = Part("text", text, span=span)
     summary = Message("user", (part,), None, is_injected=True, is_summary=True, spans=(span,))
     state.restart([summary] if text else [])
@@ -189,7 +191,12 @@ def owner(array: Path) -> Path | None:
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an event with the time of its neighbour."""
+    """Each message as an event with the time of its neighbour.
+
+    Raises a `NotEditableError` before the summary of a compaction, which Copilot sends first.
+    """
+    if site.later is not None and site.later.spans[0].path == _SUMMARY:
+        raise NotEditableError("no message can come before the summary of a compaction")
     neighbour = members(site.value_of(Span((site.later or site.earlier or site.any).spans[0].line)))
     found = insert_elements(run, site, _data)
     inserted = []

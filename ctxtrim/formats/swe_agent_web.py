@@ -7,8 +7,16 @@ prompt; no other prompts are in the file.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ctxtrim.errors import NotEditableError
+from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import string
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
+from ctxtrim.formats.message_lists import (
+    Dialect,
+    Element,
+    Envelope,
+    ListContents,
+    insert_elements,
+)
 from ctxtrim.formats.message_parts import call_part, result_parts, text_of
 from ctxtrim.model import Message, Part, Span
 
@@ -64,6 +72,17 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     )
 
 
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as an element.
+
+    Raises a `NotEditableError` before the prompt, which is no element, and if there are no steps.
+    """
+    insertions = insert_elements(run, site, _json_value)
+    if any(insertion.span.path[-1] == "issue_text" for insertion in insertions):
+        raise NotEditableError("a message can only come before or after a step of the history")
+    return insertions
+
+
 def _json_value(message: Message) -> dict[str, Any]:
     text = text_of(message.parts)
     if message.role == "tool":
@@ -77,7 +96,7 @@ DIALECT = Dialect(
     "swe-agent-web",
     knows,
     read,
-    each_as(_json_value),
+    insert,
     envelope=envelope,
     places=("history", "[*].history"),
     takes=lambda place: "issue_text" in place.envelope and isinstance(place.items, list),

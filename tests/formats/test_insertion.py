@@ -19,6 +19,7 @@ from ctxtrim.model import Message, Part, Transcript
 
 REFUSED = {
     **dict.fromkeys(("copilot-cli", "opencode"), "before the summary of a compaction"),
+    "swe-agent-web": "before or after a step of the history",
     "adk-eval": "no place for a prompt between a result and the answer",
     **dict.fromkeys(("langfuse", "langsmith", "litellm", "opentelemetry"), "takes no new message"),
 }

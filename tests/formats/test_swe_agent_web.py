@@ -4,7 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from harness import read, run, unpaired
+from insertions import SUMMARY, written
+from msgspec.structs import replace
+
+from ctxtrim.errors import NotEditableError
+from ctxtrim.formats import FORMATS
 
 FIXTURE = Path("fixtures/swe-agent-web.json")
 LONG = "a tide comes in " * 200
@@ -45,3 +51,14 @@ def test_an_action_without_an_output_is_removed() -> None:
     value = {"issue_text": "It blinks.", "history": [*step(1), lost, *step(2)]}
     new = json.loads(run(json.dumps(value).encode(), [("repair", {})]).data or b"")
     assert new["history"] == [*step(1), *step(2)]
+
+
+def test_no_message_can_come_before_the_prompt_or_into_an_empty_history() -> None:
+    steps = [{"type": "thought", "thought": "I look."}]
+    for history, position in ((steps, 0), ([], 0), ([], 1)):
+        task = {"instance_id": "harbour-1", "issue_text": "Count the lamps.", "history": history}
+        (chunk,) = read(json.dumps(task).encode())
+        messages = chunk.transcripts[0].messages
+        new = (*messages[:position], SUMMARY, *messages[position:])
+        with pytest.raises(NotEditableError, match="before or after a step of the history"):
+            written(chunk, FORMATS["swe-agent-web"], replace(chunk.transcripts[0], messages=new))

@@ -32,6 +32,10 @@ class Insertion(Struct, frozen=True):
     reopened: Mapping[str, Any] = {}
 
 
+BEFORE_SUMMARY = "no message can come before the summary of a compaction"
+"""Why a message cannot be inserted where the client sends its summary first."""
+
+
 class Site(Struct, frozen=True):
     """The position of an insertion: the kept messages before and after it, None at either end.
 

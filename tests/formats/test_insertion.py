@@ -18,7 +18,7 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.model import Message, Part, Transcript
 
 REFUSED = {
-    **dict.fromkeys(("copilot-cli", "opencode"), "before the summary of a compaction"),
+    **dict.fromkeys(("copilot-cli", "crush", "opencode"), "before the summary of a compaction"),
     "swe-agent-web": "before or after a step of the history",
     "adk-eval": "no place for a prompt between a result and the answer",
     **dict.fromkeys(("langfuse", "langsmith", "litellm", "opentelemetry"), "takes no new message"),

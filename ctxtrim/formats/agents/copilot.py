@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
-from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
+from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
 from ctxtrim.formats.ids import event_id
@@ -196,7 +196,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     Raises a `NotEditableError` before the summary of a compaction, which Copilot sends first.
     """
     if site.later is not None and site.later.spans[0].path == _SUMMARY:
-        raise NotEditableError("no message can come before the summary of a compaction")
+        raise NotEditableError(BEFORE_SUMMARY)
     neighbour = members(site.value_of(Span((site.later or site.earlier or site.any).spans[0].line)))
     found = insert_elements(run, site, _data)
     inserted = []

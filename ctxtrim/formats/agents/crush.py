@@ -23,8 +23,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
-from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.base import BEFORE_SUMMARY, Insertion, Site
 from ctxtrim.formats.fields import members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, media_of, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
@@ -176,7 +177,13 @@ def owner(array: Path) -> Path | None:
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as a message with one part. See `insert_blocks`."""
+    """Each message as a message with one part. See `insert_blocks`.
+
+    Raises a `NotEditableError` before the summary of a compaction, which Crush sends first.
+    """
+    later = () if site.later is None else site.later.spans
+    if any(members(site.value_of(span)).get("is_summary_message") for span in later):
+        raise NotEditableError(BEFORE_SUMMARY)
     return insert_blocks(run, site, "parts", _json_value)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
-from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
 from ctxtrim.formats.fields import members, role_in
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Role, Span
@@ -121,7 +121,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     is_after = later is None
     neighbour = members(site.value_of(span))
     if not is_after and info_of(neighbour).get("summary") is True:
-        raise NotEditableError("no message can come before the summary of a compaction")
+        raise NotEditableError(BEFORE_SUMMARY)
     before = neighbour if is_after else members(_previous(span, site))
     return [
         Insertion(_new(message, neighbour, before, number), span, is_after)

@@ -20,6 +20,7 @@ from ctxtrim.model import Message, Part, Transcript
 REFUSED = {
     **dict.fromkeys(("copilot-cli", "crush", "opencode"), "before the summary of a compaction"),
     "swe-agent-web": "before or after a step of the history",
+    "kiro": "between the results and the prompt of an entry",
     "adk-eval": "no place for a prompt between a result and the answer",
     **dict.fromkeys(("langfuse", "langsmith", "litellm", "opentelemetry"), "takes no new message"),
 }

@@ -4,7 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from harness import read, run, unpaired
+from insertions import SUMMARY, written
+from msgspec.structs import replace
+
+from ctxtrim.errors import NotEditableError
+from ctxtrim.formats import FORMATS
 
 FIXTURE = Path("fixtures/kiro.json")
 LONG = "a tide comes in " * 200
@@ -107,3 +113,27 @@ def test_older_versions_have_no_names_for_the_fields_of_a_content() -> None:
     content = value["history"][1]["user"]["content"]
     content["ToolUseResults"] = content["ToolUseResults"]["tool_use_results"]
     assert read(json.dumps(value).encode())[0].transcripts == read(new)[0].transcripts
+
+
+def test_a_message_between_a_prompt_and_its_answer_begins_a_new_entry() -> None:
+    (chunk,) = read(saved((prompt("One?"), answer("So.")), (prompt("Two?"), answer("Yes."))))
+    transcript = chunk.transcripts[0]
+    first, *others = transcript.messages
+    meant = replace(transcript, messages=(first, SUMMARY, *others))
+    out = written(chunk, FORMATS["kiro"], meant)
+    assert [message.parts[0].text for message in read(out)[0].transcripts[0].messages] == [
+        "One?", SUMMARY.parts[0].text, "So.", "Two?", "Yes.",
+    ]  # fmt: skip
+
+
+def test_no_message_can_come_between_the_results_and_the_prompt_of_an_entry() -> None:
+    cancelled = {
+        "tool_use_results": results("gone")["content"]["ToolUseResults"]["tool_use_results"]
+    }
+    halves = prompt("Stop.") | {"content": {"CancelledToolUses": {"prompt": "Stop."} | cancelled}}
+    (chunk,) = read(saved((prompt("One?"), answer("", "c1")), (halves, answer("Yes."))))
+    transcript = chunk.transcripts[0]
+    assert [message.role for message in transcript.messages[2:4]] == ["tool", "user"]
+    meant = (*transcript.messages[:3], SUMMARY, *transcript.messages[3:])
+    with pytest.raises(NotEditableError, match="between the results and the prompt"):
+        written(chunk, FORMATS["kiro"], replace(transcript, messages=meant))

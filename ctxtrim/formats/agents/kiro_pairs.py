@@ -10,6 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Span
@@ -41,12 +42,17 @@ class _Pairs(Struct):
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as a half of an entry, except results next to another result."""
+    """Each message as a half of an entry, except results next to another result.
+
+    Raises a `NotEditableError` between results and a prompt that share a half.
+    """
     earlier, later = site.earlier, site.later
     for other in (earlier, later):
         if run[0].role == "tool" and other is not None and other.role == "tool":
             span = other.spans[0]
             return [Insertion(_result(message), span, other is earlier) for message in run]
+    if earlier is not None and later is not None and _share_half(earlier, later):
+        raise NotEditableError("no message can come between the results and the prompt of an entry")
     if later is not None and _entry(later.spans[0]) is not None and run[0].role != "tool":
         span, is_after = later.spans[0], False
     else:
@@ -56,6 +62,14 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     values = [_results(results)] if results else []
     values += [_half(message) for message in run if message.role != "tool"]
     return [Insertion(value, span, is_after) for value in values]
+
+
+def _share_half(message: Message, other: Message) -> bool:
+    """Whether two messages are in the same half of an entry."""
+    entry, span, other_span = _entry(message.spans[0]), message.spans[0], other.spans[0]
+    if entry is None or _entry(other_span) != entry:
+        return False
+    return span.path[len(entry.path)] == other_span.path[len(entry.path)]
 
 
 def _half(message: Message) -> dict[str, Any]:
@@ -177,7 +191,9 @@ def _pair(user: _Unit | None, answer: _Unit | None, edit: Edit, found: _Pairs) -
         return
     first = next(unit for unit in (user, answer) if unit is not None)
     value = {half: _value(half, unit, edit) for half, unit in wanted.items()}
-    found.inserted.append(Insertion(value, first.entry, first.is_after))
+    # the entry may already hold the pair before this one
+    is_after = first.is_after or first.entry in found.homes
+    found.inserted.append(Insertion(value, first.entry, is_after))
 
 
 def _value(half: str, unit: _Unit | None, edit: Edit) -> Any:

@@ -18,7 +18,7 @@ from ctxtrim.evidence.paths_in_text import Named, run_has_content
 _RUN = 40  # minimum characters of a quotation
 _STRETCH = 20
 _STEPS = ((1, 21), (2, 9), (3, 7), (4, 5), (5, 4), (7, 3), (9, 2), (21, 1))  # m and n
-_MANY = 1 << 19  # typed characters from which not each of them is indexed, to limit memory
+_MANY = 1 << 19  # of more typed characters, every second or third one is indexed to limit memory
 _SEARCHES = 1000  # pieces to search in the typed text; after them, all of it is indexed
 _END = "\0"  # separates texts
 

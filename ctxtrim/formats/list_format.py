@@ -1,6 +1,6 @@
 """The format of a dialect: finds, reads and edits its message lists."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -120,12 +120,11 @@ class _Lists:
                 if any(map(is_own, own)):
                     yield own
 
-    def _talks(
-        self, values: Iterable[Any], elements_of: Callable[[int, Place], Iterable[Element]]
-    ) -> Iterator[_Talk]:
+    def _talks(self, values: Iterable[Any], takes: bool = False) -> Iterator[_Talk]:
         """Every conversation in some values. Single elements form one conversation, the last.
 
-        `elements_of`: the elements of a list in a line.
+        `takes`: take elements out of their lists as they are read, so that messages can use their
+        memory.
         """
         dialect = self._dialect
         admits = dialect.admits or dialect.knows
@@ -137,7 +136,7 @@ class _Lists:
                 envelope = dialect.header(value)
                 for place in lists:
                     envelope |= dialect.envelope(place.envelope, Span(line, place.home))
-                elements = chain.from_iterable([elements_of(line, place) for place in lists])
+                elements = chain.from_iterable([_elements(line, place, takes) for place in lists])
                 yield _Talk(elements, envelope, _pointer(lists))
             if not found and isinstance(value, dict):
                 loose.append(Element(value, Span(line), Span(line)))
@@ -147,7 +146,7 @@ class _Lists:
 
     def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The conversations in some records. Their values lose the elements that were read."""
-        talks = self._talks((record.value for record in records), _taken)
+        talks = self._talks((record.value for record in records), takes=True)
         return [self._transcript(talk, lines) for talk in talks]
 
     def _transcript(self, talk: _Talk, lines: Sequence[Line]) -> Transcript:
@@ -174,7 +173,7 @@ class _Lists:
         dialect = self._dialect
         edit = dialect.relink(edit)
         if dialect.separate is not None:
-            talks = self._talks(edit.values, _elements)
+            talks = self._talks(edit.values)
             elements = [element for talk in talks for element in talk.elements]
             edit = replace(edit, inserted=dialect.separate(elements, edit))
         emptied: dict[Span, dict[str, Any]] = {}
@@ -184,22 +183,15 @@ class _Lists:
         return replace(edit, members={**edit.members, **emptied})
 
 
-def _elements(line: int, place: Place) -> list[Element]:
-    if isinstance(place.items, str):
-        span = Span(line, place.path)
-        return [Element(place.items, span, span)]
-    spans = [Span(line, (*place.path, index)) for index in range(len(place.items))]
-    return list(map(_element, zip(place.items, spans, spans, strict=True)))
-
-
-def _taken(line: int, place: Place) -> Iterator[Element]:
-    """The elements of a list, each taken out of it, so that messages can use its memory."""
+def _elements(line: int, place: Place, takes: bool) -> Iterator[Element]:
     items = place.items
     if isinstance(items, str):
-        yield from _elements(line, place)
+        span = Span(line, place.path)
+        yield Element(items, span, span)
         return
     for index, value in enumerate(items):
-        items[index] = None
+        if takes:
+            items[index] = None
         span = Span(line, (*place.path, index))
         yield _element((value, span, span))
 

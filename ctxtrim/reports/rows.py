@@ -55,11 +55,7 @@ def row(
     details: Details,
 ) -> Row:
     """The row of a transcript as read and its result."""
-    meter, lines = result.meter, {}
-    if details.changes:
-        for message in transcript.messages:
-            if message.index is not None:
-                lines[message.index] = transcript.line_of(message) or 0
+    meter = result.meter
     return Row(
         path=origin.path,
         line=transcript.line,
@@ -79,7 +75,7 @@ def row(
         steps=result.steps if details.changes else (),
         findings=(*meter.notes, *_uncounted(transcript), *result.findings),
         usage=transcript.usage,
-        lines=lines,
+        lines=_lines(transcript, result) if details.changes else {},
         explained=tuple(explained(transcript, result)) if details.explained else (),
         is_edited=True in [step.is_edited for step in result.steps],
         is_counted=not isinstance(meter.counter.tokenizer, Ceiling),
@@ -93,6 +89,16 @@ def row(
             if finding.code == "large-message"
         ),
     )
+
+
+def _lines(transcript: Transcript, result: PipelineRun) -> dict[int, int]:
+    """The line of the file of each message with a change, by its index."""
+    changed = {measured.change.message for step in result.steps for measured in step.changes}
+    return {
+        index: transcript.line_of(transcript.messages[index]) or 0
+        for index in changed
+        if index is not None
+    }
 
 
 def _tokens_by(group: str, result: PipelineRun) -> dict[str, int]:

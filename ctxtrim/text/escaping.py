@@ -7,6 +7,8 @@ U+0020, lone surrogates, and unassigned code points.
 
 import json
 
+import msgspec
+
 
 def clean(text: str) -> str:
     """The text as one line.
@@ -25,13 +27,23 @@ def clean_lines(text: str) -> str:
     return "\n".join(map(clean, text.split("\n")))
 
 
-def json_text(value: object, indent: int | None = None) -> str:
-    """A value as readable JSON that is safe to print: unsafe characters become `\\u001b`."""
-    text = json.dumps(value, indent=indent, ensure_ascii=False)
-    return "\n".join(
-        line if line.isprintable() else "".join(map(_json_escape, line))
-        for line in text.split("\n")
-    )
+def json_text(value: object, indent: int = 0) -> str:
+    """A value as readable JSON that is safe to print: unsafe characters become `\\u001b`.
+
+    Without `indent` it is one line.
+    """
+    text = _spaced(value, indent)
+    if text.replace("\n", "").isprintable():
+        return text
+    return "\n".join("".join(map(_json_escape, line)) for line in text.split("\n"))
+
+
+def _spaced(value: object, indent: int) -> str:
+    """A value as JSON with a space after each comma and colon, or with indented lines."""
+    try:
+        return msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
+    except UnicodeEncodeError:  # lone surrogates
+        return json.dumps(value, ensure_ascii=False, indent=indent or None)
 
 
 def _json_escape(char: str) -> str:

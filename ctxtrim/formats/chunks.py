@@ -49,6 +49,8 @@ class Chunk(Struct, frozen=True, dict=True):
     @property
     def data(self) -> bytes:
         """The bytes as read."""
+        if len(self.lines) == 1:
+            return self.joined(self.lines[0].data)
         if isinstance(self.lines, LineBlock):
             return self.lines.data
         return self.joined(b"".join([line.data for line in self.lines]))

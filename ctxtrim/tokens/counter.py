@@ -261,8 +261,9 @@ class Counter(Struct, frozen=True, eq=False):
                     if quoted is not None:
                         text = quoted(text)
                     tokens = count(text)
-                elif part.kind == "tool_call" and not part.sealed:
-                    tokens = sum(self._call(part).values())
+                elif part.kind == "tool_call" and not (part.sealed or framing.spells_arguments):
+                    name = self._name(framing.call_prefix + (part.name or ""))
+                    tokens = count(part.spelled) + framing.call_names * name
                 else:
                     tokens = sum(self._part(part, quoted).values())
                     is_guessed = is_guessed or is_assumed(part)

@@ -91,7 +91,9 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             continue
         if role == "user" and last_action is not None and _may_be_observation(value):
             role = "tool"
-        last_action = _action(value) if role == "assistant" else None
+        last_action = None
+        if role == "assistant" and not value.get("tool_calls"):
+            last_action = _action(value)
         index = len(messages)
         if "usage" in value and role == "assistant" and is_complete(value):
             usage = openai_usage(value["usage"], index)
@@ -118,9 +120,7 @@ def _may_be_observation(value: dict[str, Any]) -> bool:
 
 
 def _action(value: dict[str, Any]) -> Part | None:
-    """The command in the text of a SWE-agent or mini-swe-agent message, as a call of a shell."""
-    if value.get("role") != "assistant" or value.get("tool_calls"):
-        return None
+    """The command in the text of a SWE-agent or mini-swe-agent answer, as a call of a shell."""
     action, content = value.get("action"), value.get("content")
     if action is None:
         block = None

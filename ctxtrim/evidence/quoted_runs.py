@@ -1,26 +1,44 @@
 """Results of which the user repeats at least 40 consecutive characters.
 
 All windows of 40 typed characters are indexed by hash. Looking up every window of the results would
-take minutes, so they are first searched for shorter pieces of 20 characters: every n-th position of
-a result is looked up among every m-th typed position. If m and n have no common divisor and m × n
-is at most 21, two such positions coincide in any 40 characters, by the Chinese remainder theorem.
-So the steps follow from the lengths of the texts, and what is found does not depend on them.
+take minutes, so they are first searched for shorter words of their UTF-8 form: the words at every
+n-th position of a result are looked up among those at every m-th typed position. A run has at least
+33 words of 8 bytes, and 25 of 16 bytes. If m and n have no common divisor and m × n is at most that
+number, two of the positions coincide in it, by the Chinese remainder theorem. So the steps follow
+from the lengths of the texts, and what is found does not depend on them.
 """
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from operator import xor
+from struct import unpack_from
+from typing import NamedTuple
 
 from ctxtrim.evidence.paths_in_text import Named, run_has_content
 
 _RUN = 40  # minimum characters of a quotation
-_STRETCH = 20
-_STEPS = ((1, 21), (2, 9), (3, 7), (4, 5), (5, 4), (7, 3), (9, 2), (21, 1))  # m and n
-_MANY = 1 << 19  # of more typed characters, every second or third one is indexed to limit memory
+_EIGHT = 8  # bytes of a number
+_PIECE = 20  # characters of a run on one side of a place, at least
+_FEW = 1 << 15  # typed characters among which words of 8 bytes are rare enough
+_MANY = 1 << 18  # typed characters of which not every position is indexed, to limit memory
 _SEARCHES = 1000  # pieces to search in the typed text; after them, all of it is indexed
 _END = "\0"  # separates texts
+_INSIDE = bytes(range(0x80, 0xC0))  # bytes of a character after its first one
+
+
+class Steps(NamedTuple):
+    """The bytes of a word, and the steps between the positions in typed text and in results."""
+
+    width: int
+    typed: int
+    shown: int
+
+
+# steps by 8 are the fastest
+_STEPS = (Steps(8, 1, 32), Steps(16, 1, 24), Steps(16, 3, 8), Steps(16, 8, 3), Steps(16, 24, 1))
 
 
 def quoted_runs(
@@ -44,25 +62,49 @@ def quoted_runs(
     return runs
 
 
-def _steps(typed: int, shown: int) -> tuple[int, int]:
+def _steps(typed: int, shown: int) -> Steps:
     """The steps with the least work for so many characters of typed text and of results."""
-    least = min(1 + typed // _MANY, 3)
-    steps = [pair for pair in _STEPS if pair[0] >= least]
-    return min(steps, key=lambda pair: typed / pair[0] + shown / pair[1])
+    if typed < _FEW:
+        return _STEPS[0]
+    steps = _STEPS[1:] if typed < _MANY else _STEPS[2:]
+    return min(steps, key=lambda steps: typed / steps.typed + shown / steps.shown)
+
+
+def _words(data: bytes, width: int, step: int) -> Iterator[tuple[int, int, list[int]]]:
+    """The words at every `step`-th position, as numbers: the first position of some words, the
+    distance between two of them, and the words.
+    """
+    starts = range(0, _EIGHT * step, step)
+    if step % _EIGHT == 0:
+        starts, step = range(1), step // _EIGHT
+    for start in starts:
+        end = len(data) - (len(data) - start) % _EIGHT
+        if end - start >= width:
+            numbers = memoryview(data)[start:end].cast("Q")
+            if width == _EIGHT:
+                words = numbers[::step].tolist()
+            else:
+                words = list(map(xor, numbers[:-1:step], numbers[1::step]))
+            yield start, _EIGHT * step, words
+
+
+def _word(data: bytes, width: int, position: int) -> int:
+    """The word at a position."""
+    numbers: tuple[int, ...] = unpack_from("Q" if width == _EIGHT else "2Q", data, position)
+    return numbers[0] if width == _EIGHT else numbers[0] ^ numbers[1]
 
 
 @dataclass
 class _TypedText:
     """The typed text, newest message first, and an index of the messages added so far.
 
-    `steps`: between indexed positions in typed text, and in results. Windows need much memory, so
-    only messages are indexed that have a piece of a result.
+    Windows need much memory, so only messages are indexed that have a piece of a result.
     """
 
     text: str
-    steps: tuple[int, int]
+    steps: Steps
     indexed: int = 0
-    stretches: set[int] = field(default_factory=set)
+    words: set[int] = field(default_factory=set)
     _windows: dict[int, int] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)  # of the messages, in order
     _pending: dict[int, int] = field(default_factory=dict)  # by start, the end of the windows
@@ -71,25 +113,21 @@ class _TypedText:
     def add(self, length: int) -> None:
         """Add one more message to the index."""
         start, end = self.indexed, min(self.indexed + length, len(self.text))
-        text, (mine, _) = self.text, self.steps
-        first = -(-start // mine) * mine
         if end - start >= _RUN:
-            positions = range(first, end - _STRETCH + 1, mine)
-            self.stretches.update([hash(text[at : at + _STRETCH]) for at in positions])
+            data = _data(self.text[start:end])
+            for _, _, words in _words(data, self.steps.width, self.steps.typed):
+                self.words.update(words)
             self._pending[start] = end - _RUN + 1
         self._starts.append(start)
         self.indexed += length + len(_END)
 
-    def windows(self, piece: str) -> dict[int, int]:
-        """From the hash of 40 typed characters to their last position, at least for the messages
-        that have a piece.
-        """
+    def _search(self, piece: str) -> None:
+        """Add the windows of the messages that have a piece."""
         if self._pending and self._searched.get(piece, 0) < self.indexed:
             is_searched = len(self._searched) < _SEARCHES
             for start in list(self._with_piece(piece) if is_searched else self._pending):
                 self._add_windows(start)
             self._searched[piece] = self.indexed
-        return self._windows
 
     def _with_piece(self, piece: str) -> Iterator[int]:
         """The starts of the pending messages that have a piece."""
@@ -111,43 +149,71 @@ class _TypedText:
 
     def run_in(self, text: str, named: Callable[[], tuple[str, ...]]) -> tuple[int, int] | None:
         """The first run in a text that has content other than the named paths."""
-        stretches, (_, theirs) = self.stretches, self.steps
-        if not stretches:
-            return None
-        positions = range(0, len(text) - _STRETCH + 1, theirs)
-        pieces = [hash(text[position : position + _STRETCH]) for position in positions]
-        if stretches.isdisjoint(pieces) or not self._may_run(text, positions, pieces):
+        data = _data(text)
+        places = self._places(data)
+        if not places:
             return None
         paths = named()
         tried = 0  # the first window that was not tried yet
-        for position, piece in zip(positions, pieces, strict=True):
-            if piece in stretches:
-                windows = self.windows(text[position : position + _STRETCH])
-                for start in range(
-                    max(tried, position - _RUN + _STRETCH), min(position, len(text) - _RUN) + 1
-                ):
-                    match = windows.get(hash(text[start : start + _RUN]))
-                    if match is not None and run_has_content(text, start, start + _RUN, paths):
-                        run = self._extended(text, start, match)
-                        if run:
-                            return run
-                tried = max(tried, position + 1)
+        last, middle = -1, -1  # the place before, and the character at it
+        for place in places:
+            if not self._may_run(data, place):
+                continue
+            middle += _characters(data[last + 1 : place + 1])
+            last = place
+            windows = self._windows_at(text, middle)
+            first = max(tried, middle - _RUN + 1)
+            for start in range(first, min(middle, len(text) - _RUN) + 1):
+                match = windows.get(hash(text[start : start + _RUN]))
+                if match is not None and run_has_content(text, start, start + _RUN, paths):
+                    run = self._extended(text, start, match)
+                    if run:
+                        return run
+            tried = max(tried, middle + 1)
         return None
 
-    def _may_run(self, text: str, positions: Sequence[int], pieces: Sequence[int]) -> bool:
-        """Whether a run may contain one of the pieces.
+    def _places(self, data: bytes) -> list[int]:
+        """The positions of words in a result that are words of the typed text, in order."""
+        found: list[int] = []
+        for start, distance, words in _words(data, self.steps.width, self.steps.shown):
+            if not self.words.isdisjoint(words):
+                found += [
+                    start + number * distance
+                    for number, word in enumerate(words)
+                    if word in self.words
+                ]
+        return sorted(found)
 
-        If all typed positions are indexed, half of a piece further or before is typed too.
+    def _may_run(self, data: bytes, place: int) -> bool:
+        """Whether a word may be part of a run: the words around it are typed, too."""
+        width, step, _ = self.steps
+        last = len(data) - width
+        half = (_RUN - width) // 2 // step * step  # a run goes on so far in one direction
+        if not any(
+            0 <= start <= last and _word(data, width, start) in self.words
+            for start in (place - half, place + half)
+        ):
+            return False
+        missing = (_RUN - width + 1) // step - 1  # indexed words of a run besides this one
+        for direction in (-step, step):
+            start = place + direction
+            while missing > 0 and 0 <= start <= last:
+                if _word(data, width, start) not in self.words:
+                    break
+                missing -= 1
+                start += direction
+        return missing <= 0
+
+    def _windows_at(self, text: str, middle: int) -> Mapping[int, int]:
+        """The windows of at least the messages that have a run with one character of a text.
+
+        Such a run has a piece that begins or ends there.
         """
-        if self.steps[0] > 1:
-            return True
-        half = _STRETCH // 2
-        for position, piece in zip(positions, pieces, strict=True):
-            if piece in self.stretches:
-                for start in (position - half, position + half):
-                    if start >= 0 and hash(text[start : start + _STRETCH]) in self.stretches:
-                        return True
-        return False
+        for start in (middle - _PIECE, middle):
+            piece = text[start : start + _PIECE] if start >= 0 else ""
+            if len(piece) == _PIECE:
+                self._search(piece)
+        return self._windows
 
     def _extended(self, text: str, start: int, match: int) -> tuple[int, int] | None:
         """The run extended in both directions; None if only the hashes are equal."""
@@ -162,3 +228,13 @@ class _TypedText:
         ):
             end += 1
         return start, end
+
+
+def _data(text: str) -> bytes:
+    """The UTF-8 form of a text, also with lone surrogates."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _characters(data: bytes) -> int:
+    """The number of characters that begin in some bytes."""
+    return len(data) if data.isascii() else len(data.translate(None, _INSIDE))

@@ -97,7 +97,7 @@ def test_s0_13_the_id_of_its_call_is_a_quotation_as_a_word() -> None:
     assert quoted(messages, shape(messages)) == {3: (0, 0)}
 
 
-ALPHABET = "ab \n"
+ALPHABET = "ab \né→😀\ud800"
 words = st.text(ALPHABET, max_size=70)
 
 
@@ -105,9 +105,10 @@ words = st.text(ALPHABET, max_size=70)
     st.lists(st.tuples(st.booleans(), words, st.integers(0, 60)), max_size=6),
     words,
     st.sampled_from((0, 1, 1000)),
+    st.sampled_from(runs._STEPS),
 )
 def test_s0_13_runs_equal_an_exhaustive_search(
-    parts: list[tuple[bool, str, int]], shared: str, searches: int
+    parts: list[tuple[bool, str, int]], shared: str, searches: int, steps: runs.Steps
 ) -> None:
     results, prompts = {}, {}
     for position, (is_result, text, cut) in enumerate(parts):
@@ -122,6 +123,7 @@ def test_s0_13_runs_equal_an_exhaustive_search(
             naive.add(position)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "_SEARCHES", searches)
+        patch.setattr(runs, "_steps", lambda *_: steps)
         result = quoted_runs(results, prompts, lambda _: ())
     assert set(result) == naive
     for position, (start, end) in result.items():
@@ -130,7 +132,7 @@ def test_s0_13_runs_equal_an_exhaustive_search(
         assert any(run in other for place, other in prompts.items() if place > position)
 
 
-@pytest.mark.parametrize("offset", range(21))
+@pytest.mark.parametrize("offset", range(33))
 def test_s0_13_forty_characters_are_found_at_every_offset_in_a_large_paste(offset: int) -> None:
     run = "a quotation of exactly forty characters!"
     assert len(run) == 40
@@ -143,7 +145,7 @@ def test_s0_13_forty_characters_are_found_at_every_offset_in_a_large_paste(offse
 @pytest.mark.parametrize("shown", [0, 300, 1_000, 3_000, 20_000])
 def test_s0_13_forty_characters_are_found_whatever_the_lengths(shown: int, typed: int) -> None:
     run = "a quotation of exactly forty characters!"
-    for offset in range(21):
+    for offset in range(33):
         output = "".join(f"{number:07d}," for number in range(shown // 8))
         output += "y" * (offset + 1) + run
         paste = "".join(f"{-number:07d};" for number in range(typed // 8)) + "x" * (offset // 3)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -184,16 +184,18 @@ class _Lists:
 
 
 def _elements(line: int, place: Place, takes: bool) -> Iterator[Element]:
+    """The elements of a list, made without a call of a Python function for each."""
     items = place.items
     if isinstance(items, str):
         span = Span(line, place.path)
-        yield Element(items, span, span)
-        return
-    for index, value in enumerate(items):
-        if takes:
-            items[index] = None
-        span = Span(line, (*place.path, index))
-        yield _element((value, span, span))
+        return iter((Element(items, span, span),))
+    number = len(items)
+    spans = list(map(Span, repeat(line), map(place.path.__add__, zip(range(number)))))
+    values: Iterable[Any] = items
+    if takes:
+        items.reverse()
+        values = map(list.pop, repeat(items, number))
+    return map(_element, zip(values, spans, spans, strict=True))
 
 
 def _pointer(lists: Sequence[Place]) -> Path:

@@ -167,9 +167,9 @@ class Counter(Struct, frozen=True, eq=False):
                 continue
             role = message.role
             framing += cost.frame
+            by_role[role] += cost.total - cost.frame
             for part, tokens in zip(message.parts, cost.parts):  # noqa: B905 - strict takes time
                 kind = part.kind
-                by_role[role] += tokens
                 by_kind[kind] += tokens
                 if role == "tool" or kind == "tool_call":
                     tool = part.name or tool_name(part, call)
@@ -244,7 +244,6 @@ class Counter(Struct, frozen=True, eq=False):
         """The costs of messages; 0 for a hidden message."""
         framing, frames = self.framing, self.frames
         count = self.texts.function(messages, self.tokenizer.count)
-        has_line_breaks = bool(framing.multiline)
         costs = []
         for message, fan in zip(messages, fans, strict=True):
             if not message.agent_visible:
@@ -274,7 +273,7 @@ class Counter(Struct, frozen=True, eq=False):
             frame = frames.get(key)
             if frame is None:
                 frame = keep(frames, key, self._frame(message, is_parallel))
-            if has_line_breaks and role == "assistant":
+            if fan and framing.multiline and role == "assistant":
                 frame += framing.line_breaks(message)
             costs.append(Cost(tuple(parts), frame, total + frame, is_guessed))
         return costs

@@ -20,7 +20,7 @@ def test_a_list_is_empty_after_its_messages_were_read() -> None:
     records = split(LINE, 1)
     (transcript,) = chunk_of(list_format(chat.DIALECT), records).transcripts
     assert [message.parts[0].text for message in transcript.messages] == ["go", "on", "stop"]
-    assert records[0].value == {"messages": [None] * 3}
+    assert records[0].value == {"messages": []}
 
 
 def test_a_reading_that_ended_in_deep_values_begins_again_with_all_elements() -> None:

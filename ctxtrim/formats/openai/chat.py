@@ -41,6 +41,7 @@ _ASIDE = ("exit", "session_meta")  # notes of mini-swe-agent and hermes, never s
 _WITH_PARTS = frozenset({"refusal", "reasoning", "reasoning_content", "reasoning_details"})
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
+_CONTENT: Path = ("content",)
 _FOREIGN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "tool_call", "toolCall")
 
 
@@ -102,7 +103,7 @@ def read(items: Iterable[Element], found: ListContents) -> None:
         if role == "tool":
             messages.append(_result(value, span, index, spans))
         elif len(value) == 2 and isinstance(content := value.get("content"), str):
-            home = Span(span.line, (*span.path, "content"))
+            home = Span(span.line, span.path + _CONTENT)
             parts = (Part("text", content, span=home),)
             messages.append(Message(role, parts, index=index, spans=spans, action=last_action))
         else:
@@ -219,7 +220,7 @@ def _result(value: dict[str, Any], span: Span, index: int, spans: tuple[Span, ..
     """A message with the role `tool`."""
     content, name, call_id = value.get("content"), string(value.get("name")), _result_call_id(value)
     is_error = bool(value["error"]) if "error" in value else None
-    home = Span(span.line, (*span.path, "content"))
+    home = Span(span.line, span.path + _CONTENT)
     if isinstance(content, str):
         parts: tuple[Part, ...] = (
             Part("tool_result", content, call_id, name, is_error, span=home),
@@ -241,7 +242,7 @@ def _message(
     content, name = value.get("content"), string(value.get("name"))
     parts: tuple[Part, ...] = ()
     if content is not None:
-        parts = content_parts(content, Span(span.line, (*span.path, "content")), _block)
+        parts = content_parts(content, Span(span.line, span.path + _CONTENT), _block)
     if role == "assistant" or "tool_calls" in value:
         if not _WITH_PARTS.isdisjoint(value):
             refusal = value.get("refusal")

@@ -1,10 +1,9 @@
 """The files of a conversation: their last use, and the results that show a file in use."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from hashlib import sha256
-from heapq import merge
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence.errors import is_abridged, is_error
 from ctxtrim.evidence.tool_kinds import ToolKind, is_full_read
 from ctxtrim.evidence.tool_kinds import accesses as accesses_of
-from ctxtrim.model import Message, Part
+from ctxtrim.model import Message
 
 _KINDS = ("read", "write", "edit", "delete")
 
@@ -66,37 +65,28 @@ def file_references(messages: Sequence[Message], shape: Shape) -> tuple[FileRefe
 
 
 def active_reads(
-    messages: Sequence[Message],
-    shape: Shape,
-    errors: Set[int],
-    current_step: int,
-    active_steps: int,
+    messages: Sequence[Message], accesses: Sequence[Access], current_step: int, active_steps: int
 ) -> dict[int, str]:
     """The positions of results that show a file in use, each with the reason.
 
     A file is in use if it was read, written or edited at most `active_steps` steps before
     `current_step`, and not deleted since. Of equal reads of a file, only the newest counts; errors
-    do not count. Of the other calls only those are parsed that may name such a file.
+    do not count.
     """
-    first = current_step - active_steps
     last: dict[str, Access] = {}
-    for access in file_accesses(shape, errors, lambda at, call: shape.step[at] >= first):
-        if access.kind != "delete" or access.is_answer:
+    for access in accesses:
+        is_recent = access.step >= current_step - active_steps
+        if is_recent and (access.kind != "delete" or access.is_answer):
             last[access.path] = access
     used = {path for path, access in last.items() if access.kind != "delete"}
     shown: dict[tuple[str, str], int] = {}
-    for access in file_accesses(shape, errors, lambda at, call: _may_name(call, used)):
+    for access in accesses:
         if access.is_read and access.path in used:
             shown[access.path, result_text(messages[access.position])] = access.position
     reasons: dict[int, str] = {}
     for (path, _), position in shown.items():
         reasons.setdefault(position, f"active file {path}")
     return reasons
-
-
-def _may_name(call: Part, paths: Set[str]) -> bool:
-    """Whether a call may name one of some paths. Escapes may hide a path."""
-    return "\\" in call.text or any(map(call.text.__contains__, paths))
 
 
 def outdated_reads(accesses: Sequence[Access], current_step: int, active_steps: int) -> set[int]:
@@ -134,22 +124,16 @@ def reread(messages: Sequence[Message], shape: Shape, accesses: Sequence[Access]
     return newer_reads
 
 
-def file_accesses(
-    shape: Shape, errors: Set[int], is_wanted: Callable[[int, Part], bool] = lambda at, call: True
-) -> list[Access]:
+def file_accesses(shape: Shape, errors: Set[int]) -> list[Access]:
     """The file accesses of calls, in the order of their results.
 
     Calls without a result are included. `errors` are the positions of results that are errors.
-    `is_wanted`: whether a call with its result at a position is looked at.
     """
-    answered = (
-        (position, call, True) for position, call in enumerate(shape.call) if call is not None
-    )
-    waiting = ((position, call, False) for position, call in shape.unanswered)
+    calls = [(position, call, True) for position, call in enumerate(shape.call) if call is not None]
+    calls += [(position, call, False) for position, call in shape.unanswered]
+    calls.sort(key=itemgetter(0))
     found = []
-    for position, call, has_result in merge(answered, waiting, key=itemgetter(0)):
-        if not is_wanted(position, call):
-            continue
+    for position, call, has_result in calls:
         for path, kind in dict.fromkeys(accesses_of(call)):
             if kind in _KINDS:
                 is_answer = has_result and position not in errors

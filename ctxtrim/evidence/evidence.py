@@ -59,7 +59,7 @@ class Evidence:
 
     def active_reads(self, step: int, active_steps: int) -> dict[int, str]:
         """The reads of files that were used in the last steps, each with the reason."""
-        return active_files.active_reads(self.messages, self.shape, self.errors, step, active_steps)
+        return active_files.active_reads(self.messages, self._accesses, step, active_steps)
 
     def outdated_reads(self, step: int, active_steps: int) -> set[int]:
         """The reads of files that changed later, before the last steps."""

@@ -18,11 +18,11 @@ from ctxtrim.model import Message
 from ctxtrim.text.json_spans import Range
 
 _TOKEN = re.compile(r"[\w/~@.+-]{6,}")
-_ASCII_TOKEN = re.compile(r"[A-Za-z0-9_/~@.+-]{6,}")  # the same, and faster for such texts
 _LETTER = re.compile(r"[\w/~@.+-]")
 # A path or id, without a leading `./` and a trailing dot.
 _WIDE = re.compile(r"(?:\.+/)*([\w/~@+-][\w/~@.+-]{4,}[\w/])")
 _WORD = re.compile(r"\w{6,}")
+_LEAST = 6  # characters of a token
 _FEW = 64  # tokens that are searched in a text before the text is split into tokens
 _LETTERS = re.findall(rb"\w", bytes(range(128)))
 _WORDS_ONLY = bytes(code if bytes((code,)) in _LETTERS else 32 for code in range(256))
@@ -170,10 +170,15 @@ def tokens(texts: Iterable[str]) -> set[str]:
     """The whole tokens in some texts, and the words of at least 6 characters inside them."""
     found: set[str] = set()  # most tokens repeat
     for text in texts:
-        found.update((_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text))
-    tokens = {token for token in found if token.isidentifier()}
-    others = "\n".join(found - tokens)
-    tokens.update(_WIDE.findall(others), _WORD.findall(others))
+        if text.isascii():  # much faster than the pattern
+            found.update(text.encode().translate(_TOKENS_ONLY).decode().split())
+        else:
+            found.update(_TOKEN.findall(text))
+    long = [token for token in found if len(token) >= _LEAST]
+    tokens = set(filter(str.isidentifier, long))
+    if len(tokens) < len(long):
+        others = "\n".join([token for token in long if token not in tokens])
+        tokens.update(_WIDE.findall(others), _WORD.findall(others))
     return tokens
 
 

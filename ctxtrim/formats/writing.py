@@ -6,6 +6,7 @@ with all its spans, and a container that becomes empty is removed too.
 
 import json
 from collections.abc import Iterator, Sequence, Set
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
 from msgspec import Struct
@@ -307,7 +308,10 @@ class _Spelling(Struct, frozen=True):
 
     def __call__(self, value: Any) -> str:
         """A value as JSON. Characters without a UTF-8 form are always escaped."""
-        text = json.dumps(value, ensure_ascii=self.is_ascii, separators=self.separators)
+        if isinstance(value, str):  # much faster than an encoder for each string
+            text = encode_basestring_ascii(value) if self.is_ascii else encode_basestring(value)
+        else:
+            text = json.dumps(value, ensure_ascii=self.is_ascii, separators=self.separators)
         try:
             text.encode()
         except UnicodeEncodeError:

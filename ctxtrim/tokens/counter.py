@@ -3,9 +3,8 @@
 The effect of one edit can thus be measured without a recount of the rest.
 """
 
-import json
 from collections.abc import Callable, Sequence
-from functools import partial
+from json.encoder import encode_basestring, encode_basestring_ascii
 from math import ceil
 from typing import TypeVar
 
@@ -24,7 +23,6 @@ Messages = tuple[Message, ...]
 
 K = TypeVar("K")
 T = TypeVar("T")
-_QUOTED = partial(json.dumps, ensure_ascii=False)
 _PLAIN = ("text", "reasoning", "tool_result")  # kinds that cost no more than their text
 _REMEMBERED = 256  # cached models, and per model cached names and schemas
 
@@ -286,8 +284,8 @@ class Counter(Struct, frozen=True, eq=False):
     def _quoted(self, is_parallel: bool) -> Callable[[str], str] | None:
         """The function that escapes results if the API sends them as JSON strings, or None."""
         if is_parallel and self.framing.escapes_parallel:
-            return json.dumps
-        return _QUOTED if self.framing.quotes_results else None
+            return encode_basestring_ascii
+        return encode_basestring if self.framing.quotes_results else None
 
     def _part(self, part: Part, quoted: Callable[[str], str] | None) -> Addends:
         """The tokens of a part, by purpose."""

@@ -42,7 +42,7 @@ def _spaced(value: object, indent: int) -> str:
     """A value as JSON with a space after each comma and colon, or with indented lines."""
     try:
         return msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
-    except UnicodeEncodeError:  # lone surrogates
+    except (UnicodeEncodeError, TypeError):  # lone surrogates, subclasses of str
         return json.dumps(value, ensure_ascii=False, indent=indent or None)
 
 

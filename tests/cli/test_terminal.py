@@ -12,6 +12,7 @@ from conftest import Ran, Run
 from samples import line, messages, orphan, shortened
 
 from ctxtrim.text.escaping import clean, clean_lines, json_text
+from ctxtrim.text.numbers import Share
 
 STEERING = (
     "\x1b[2J\x1b[31mEVIL\x1b]0;title\x07\r\b\x00\x7f\x85\x9b31m"  # C0, DEL and C1
@@ -237,9 +238,18 @@ def test_a_clean_text_is_one_printable_line() -> None:
 
 
 def test_json_text_is_printable_and_equivalent() -> None:
-    value = {"é漢🚀" + STEERING: ['\n\t"\\', STEERING, "\ud800", 1.5, None, 10**30]}
-    for indent in (None, 1):
-        text = json_text(value, indent)
-        assert json.loads(text) == value
-        assert all(text.isprintable() for text in text.split("\n"))
-        assert "é漢🚀" in text
+    for odd in ("", "\ud800", Share("80%")):
+        value = {"é漢🚀" + STEERING: ['\n\t"\\', STEERING, odd, 1.5, None, 10**30]}
+        for indent in (0, 1):
+            text = json_text(value, indent)
+            assert json.loads(text) == value
+            assert all(text.isprintable() for text in text.split("\n"))
+            assert "é漢🚀" in text
+
+
+@pytest.mark.parametrize("odd", ["", "\ud800", Share("80%")])
+def test_json_text_is_spelled_alike_by_both_encoders(odd: str) -> None:
+    value = {"a": ["é/", True, odd], "b": [], "c": {}, "d": ({"e": -1.5}, None), "f": 10**30}
+    for indent in (0, 2):
+        expected = json.dumps(value, ensure_ascii=False, indent=indent or None)
+        assert json_text(value, indent) == expected.replace("\ud800", "\\ud800")

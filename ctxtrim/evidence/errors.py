@@ -52,32 +52,29 @@ def is_abridged(message: Message) -> bool:
 
 def error_line(text: str, is_loose: bool = False) -> tuple[int, int] | None:
     """The range (start, end) of the line that shows an error; None if there is none."""
-    folded = text[:_REACH].casefold()
-    code = _exit_code(text, folded)
+    code = _exit_code(text)
     if code:
         return code[0] if code[1] else None
     if is_loose:
         word = _LOOSE.search(text)
         return _line_around(text, word.start()) if word else None
+    first = list(islice(_lines(text), _EDGE))
+    folded = text[: first[-1][1]].casefold() if first else ""
     if not any(map(folded.__contains__, _HINTS)):
         return None
-    first = islice(_lines(text), _EDGE)
     return next(((start, end) for start, end in first if _ERROR.match(text[start:end])), None)
 
 
 def exit_code(text: str) -> int | None:
     """The exit code in the first or last lines of a text; None if there is none."""
-    code = _exit_code(text, text[:_REACH].casefold())
+    code = _exit_code(text)
     return code[1] if code else None
 
 
-def _exit_code(text: str, folded: str) -> tuple[tuple[int, int], int] | None:
-    """The first line with an exit code among the first and the last few, and the code.
-
-    `folded` is the beginning of the text in lower case.
-    """
+def _exit_code(text: str) -> tuple[tuple[int, int], int] | None:
+    """The first line with an exit code among the first and the last few, and the code."""
     is_long = len(text) > _REACH
-    if not (_has_code(folded) or (is_long and _has_code(text[-_REACH:].casefold()))):
+    if not (_has_code(text[:_REACH]) or (is_long and _has_code(text[-_REACH:]))):
         return None
     first = list(islice(_lines(text), _EDGE))
     last = [line for line in islice(_lines_backwards(text), _EDGE) if line not in first]
@@ -88,11 +85,9 @@ def _exit_code(text: str, folded: str) -> tuple[tuple[int, int], int] | None:
     return None
 
 
-def _has_code(folded: str) -> bool:
-    """Whether a text in lower case has a word that every line with an exit code has.
-
-    Few texts have it.
-    """
+def _has_code(text: str) -> bool:
+    """Whether a text has a word that every line with an exit code has. Few texts have it."""
+    folded = text.casefold()
     return "code" in folded or "status" in folded
 
 

@@ -89,7 +89,9 @@ def _sources(messages: Sequence[Message], used: Mapping[int, set[str]]) -> dict[
         waiting.words -= first_seen
         waiting.others -= first_seen
         if first_seen and message.role == "tool":
-            in_result = first_seen if len(texts) == 1 else _among(first_seen, texts[:1])
+            in_result = first_seen
+            if len(texts) > 1:
+                in_result = _Waiting.of(first_seen).among(texts[:1])
             sources.update(dict.fromkeys(in_result, position))
     return sources
 
@@ -113,7 +115,7 @@ class _Waiting:
         A few of them are searched first, because that is faster than to split a text.
         """
         if self._are_few:
-            return _among(self.words | self.others, texts)
+            return _words_among(self.words, texts) | _others_among(self.others, texts)
         return set().union(*map(self._in, texts))
 
     def in_calls(self, message: Message) -> set[str]:
@@ -150,8 +152,30 @@ class _Waiting:
         return found
 
 
-def _among(wanted: set[str], texts: Sequence[str]) -> set[str]:
-    """The wanted tokens that are tokens of some texts."""
+def _words_among(wanted: set[str], texts: Sequence[str]) -> set[str]:
+    """The wanted words that are words of some texts."""
+    return {word for text in texts for word in wanted if word in text and _is_word_of(text, word)}
+
+
+def _is_word_of(text: str, word: str) -> bool:
+    """Whether a text has a word with no letter or digit next to it."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        is_begun = start > 0 and _is_letter(text[start - 1])
+        if not is_begun and not (end < len(text) and _is_letter(text[end])):
+            return True
+        start = text.find(word, end)
+    return False
+
+
+def _is_letter(character: str) -> bool:
+    """Whether a character is part of a word."""
+    return character.isalnum() or character == "_"
+
+
+def _others_among(wanted: set[str], texts: Sequence[str]) -> set[str]:
+    """The other wanted tokens, such as paths, that are tokens of some texts."""
     whole: set[str] = set()
     parts: set[str] = set()
     for text in texts:

@@ -23,12 +23,13 @@ _ERROR = lazy_pattern(
     # tsc, with the file name in front
     r"|(?:[^\n]{1,300}?(?:\(\d+,\d+\):|:\d+:\d+ -) )?error TS\d+:"
 )
-# Every first line of an error has one of these, in lower case. Few texts have any.
+# in lower case; few texts have any
 _HINTS = ("err", "exception", "fatal", "panic", "traceback", "not found", "failed to connect")
 _LOOSE = lazy_pattern(r"error|exception|failed|fatal|cannot|unable to", re.IGNORECASE)
 _ABRIDGED = lazy_pattern(r"\[[^\[\]\n]{0,80}(?:truncated|cleared)", re.IGNORECASE)
 _EDGE = 3  # lines to check at the beginning and at the end
 _REACH = 1 << 12  # characters that contain these lines
+_SHORT = 1 << 10  # characters that are searched faster than their first lines are found
 
 
 def is_error(message: Message, is_loose: bool = False) -> bool:
@@ -58,9 +59,10 @@ def error_line(text: str, is_loose: bool = False) -> tuple[int, int] | None:
     if is_loose:
         word = _LOOSE.search(text)
         return _line_around(text, word.start()) if word else None
+    if len(text) <= _SHORT and not _has_hint(text):
+        return None
     first = list(islice(_lines(text), _EDGE))
-    folded = text[: first[-1][1]].casefold() if first else ""
-    if not any(map(folded.__contains__, _HINTS)):
+    if not (first and _has_hint(text[: first[-1][1]])):
         return None
     return next(((start, end) for start, end in first if _ERROR.match(text[start:end])), None)
 
@@ -89,6 +91,11 @@ def _has_code(text: str) -> bool:
     """Whether a text has a word that every line with an exit code has. Few texts have it."""
     folded = text.casefold()
     return "code" in folded or "status" in folded
+
+
+def _has_hint(text: str) -> bool:
+    """Whether a text has one of the words of which every first line of an error has one."""
+    return any(map(text.casefold().__contains__, _HINTS))
 
 
 def _line_around(text: str, position: int) -> tuple[int, int]:

@@ -145,12 +145,13 @@ def _spans_within(text: str, start: int, end: int, ascii_data: bytes | None) -> 
     """The members of the object or array at a range.
 
     If a key occurs twice, only its last value is known. Then an end that is not found raises a
-    `ValueError`, or the spans end too early.
+    `ValueError`, or the spans end too early. They also do if the space between members differs.
     """
     data = text[start:end].encode() if ascii_data is None else memoryview(ascii_data)[start:end]
     is_object, is_ascii = text[start] == "{", len(data) == end - start
     values = _object(data).items() if is_object else enumerate(_array(data))
     begin = skip(text, start + 1)
+    between: str | None = None  # the comma and the space between members, usually alike
     for key, raw in values:
         position = _after_key(text, begin) if is_object else begin
         stop = position + (len(raw) if is_ascii else len(str(raw, "utf-8")))
@@ -163,10 +164,14 @@ def _spans_within(text: str, start: int, end: int, ascii_data: bytes | None) -> 
             if not is_same or _scan(text, begin)[0] != key:
                 raise ValueError("expected another value")
         yield begin, position, stop
+        if between is not None and text.startswith(between, stop):
+            begin = stop + len(between)
+            continue
         separator = _SEPARATOR.match(text, stop)
         if separator is None:
             raise ValueError("expected a comma")
         begin = separator.end()
+        between = separator[0] if separator[1] == "," else None
 
 
 def _after_key(text: str, start: int) -> int:

@@ -1,6 +1,8 @@
 """Positions in a JSON string as written, and in its value."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ctxtrim.text.json_spans import Leaf, members, members_within
 
@@ -31,6 +33,8 @@ def test_a_position_inside_an_escape_is_the_start_of_the_escape(
         '{"a": 1, "b": [NUMBERS], "a": "1, \\"b\\": 2"}',
         '{"a": "\\ud800", "b": [NUMBERS]}',
         "[NaN, [NUMBERS], Infinity]",
+        '[1,2, 3,  4 ,5,"a  ", [NUMBERS],6,"  " ]',
+        '{"a":1,"b": 2, "c":[NUMBERS],"d":" ,  "}',
         "[ ]",
     ],
 )
@@ -42,3 +46,23 @@ def test_members_are_found_alike_with_and_without_making_values(text: str) -> No
         meant = members(f"{before}{text}{after}", start)
         assert (list(found.spans), found.end) == (list(meant.spans), meant.end)
         assert list(found.keys) == list(meant.keys)
+
+
+space = st.sampled_from(["", " ", "  ", "\n "])
+element = st.sampled_from(
+    ["1", '" "', '"é  "', "[ ]", '{"a": " ,"}', "[1 , 2]", '"' + "x" * 900 + '"']
+)
+NUMBERS = f"[{','.join(map(str, range(2000)))}]"
+
+
+@given(st.lists(st.tuples(space, element, space), min_size=1), st.booleans())
+def test_members_are_found_whatever_the_space_between_them(
+    elements: list[tuple[str, str, str]], is_object: bool
+) -> None:
+    every = [*elements, ("", NUMBERS, " ")]
+    pieces = [f"{before}{text}{after}" for before, text, after in every]
+    if is_object:
+        pieces = [f'"{number}":{text}' for number, text in enumerate(pieces)]
+    text = ("{%s}" if is_object else "[%s]") % ",".join(pieces)
+    found, meant = members_within(text, 0, len(text)), members(text, 0)
+    assert (list(found.spans), found.end) == (list(meant.spans), meant.end)

@@ -242,6 +242,7 @@ def test_anthropic_messages_calls_and_results_match_a_plain_reader(
     assert orphans(transcript) == 0
 
 
+@needs_corpus
 @files([path for path in TIER_1 if path.parent.name in ("openclaw", "pi")])
 def test_messages_and_calls_of_pi_match_a_plain_reader(path: Path) -> None:
     values = [record.value for line in path.read_bytes().split(b"\n") for record in split(line, 1)]

@@ -149,6 +149,8 @@ class _TypedText:
 
     def run_in(self, text: str, named: Callable[[], tuple[str, ...]]) -> tuple[int, int] | None:
         """The first run in a text that has content other than the named paths."""
+        if not self.words:
+            return None
         data = _data(text)
         places = self._places(data)
         if not places:

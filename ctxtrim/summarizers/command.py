@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
 from typing import IO
@@ -19,6 +19,9 @@ from ctxtrim.summarizers.errors import MOST, line
 _BLOCK = 1 << 16  # bytes read at a time
 _LAST = 1 << 12  # bytes of standard error that are kept
 _GRACE = 5.0  # seconds to wait for a killed process
+_HAS_GROUPS = hasattr(os, "killpg")  # not on Windows
+# The line before the prompt is written when a guard watches the command.
+_WHEN_GUARDED = ("/bin/sh", "-c", 'read -r _ && exec /bin/sh -c "$1"', "sh")
 
 
 @dataclass(frozen=True)
@@ -38,22 +41,28 @@ class Command:
 
     def summarize(self, prompt: str, max_tokens: int) -> Reply:
         """The output of the command for a prompt. The prompt itself states the maximum length."""
+        guard = None
         try:
+            guard = _Guard()
             process = subprocess.Popen(
-                self.command,
-                shell=True,
+                [*_WHEN_GUARDED, self.command] if _HAS_GROUPS else self.command,
+                shell=not _HAS_GROUPS,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:  # a null byte in it is a ValueError
+            if guard is not None:
+                guard.end()
             why = reason(error) if isinstance(error, OSError) else str(error)
             raise SummaryError(f"--llm-command cannot be started: {why}") from error
         try:
-            with _guard(process):
-                return Reply(self._answer(process, prompt.encode(errors="replace")))
+            guard.watch(process.pid)
+            start = b"\n" if _HAS_GROUPS else b""
+            return Reply(self._answer(process, start + prompt.encode(errors="replace")))
         finally:
+            guard.end()  # before waiting for the command, because its id may be reused
             _end(process)
 
     def _answer(self, process: subprocess.Popen[bytes], prompt: bytes) -> str:
@@ -94,29 +103,37 @@ class Command:
         return SummaryError(f"--llm-command did not end within {self.timeout:g} seconds")
 
 
-@contextmanager
-def _guard(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Kill the command, with its process group, if this program is killed: a shell waits for it.
+class _Guard:
+    """A shell that kills a process group if this program is killed.
 
-    The shell waits for the end of its standard input; only this program has the other end open.
-    Windows has no process groups, so the command keeps running there.
+    It waits for the end of its standard input; only this program has the other end open. Windows
+    has no process groups, so a command keeps running there.
     """
-    if not hasattr(os, "killpg"):
-        yield
-        return
-    words = ["/bin/sh", "-c", 'read _; kill -s KILL -- "-$1"', "sh", str(process.pid)]
-    guard = subprocess.Popen(
-        words,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        yield
-    finally:
-        guard.kill()  # before waiting for the command, because its id may be reused
-        guard.communicate()
+
+    def __init__(self) -> None:
+        self._shell: subprocess.Popen[bytes] | None = None
+        if _HAS_GROUPS:
+            script = 'read -r group && { read -r _; kill -s KILL -- "-$group"; }'
+            self._shell = subprocess.Popen(
+                ["/bin/sh", "-c", script],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    def watch(self, group: int) -> None:
+        """Name the process group to kill."""
+        if self._shell is not None and self._shell.stdin is not None:
+            with suppress(BrokenPipeError):  # the guard was killed; the command works without it
+                self._shell.stdin.write(b"%d\n" % group)
+                self._shell.stdin.flush()
+
+    def end(self) -> None:
+        """End the shell, so that it kills nothing."""
+        if self._shell is not None:
+            self._shell.kill()
+            self._shell.communicate()
 
 
 def _start(run: Callable[[], None]) -> Thread:
@@ -154,7 +171,7 @@ def _read_last(pipe: IO[bytes] | None, into: bytearray) -> None:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill the command and all processes that it started, and wait for it."""
-    if hasattr(os, "killpg"):
+    if _HAS_GROUPS:
         # All may have ended; macOS raises PermissionError for dead processes.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

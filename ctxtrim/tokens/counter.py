@@ -259,7 +259,7 @@ class Counter(Struct, frozen=True, eq=False):
                         text = quoted(text)
                     tokens = count(text)
                 elif part.kind == "tool_call" and not (part.sealed or framing.spells_arguments):
-                    name = self._name(framing.call_prefix + (part.name or ""))
+                    name = self._name(framing.call_prefix + (part.name or ""))  # as in `_call`
                     tokens = count(part.spelled) + framing.call_names * name
                 else:
                     tokens = sum(self._part(part, quoted).values())

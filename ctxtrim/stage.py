@@ -256,7 +256,6 @@ def seam() -> Any:
 
 
 @cache
-@cache  # each transcript needs them
 def seams_of(stage: type[Stage]) -> tuple[str, ...]:
     """The names of the fields that the pipeline passes to a stage."""
     return tuple(item.name for item in fields(stage) if "seam" in item.metadata)  # type: ignore[arg-type]

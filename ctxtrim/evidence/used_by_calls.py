@@ -22,7 +22,7 @@ _LETTER = re.compile(r"[\w/~@.+-]")
 # A path or id, without a leading `./` and a trailing dot.
 _WIDE = re.compile(r"(?:\.+/)*([\w/~@+-][\w/~@.+-]{4,}[\w/])")
 _WORD = re.compile(r"\w{6,}")
-_LEAST = 6  # characters of a token
+_LEAST = 6  # characters of a token, as in the patterns
 _FEW = 64  # tokens that are searched in a text before the text is split into tokens
 _LETTERS = re.findall(rb"\w", bytes(range(128)))
 _WORDS_ONLY = bytes(code if bytes((code,)) in _LETTERS else 32 for code in range(256))

@@ -242,6 +242,7 @@ class Counter(Struct, frozen=True, eq=False):
         """The costs of messages; 0 for a hidden message."""
         framing, frames = self.framing, self.frames
         count = self.texts.function(messages, self.tokenizer.count)
+        has_line_breaks = bool(framing.multiline)
         costs = []
         for message, fan in zip(messages, fans, strict=True):
             if not message.agent_visible:
@@ -271,7 +272,7 @@ class Counter(Struct, frozen=True, eq=False):
             frame = frames.get(key)
             if frame is None:
                 frame = keep(frames, key, self._frame(message, is_parallel))
-            if fan and framing.multiline and role == "assistant":
+            if has_line_breaks and role == "assistant":
                 frame += framing.line_breaks(message)
             costs.append(Cost(tuple(parts), frame, total + frame, is_guessed))
         return costs

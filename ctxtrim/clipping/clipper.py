@@ -67,7 +67,6 @@ class Clipper:
 
     def _cut(self, limit: int) -> str:
         """The text cut by the first draft with room for a marker, else its beginning or end."""
-        self._weight.fits(limit)
         for draft in copy(self._drafts):
             clipped = self._longest(draft, limit)
             if clipped is not None:
@@ -83,8 +82,8 @@ class Clipper:
         """
         markers = min(_MARKERS, limit // 4)
         low, high, best = 0, len(self.text), None
-        below, above = float(limit - markers), float(self._weight.tokens - limit)
-        size = min(max(self._weight.characters(limit - markers), _USUAL * limit), high - 1)
+        below, above = float(limit - markers), float(self._weight.tokens(limit) - limit)
+        size = min(max(self._weight.characters(limit - markers, limit), _USUAL * limit), high - 1)
         for corrections in range(_TRIES):
             clipped = draft(size, 4 * WIDEST * limit)
             tokens = WIDEST * limit if clipped is None else self.tokenizer.count(clipped)

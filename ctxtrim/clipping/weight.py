@@ -24,22 +24,26 @@ class Weight:
 
         Only a beginning of a much longer text is counted.
         """
+        length = self._beginning(limit)
+        return length == len(self.text) and self._of(length) <= limit
+
+    def characters(self, tokens: int, limit: int) -> int:
+        """The characters that weigh so many tokens, on average in the beginning counted for a
+        limit.
+        """
+        length = self._beginning(limit)
+        return tokens * length // max(self._of(length), 1)
+
+    def tokens(self, limit: int) -> int:
+        """The tokens of the beginning counted for a limit."""
+        return self._of(self._beginning(limit))
+
+    def _beginning(self, limit: int) -> int:
+        """The length of a beginning that exceeds a limit, or of the whole text."""
         length = WIDEST * max(limit, 1)
-        while length < len(self.text):
-            if self._of(length) > limit + _LAST:
-                return False
+        while length < len(self.text) and self._of(length) <= limit + _LAST:
             length *= _FURTHER
-        return self._of(len(self.text)) <= limit
-
-    def characters(self, tokens: int) -> int:
-        """The characters that weigh so many tokens, on average in the longest counted beginning."""
-        length = max(self._tokens, default=0)
-        return tokens * length // max(self._tokens.get(length, 0), 1)
-
-    @property
-    def tokens(self) -> int:
-        """The tokens of the longest counted beginning."""
-        return max(self._tokens.values(), default=0)
+        return min(length, len(self.text))
 
     def _of(self, length: int) -> int:
         if length not in self._tokens:

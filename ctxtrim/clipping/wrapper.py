@@ -4,17 +4,18 @@ import re
 
 from ctxtrim.text.json_spans import Range
 
+# Blanks are matched possessively, so that a long line of them is read once.
 _TAG = r"[A-Za-z][\w:.-]{0,60}"
 _LABEL = (
     r"(?:Exit [Cc]ode|Wall time|Duration|Chunk ID|Original token count|Total output "
     r"lines|Process exited with code"
     r"|Process Group PGID|Background "
-    r"PIDs|Signal|Command|Directory|Output|stdout|stderr)(?:: ?| (?=\d))[^\n]{0,200}"
+    r"PIDs|Signal|Command|Directory|Output|stdout|stderr)(?:: ?| (?=\d))[^\n]{0,200}+"
 )
 _HEADER = re.compile(
-    rf"[^\S\n]*(?:<({_TAG})>[^<>\n]{{0,200}}</\1>|<{_TAG}(?: [^<>\n]{{0,200}})?>|{_LABEL}"
+    rf"[^\S\n]*+(?:<({_TAG})>[^<>\n]{{0,200}}</\1>|<{_TAG}(?: [^<>\n]{{0,200}})?>|{_LABEL}"
     r"|\[File: [^\n]{1,300}\]|\(\d+ more lines above\)|Here's the result of running "
-    r"[^\n]{1,300}:)?[^\S\n]*\n"
+    r"[^\n]{1,300}:)?[^\S\n]*+\n"
 )
 _FOOTER = re.compile(
     rf"(?:[^\n]{{0,200}}</({_TAG})>|<({_TAG})>[^<>\n]{{0,200}}</\2>|{_LABEL}|Error: \(none\)"

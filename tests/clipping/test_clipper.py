@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import pytest
 from clipping_texts import DIFF, LISTING, OF_A_KIND, TEST_RUN
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ctxtrim.clipping import MODES, Clipper, Mode, clip
 from ctxtrim.clipping.weight import Weight
+from ctxtrim.clipping.wrapper import inside
 from ctxtrim.text.json_spans import members
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Exactness
@@ -82,6 +83,7 @@ def test_a_clip_is_corrected_a_few_times(name: str, limit: int) -> None:
     st.lists(st.integers(0, 1500), min_size=2, max_size=4),
     st.sampled_from(MODES),
 )
+@example("json", [187, 164], "tail")  # more of the text is counted for the first limit
 def test_a_prepared_text_has_the_same_clips_in_any_order(
     name: str, limits: list[int], mode: Mode
 ) -> None:
@@ -122,3 +124,11 @@ def test_members_are_found_in_runs_and_one_by_one(tree: object, is_wide: bool) -
     assert [json.loads(text[start:end]) for _, start, end in found.spans] == values
     assert list(found.keys) == (list(tree) if isinstance(tree, dict) else list(range(len(tree))))
     assert found.end == len(text)
+
+
+@pytest.mark.parametrize("before", ["", "Output: ", "<output>", "x\n", "Output: x\n"])
+@pytest.mark.parametrize("blank", [" ", "\t", "\u3000"])
+def test_a_wrapper_is_found_next_to_a_million_blanks(before: str, blank: str) -> None:
+    blanks = blank * 1_000_000
+    start = len("Output: x\n") if before.endswith("x\n") and len(before) > 2 else 0
+    assert inside(before + blanks) == (start, len(before) + 1_000_000)

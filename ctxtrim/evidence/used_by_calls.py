@@ -19,8 +19,9 @@ from ctxtrim.text.json_spans import Range
 
 _TOKEN = re.compile(r"[\w/~@.+-]{6,}")
 _LETTER = re.compile(r"[\w/~@.+-]")
-# A path or id, without a leading `./` and a trailing dot.
-_WIDE = re.compile(r"(?:\.+/)*([\w/~@+-][\w/~@.+-]{4,}[\w/])")
+# A path or id, without a leading `./` and a trailing dot. It is tried once in each run of these
+# characters, and repeats leading dots only as a whole: a pattern without this is quadratic.
+_WIDE = re.compile(r"(?<![\w/~@.+-])(?:(?:\.++/)*+|\.*+)([\w/~@+-][\w/~@.+-]{4,}[\w/])")
 _WORD = re.compile(r"\w{6,}")
 _LEAST = 6  # characters of a token, as in the patterns
 _FEW = 64  # tokens that are searched in a text before the text is split into tokens

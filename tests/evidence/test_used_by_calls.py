@@ -73,6 +73,13 @@ def test_s0_10_chains_have_depth_one() -> None:
     assert feeds(messages) == {1: [(2, "alpha11")], 3: [(4, "beta222")]}
 
 
+@pytest.mark.parametrize("run", ["-", ".", "./", "a.", "-.", "/", "~@"])
+def test_s0_10_a_million_dashes_or_dots_do_not_hide_a_path(run: str) -> None:
+    """A quadratic pattern takes hours for a run of this length."""
+    text = f"{run * 1_000_000} {'.' * 1_000_000}/src/login.py"
+    assert feeds([*step("find", text), call("open", 2, path=text)])[1][-1] == (2, "src/login.py")
+
+
 VALUES = st.sampled_from(["alpha1", "beta22", "gamma3/d", "short", "delta4.", "alpha1/x"])
 any_text = st.lists(VALUES, max_size=4).map(" ".join)
 

@@ -10,7 +10,6 @@ answers next to the conversation and are not read.
 """
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -39,7 +38,7 @@ ROLES: dict[object, Role] = {
 }
 _SPELLED = {"user": "human", "assistant": "gpt", "system": "system", "tool": "observation"}
 _DECODER = json.JSONDecoder()
-_TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
+_TAG, _END = "<tool_call>", "</tool_call>"
 
 
 def knows(value: object) -> bool:
@@ -69,11 +68,17 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             parts = [Part("text", text, span=inner_span)]
             if (
                 role == "assistant"
-                and "<tool_call>" in text
+                and _TAG in text
                 and _is_result(elements[number + 1 : number + 2])
             ):
-                parts += [_tagged(call) for call in _TAGGED.findall(text)]
+                parts += map(_tagged, _texts_in_tags(text))
         found.add(role, parts, value, whole)
+
+
+def _texts_in_tags(text: str) -> list[str]:
+    """The texts in `<tool_call>` tags. Linear, also without ends, which a pattern is not."""
+    closed = text.split(_END)[:-1]
+    return [before.partition(_TAG)[2].strip() for before in closed if _TAG in before]
 
 
 def _tagged(text: str) -> Part:

@@ -118,6 +118,14 @@ def test_hermes_calls_inside_text_have_results_and_count_as_text() -> None:
     assert run(alone, [("check", {})]).rows[0].findings == ()
 
 
+def test_calls_in_text_are_read_in_one_pass() -> None:
+    """A pattern takes hours for tags without an end, and for blanks."""
+    tags, blanks = "<tool_call>" * 100_000, " " * 1_000_000
+    text = f"{tags}{blanks}</tool_call><tool_call>{blanks}{call_json()}{blanks}</tool_call>{tags}"
+    data = talk(turn("human", "go"), turn("gpt", text), turn("tool", "seen"))
+    assert [part.name for part in transcript(data).messages[1].calls] == [None, "look"]
+
+
 @pytest.mark.parametrize(
     ("tools", "found"),
     [

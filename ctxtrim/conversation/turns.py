@@ -93,9 +93,13 @@ def shape(messages: Sequence[Message]) -> Shape:
         step.append(step[home] if home < position else steps)
         turn.append(turns)
     _close(waiting, closing)
-    unanswered = sorted(
-        (entry for calls in waiting.values() for entry in calls), key=lambda entry: entry[0]
-    )
+    open_calls = {id(part): position for calls in waiting.values() for position, part in calls}
+    unanswered = [
+        (position, part)
+        for position in sorted(set(open_calls.values()))
+        for part in messages[position].parts
+        if id(part) in open_calls
+    ]
     return Shape(
         tuple(step),
         tuple(turn),
@@ -110,9 +114,12 @@ def shape(messages: Sequence[Message]) -> Shape:
 def _opened(
     message: Message, position: int, waiting: dict[str | None, list[tuple[int, Part]]]
 ) -> int:
-    """The number of calls that a message makes; all of them wait for their results."""
+    """The number of calls that a message makes; all of them wait for their results.
+
+    The last calls that wait are those of the nearest message, its first call at the end.
+    """
     calls = 0
-    for part in message.parts:
+    for part in reversed(message.parts):
         if part.kind == "tool_call":
             calls += 1
             waiting.setdefault(part.call_id, []).append((position, part))
@@ -122,30 +129,27 @@ def _opened(
 def _answered(
     result: Part, waiting: dict[str | None, list[tuple[int, Part]]], closing: set[int]
 ) -> tuple[int, Part] | None:
-    """The call that a result answers, with the position of its message; None if none waits."""
+    """The first open call of the nearest message that has one, with the position of this message;
+    None if none waits.
+    """
     open_calls = waiting.get(result.call_id)
     if not open_calls:
         return None
-    found = _nearest(open_calls)
+    found = open_calls.pop()
     if result.call_id is None and result.name is None:
         closing.add(found[0])
     return found
 
 
 def _close(waiting: dict[str | None, list[tuple[int, Part]]], homes: set[int]) -> None:
-    """Close the calls without an id in some messages, so that they wait for no result."""
-    if homes:
-        waiting[None] = [entry for entry in waiting[None] if entry[0] not in homes]
-        homes.clear()
+    """Close the calls without an id in some messages, so that they wait for no result.
 
-
-def _nearest(waiting: list[tuple[int, Part]]) -> tuple[int, Part]:
-    """Remove and return the first open call of the nearest message that has one."""
-    home = waiting[-1][0]
-    first = len(waiting) - 1
-    while first > 0 and waiting[first - 1][0] == home:
-        first -= 1
-    return waiting.pop(first)
+    These are the last calls that wait, because results answer the nearest message first.
+    """
+    calls = waiting.get(None, [])
+    while calls and calls[-1][0] in homes:
+        calls.pop()
+    homes.clear()
 
 
 def visible(messages: Sequence[Message]) -> list[int]:

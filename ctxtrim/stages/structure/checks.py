@@ -28,19 +28,21 @@ def result_without_call(conversation: CheckedMessages) -> Breaches:
 
 def call_without_result(conversation: CheckedMessages) -> Breaches:
     """Calls without a result, although the conversation continued."""
+    last = _last_spoken(conversation)
     return (
         _unanswered(position, call)
         for position, call in conversation.shape.unanswered
-        if position != _last_spoken(conversation)
+        if position != last
     )
 
 
 def pending_call(conversation: CheckedMessages) -> Breaches:
     """Calls of the last message that wait for their results."""
+    last = _last_spoken(conversation)
     return (
         _unanswered(position, call, " yet")
         for position, call in conversation.shape.unanswered
-        if position == _last_spoken(conversation)
+        if position == last
     )
 
 
@@ -62,14 +64,14 @@ def _last_spoken(conversation: CheckedMessages) -> int:
 
 def result_apart(conversation: CheckedMessages) -> Breaches:
     """Tool results with other messages between them and their call."""
+    exchange = conversation.shape.exchange
+    other = previous = -1  # the last message before that is of another exchange; the one before
     for position, message in conversation.sent:
-        home = conversation.shape.exchange[position]
-        between = (
-            other
-            for other in range(home + 1, position)
-            if conversation.messages[other].agent_visible
-        )
-        if home < position and any(conversation.shape.exchange[other] != home for other in between):
+        home = exchange[position]
+        if previous >= 0 and exchange[previous] != home:
+            other = previous
+        previous = position
+        if home < other:
             result = message.result
             yield Breach(
                 position,

@@ -155,7 +155,8 @@ class Truncate(KeepRules, _Limits):
                     if rank is not None:
                         reason += f"; the range that kept it ({rank}) does not fit"
                     edited[position], verdicts[position] = replaced, _Verdict("truncated", reason)
-            unsure = [result for result in unsure if result not in lost] if lost else []
+            done = {result.position for result in lost}
+            unsure = [result for result in unsure if result.position not in done] if lost else []
         changes = [
             change_of(messages, position, verdict.action, verdict.reason)
             for position, verdict in verdicts.items()

@@ -41,6 +41,15 @@ def test_results_follow_their_calls(to: str) -> None:
     assert found.breaches - {"tools-missing"} == set()
 
 
+def test_results_of_very_many_parallel_calls_stay_in_order() -> None:
+    """Work that grows with the square would take an hour."""
+    ids = [f"c{number}" for number in range(20_000)]
+    found = converted(
+        chat(answer(*map(call, ids)), *(result(each, each) for each in ids)), "gemini"
+    )
+    assert [part.text for part in parts_of(found.request, "tool_result")] == ids
+
+
 @each_target
 def test_a_call_without_a_result_gets_one_that_says_so(to: str) -> None:
     found = converted(chat(answer(call("a"), call("b")), result("b", "free")), to)

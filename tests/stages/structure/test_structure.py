@@ -29,9 +29,8 @@ def broken(
     profile: str, messages: list[dict[str, Any]], how: str = "recording", **envelope: Any
 ) -> list[str]:
     """The codes of the rules that some messages break, warnings with a question mark."""
-    row = run(
-        conversation(messages, **envelope), [("check", {"profile": profile, "as_": how})]
-    ).rows[0]
+    stages = [("check", {"profile": profile, "as_": how})]
+    row = run(conversation(messages, **envelope), stages, limit=10_000_000).rows[0]
     return [
         finding.code + ("?" if finding.severity == "warning" else "") for finding in row.findings
     ]
@@ -100,6 +99,17 @@ def test_each_provider_has_its_own_rules(
     profile: str, messages: list[dict[str, Any]], expected: list[str]
 ) -> None:
     assert broken(profile, messages, tools=TOOLS) == expected
+
+
+def test_results_of_parallel_calls_may_come_in_any_order() -> None:
+    """Also very many of them: work that grows with the square would take hours."""
+    ids = [f"c{number}" for number in range(40_000)]
+    results = [result(call_id, "text") for call_id in reversed(ids)]
+    assert broken("openai", [user("go"), call(*ids), *results, user("and?")], tools=TOOLS) == []
+    late = [user("go"), call(*ids), *results[1:], user("and?"), results[0]]
+    assert broken("openai", late, tools=TOOLS) == ["tool-result-not-adjacent"]
+    unanswered = [user("go"), *map(call, ids), user("and?")]
+    assert broken("openai", unanswered, tools=TOOLS) == ["call-without-result"] * len(ids)
 
 
 def test_a_rule_for_requests_alone_is_a_warning_in_a_recording() -> None:

@@ -55,6 +55,7 @@ class Shelf:
 def parse(text: str, settings: Mapping[str, Any]) -> Spec:
     """The stage of one `-s`, with some settings, which may be texts as on a command line."""
     name, given = parse_stage(text, text)
+    assert settings.keys() <= SETTINGS[name].keys(), settings.keys() - SETTINGS[name].keys()
     defaults = {key: option.default for key, option in SETTINGS[name].items()}
     options = {
         key: option.parse(key, settings[key])

@@ -172,7 +172,7 @@ def test_an_unreadable_file_is_reported_and_stops_nothing(
     (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
     (tmp_path / "folder").mkdir()
     (tmp_path / "good.jsonl").write_bytes(line(chat()))
-    bad = ("missing.jsonl", "loop.jsonl", "folder", "good.jsonl/below.jsonl")
+    bad = ("missing.jsonl", "./no//folder/", "loop.jsonl", "folder", "good.jsonl/below.jsonl")
     ran = ctxtrim(*command.split(), *QUICK, *bad, "good.jsonl", cwd=tmp_path)
     assert ran.code == 1
     assert (b"good.jsonl:1 " if command != "truncate" else line(chat())) in ran.out

@@ -87,7 +87,7 @@ RUNS: dict[str, tuple[Stages, dict[str, Any]]] = {
     "too large": ([("trim", {})], {"limit": 12}),
     "too large, kept": ([("trim", {})], {"limit": 12, "on_overflow": "keep"}),
     "truncate": ([("truncate", {"max_tokens": 40})], {}),
-    "with a digest": ([("trim", {"digest": True})], {"limit": 140, "on_overflow": "write"}),
+    "with a summary": ([("trim", {"summarize": True})], {"limit": 140, "on_overflow": "write"}),
 }
 
 

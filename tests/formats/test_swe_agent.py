@@ -106,7 +106,7 @@ def test_a_user_message_without_an_action_before_it_stays_a_user_message() -> No
 @pytest.mark.parametrize("is_typed", [False, True])
 def test_a_conversation_is_valid_and_unchanged_without_edits(is_typed: bool) -> None:
     data = session_file(trajectory(is_typed))
-    assert run(data, [("check", {"provider": "openai"})]).findings == ()
+    assert run(data, [("check", {"profile": "openai"})]).findings == ()
     assert run(data).data == data
 
 

@@ -167,27 +167,34 @@ with the report. Reproduce the tables with
 
     python scripts/recorded_counts.py ../shared/recorded-counts/recorded.jsonl
 
-`tests/tokens/test_recorded_counts.py` runs all of them and holds the promises: no count labelled `exact` or `bounded` is below
-the recorded one, apart from the requests that the test lists by id with a reason.
+`tests/tokens/test_recorded_counts.py` counts all of them and checks the promises: no count labelled `exact` or `bounded` is
+below the recorded one, except for the requests that the test lists by id with a reason. The recorded requests are not part
+of the repository; without them, the test is skipped.
 
 - `pairs`: requests; `refused`: not recognized as a request; `hits`: counts equal to the recorded one.
 - `exact low`, `bound low`, `recon low`, `estim low`: counts below the recorded one, by their label.
-- `lowest`: the count that is furthest below, in tokens.
+- `lowest`: the largest undercount, in tokens.
 - `median %`, `p95 %`: how far counts are above the recorded ones.
 
 This file is for Python {version}. Claude is counted by ctok on Python 3.12 and newer, and bounded on 3.11.
 
-Estimates that no rule meets: Qwen behind Venice, which adds a system prompt of 870 to 1,560 tokens unless the request
-turns it off, or the results of a search (11 pairs); two prompts of DeepSeek V4 that cost 70 tokens more than others of
-the same form; mathematics at Gemini, where digits are tokens of their own (5 pairs, up to 60 tokens); one request to
-Gemini 3 Pro that is recorded with 157 and with 299 tokens; a file listing at Qwen 3 1.7B (19 tokens); and a model that
-is not known. Mistral Small 3.2 counts as Venice sends it. `reasoning.mode: "pro"` of OpenAI has no known rule: 1,550
-tokens are added, and 110 for each answer in the history. xAI counts reasoning again that the request does not hold, by
-chance: its allowance is the largest recorded.
+Some estimates are too low, because no known rule explains the recorded counts:
+
+- Qwen on Venice, which adds a system prompt of 870 to 1,560 tokens (unless the request turns it off) or search results
+  (11 pairs)
+- two prompts of DeepSeek V4 that cost 70 tokens more than others of the same form
+- mathematics on Gemini, where digits are separate tokens (5 pairs, up to 60 tokens)
+- one request to Gemini 3 Pro, recorded with 157 and with 299 tokens
+- a file listing on Qwen 3 1.7B (19 tokens)
+- an unknown model
+
+Mistral Small 3.2 counts as on Venice. `reasoning.mode: "pro"` of OpenAI has no known rule: 1,550 tokens are added, and
+110 for each answer in the history. xAI sometimes counts reasoning again that the request does not contain; its
+allowance is the largest recorded one.
 
 A constant that no documentation and too few requests support makes its count an estimate: tools that the provider runs
-or words (web search, computer use, memory, …), tools without a declaration at OpenAI, `task_budget` and citations of
-Anthropic, and structured output of gpt-oss.
+or describes (web search, computer use, memory, …), OpenAI tools without a declaration, Anthropic's `task_budget` and
+citations, and structured output of gpt-oss.
 """  # noqa: E501
 
 FACTS = """## What each vendor adds to a prompt

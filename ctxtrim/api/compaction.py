@@ -127,7 +127,7 @@ def compact(
     settings = _session("compact", config, options)
     read = read_messages(messages, system, tools)
     meter = settings.metering.meter(read.transcript)
-    services = Services(summarizer=summarizer, on_event=on_event, cause="it was asked for")
+    services = Services(summarizer=summarizer, on_event=on_event, cause="the program requested it")
     result = run_stages(read, settings.pipeline(settings.config.spec("compact")), services, meter)
     findings = tuple(
         finding.message

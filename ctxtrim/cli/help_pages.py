@@ -79,7 +79,7 @@ def stage_page(name: str) -> Page:
         )
     keys = list(SETTINGS[name].values())
     first = f":{option_name(keys[0].name)}=…" if keys else ""
-    note = f"In -s, a setting has no dashes, as in {name}{first}."
+    note = f"In -s, write a setting without the leading dashes, as in {name}{first}."
     usage = f"ctxtrim run -s {name}:KEY=VALUE,KEY=VALUE [OPTIONS] [FILE]..."
     text = textwrap.dedent((STAGES[name].__doc__ or "").partition("\n\n")[0])
     return Page(name, usage, text, EXAMPLES.get(name, ()), _ordered(found), note)

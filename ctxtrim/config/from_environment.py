@@ -32,7 +32,7 @@ def environment(variables: Mapping[str, str]) -> SettingsSource:
             continue
         key = name.removeprefix(PREFIX).lower()
         try:
-            matches, _ = meanings(key, text)
+            matches = meanings(key, text)
         except UsageError as error:
             reason = error if key in OPTIONS else f"unknown variable{_nearest(name)}"
             raise UsageError(f"{name}: {reason}") from None

@@ -22,8 +22,8 @@ class Meaning(NamedTuple):
     value: Any
 
 
-def meanings(key: str, value: Any, block: str = "") -> tuple[list[Meaning], list[str]]:
-    """The settings that a key sets, and the alias targets that no stage of this version has.
+def meanings(key: str, value: Any, block: str = "") -> list[Meaning]:
+    """The settings that a key sets.
 
     `block` is a block of another program, or `""` for files of ctxtrim, in which its own names take
     precedence. Raises `UsageError` for an unknown key.
@@ -33,14 +33,14 @@ def meanings(key: str, value: Any, block: str = "") -> tuple[list[Meaning], list
         rows = [row for other in ALIASES for row in _rows(other, key)]
     if not rows and not own:
         raise UsageError(_unknown(key, block))
-    return _followed(rows, value) if rows else (own, [])
+    return _followed(rows, value) if rows else own
 
 
-def in_table(stage: str, key: str, value: Any) -> tuple[list[Meaning], list[str]]:
+def in_table(stage: str, key: str, value: Any) -> list[Meaning]:
     """Like `meanings`, for a key in the table of a stage."""
     own = list(_own(key, value, (stage,)))
     if own:
-        return own, []
+        return own
     rows = [
         row for block in ALIASES for row in _rows(block, key) if row.target.startswith(f"{stage}.")
     ]
@@ -70,21 +70,17 @@ def _own(key: str, value: Any, stages: tuple[str, ...] | None) -> Iterator[Meani
             yield Meaning(stage, known[name], _word(f"{stage}.{option_name(name)}", value))
 
 
-def _followed(rows: list[Alias], value: Any) -> tuple[list[Meaning], list[str]]:
-    """The settings that some aliases set, and the targets that no stage of this version has."""
+def _followed(rows: list[Alias], value: Any) -> list[Meaning]:
+    """The settings that some aliases set."""
     matches: list[Meaning] = []
-    later: list[str] = []
     for row in rows:
         if row.values is not None and not isinstance(value, bool):
             raise UsageError(f"expected true or false, found {value!r}")
         stage, _, key = row.target.rpartition(".")
         own_value = value if row.values is None else row.values[value]
-        own = list(_own(key, own_value, (stage,) if stage else None))
-        if not own:
-            later.append(row.target)
-        elif own_value is not None:
-            matches += own
-    return matches, later
+        if own_value is not None:
+            matches += _own(key, own_value, (stage,) if stage else None)
+    return matches
 
 
 def _word(target: str, value: Any) -> Any:

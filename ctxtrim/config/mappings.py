@@ -56,12 +56,10 @@ def read(
 
 def _take(source: SettingsSource, entry: _Entry, location: str, check: Check) -> None:
     if entry.stage is None:
-        matches, later = meanings(entry.key, entry.value, entry.block)
+        matches = meanings(entry.key, entry.value, entry.block)
     else:
-        matches, later = in_table(entry.stage, entry.key, entry.value)
+        matches = in_table(entry.stage, entry.key, entry.value)
     assign(source, location, matches, check, is_weak=entry.stage is None)
-    for target in later:
-        source.note(f"{entry.place}: {target} is unknown in this version")
 
 
 def _entries(document: Mapping[str, Any], block: str, before: str) -> Iterator[_Entry]:

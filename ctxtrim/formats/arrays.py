@@ -24,7 +24,7 @@ from ctxtrim.formats.base import Format
 from ctxtrim.formats.chunks import ArrayPart, Chunk, chunk_of, is_line
 from ctxtrim.model import Document, Line, Transcript
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import JsonRecord
+from ctxtrim.text.records import REJECTED, JsonRecord, decode
 
 LARGE: Final = 1 << 22
 """Bytes of the smallest array that is read one element at a time."""
@@ -34,8 +34,6 @@ _OBJECTS = re.compile(rb"[ \t\r\n]*+\[[ \t\r\n]*+\{")
 _BETWEEN = re.compile(rb"[ \t\r\n]*+[\[,][ \t\r\n]*+")
 _END = re.compile(rb"[ \t\r\n]*+\][ \t\r\n]*+\Z")
 _split = msgspec.json.Decoder(list[msgspec.Raw]).decode
-_decode = msgspec.json.Decoder().decode
-_REJECTED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class ConversationArray(Struct, frozen=True):
@@ -63,7 +61,7 @@ class ConversationArray(Struct, frozen=True):
             number += data.count(b"\n", done, start) if has_lines else 0
             done = start + size
             line = Line(b"".join((b"[", view[start:done], b"]")), number, self.document)
-            record = JsonRecord(line.data, number, [_decode(view[start:done])])
+            record = JsonRecord(line.data, number, [decode(view[start:done])])
             place = partial(_placed, position, self.number if has_lines else None)
             chunk = chunk_of(self.format, [record], (line,), place)
             yield replace(chunk, element=ArrayPart(between[0], index))
@@ -99,7 +97,7 @@ def conversation_array(
     try:
         elements = _split(data)
         found = _format(elements, formats)
-    except _REJECTED:
+    except REJECTED:
         return None
     if found is None:
         return None
@@ -135,7 +133,7 @@ def _groups(elements: Sequence[msgspec.Raw]) -> Iterator[list[Any]]:
     """The values of the elements, about `_GROUP` bytes at a time."""
     group, size = [], 0
     for element in elements:
-        group.append(_decode(element))
+        group.append(decode(element))
         size += len(memoryview(element))
         if size >= _GROUP:
             yield group

@@ -121,6 +121,11 @@ def content_owner(array: Path) -> Path | None:
     return array[:-1] if array[-1] == "content" else None
 
 
+def parts_owner(array: Path) -> Path | None:
+    """A message is removed with the last of its parts."""
+    return array[:-1] if array[-1] == "parts" else None
+
+
 def no_links(edit: Edit) -> Edit:
     """The edit as it is, for formats without links between lines."""
     return edit

@@ -1,7 +1,4 @@
-"""Inputs: paths, folders and standard input: text, compressed text, and containers.
-
-Only this module and `outputs` open files.
-"""
+"""Inputs: paths, folders and standard input: text, compressed text, and containers."""
 
 import stat
 import sys

@@ -211,7 +211,7 @@ def _thousandths(
         cost.total - frame for cost, frame in zip(counter.costs(messages), around, strict=True)
     )
     room = _sums(frame + _size(message) for frame, message in zip(around, messages, strict=True))
-    untold = _sums(_is_untold(message) for message in messages)
+    unrecorded = _sums(_has_unrecorded_content(message) for message in messages)
     start = 0
     for end in range(1, len(answers)):
         (last_position, last_usage), (end_position, usage) = answers[end - 1], answers[end]
@@ -219,7 +219,7 @@ def _thousandths(
         if (
             not 0 <= grown <= room[end_position] - room[last_position]
             or usage.model != last_usage.model
-            or untold[end_position] > untold[last_position]
+            or unrecorded[end_position] > unrecorded[last_position]
         ):
             start = end
         while texts[end_position] - texts[answers[min(start + 1, end)].position] >= WINDOW:
@@ -252,7 +252,7 @@ def _sums(numbers: Iterable[int]) -> list[int]:
     return list(accumulate(numbers, initial=0))
 
 
-def _is_untold(message: Message) -> bool:
+def _has_unrecorded_content(message: Message) -> bool:
     """Whether a message was sent with more than its texts, or with less."""
     return (
         not message.agent_visible

@@ -23,7 +23,7 @@ from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import KEEP, SUMMARIES, Change, Finding, Outcome, change_of, seam, setting
 from ctxtrim.stages.compaction_trigger import (
     MAX_MESSAGES,
-    MAX_TOKENS,
+    SESSION_TOKENS,
     Trigger,
     effective_token_limit,
     estimate,
@@ -57,7 +57,7 @@ class Compact:
         MAX_MESSAGES, "Compact at N messages if there is no token limit.", least=0
     )
     session_tokens: int = setting(
-        MAX_TOKENS, "Compact at N tokens if no window is known; 0 for no limit.", least=0
+        SESSION_TOKENS, "Compact at N tokens if no window is known; 0 for no limit.", least=0
     )
     keep_recent_messages: int = setting(
         5, "Keep the last N messages if `keep-recent-tokens` is 0.", least=0, panel=KEEP
@@ -102,7 +102,7 @@ class Compact:
     def trigger(self, transcript: Transcript) -> Trigger:
         """Whether a transcript is due for compaction, and why."""
         if self.cause is not None:
-            return Trigger(True, "asked", self.cause)
+            return Trigger(True, "request", self.cause)
         return should_compact(estimate(transcript), self.limit, self.max_messages, self.auto)
 
     def reason_to_run(self, transcript: Transcript) -> str | None:

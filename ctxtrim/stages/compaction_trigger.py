@@ -3,7 +3,7 @@
 ::
 
     auto off                                             never
-    a limit: window − reserve, else max tokens           at or above this many estimated tokens
+    a limit: window − reserve, else session tokens       at or above this many estimated tokens
     neither                                              at or above this many messages
 """
 
@@ -17,10 +17,10 @@ from ctxtrim.model import Message, Transcript
 
 CHARACTERS = 4  # a token
 IMAGE = 1200  # tokens
-MAX_MESSAGES, MAX_TOKENS, RESERVE = 50, 8000, 16_384
+MAX_MESSAGES, SESSION_TOKENS, RESERVE = 50, 8000, 16_384
 """Defaults, in messages, tokens and tokens."""
 
-Rule = Literal["off", "tokens", "messages", "asked"]
+Rule = Literal["off", "tokens", "messages", "request"]
 
 
 class Estimate(Struct, frozen=True):
@@ -77,16 +77,16 @@ def estimate(transcript: Transcript) -> Estimate:
 
 
 def effective_token_limit(
-    window: int | None, reserve: int = RESERVE, max_tokens: int = MAX_TOKENS
+    window: int | None, reserve: int = RESERVE, session_tokens: int = SESSION_TOKENS
 ) -> int | None:
-    """The tokens at which a session is compacted: the window minus the reserve, else `max_tokens`;
-    None for no limit.
+    """The tokens at which a session is compacted: the window minus the reserve, else
+    `session_tokens`; None for no limit.
 
-    `window` is None if unknown; `max_tokens` 0 is no limit.
+    `window` is None if unknown; `session_tokens` 0 is no limit.
     """
     if window is not None and window > reserve:
         return window - reserve
-    return max_tokens if max_tokens > 0 else None
+    return session_tokens if session_tokens > 0 else None
 
 
 def should_compact(

@@ -67,20 +67,16 @@ _ARGUMENTS = 400  # characters of the arguments of a call, next to its result
 
 
 def transcribed(
-    messages: Sequence[Message],
-    shape: Shape,
-    limit: int = INPUT,
-    result: int = RESULT,
-    redacts: bool = True,
+    messages: Sequence[Message], shape: Shape, limit: int = INPUT, redacts: bool = True
 ) -> str:
     """Messages as text, in at most `limit` characters; longer texts are cut to head and tail.
 
-    A tool result has at most `result` characters, as have the arguments of a call. Reasoning and
+    A tool result has at most `RESULT` characters, as have the arguments of a call. Reasoning and
     hidden messages are left out. `shape` is the shape of exactly these messages.
     """
     pieces: list[str] = []
     for position in visible(messages):
-        pieces += _part_texts(messages[position], shape.call[position], result, redacts)
+        pieces += _part_texts(messages[position], shape.call[position], RESULT, redacts)
     return bounded("\n\n".join(pieces), limit)
 
 
@@ -117,20 +113,13 @@ def checkpoint_prompt(text: str, tokens: int, limit: int = INPUT, has_earlier: b
     return fill(text=bounded(text, limit - len(fill(text=""))))
 
 
-def tool_prompt(
-    name: str,
-    arguments: str,
-    text: str,
-    limit: int = INPUT,
-    most: int = DIGEST,
-    redacts: bool = True,
-) -> str:
-    """The prompt for the summary of one tool result: `limit` characters for a summary of at most
-    `most` characters.
+def tool_prompt(name: str, arguments: str, text: str, redacts: bool = True) -> str:
+    """The prompt for the summary of one tool result: at most `INPUT` characters for a summary of
+    at most `DIGEST` characters.
     """
     arguments = bounded(redacted(arguments, redacts), _ARGUMENTS)
-    fill = partial(_TOOL.format, limit=most, name=bounded(name, _ARGUMENTS), arguments=arguments)
-    return fill(text=bounded(redacted(text, redacts), limit - len(fill(text=""))))
+    fill = partial(_TOOL.format, limit=DIGEST, name=bounded(name, _ARGUMENTS), arguments=arguments)
+    return fill(text=bounded(redacted(text, redacts), INPUT - len(fill(text=""))))
 
 
 def heuristic(text: str, limit: int = HEURISTIC) -> str:

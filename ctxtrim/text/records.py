@@ -35,8 +35,10 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) < 4300 else float("inf")
 
 
-_decode: Final = msgspec.json.Decoder().decode
-_REJECTED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+decode: Final = msgspec.json.Decoder().decode
+"""The value of the bytes of JSON; one of the errors `REJECTED` for other bytes."""
+REJECTED: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
 _decoder: Final = json.JSONDecoder(parse_int=_integer)
 
 
@@ -53,8 +55,8 @@ class JsonRecord(Struct):
 def split(line: bytes, number: int) -> list[JsonRecord]:
     """The records of one line: one, or several if values are glued together."""
     try:
-        return [JsonRecord(line, number, _decode(line))]
-    except _REJECTED:
+        return [JsonRecord(line, number, decode(line))]
+    except REJECTED:
         return _split_slowly(line, number)
 
 
@@ -153,8 +155,8 @@ def document(data: bytes) -> JsonRecord | None:
     and the reason. A file with one value per line is not a document.
     """
     try:
-        return JsonRecord(data, 1, _decode(data))
-    except _REJECTED:
+        return JsonRecord(data, 1, decode(data))
+    except REJECTED:
         pass
     try:
         return JsonRecord(data, 1, _decoder.decode(data.removeprefix(BOM).decode()))

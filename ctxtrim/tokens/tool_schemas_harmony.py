@@ -103,17 +103,17 @@ def _property(name: str, schema: Any, indent: str) -> Iterator[str]:
         default = _remark(None, schema) if "oneOf" not in schema else ""
         yield f"{name} {_nullable(schema, indent + '    ')},{default}"
         return
-    is_told = description is not None and description != (
+    has_description = description is not None and description != (
         _text(variants[0], "description") if variants else None
     )
-    if is_told:
+    if has_description:
         yield f"{indent}// {description}"
     if "default" in schema:
         yield f"{indent}//{_remark(None, schema).removeprefix(' //')}"
     yield name
     for position, variant in enumerate(variants):
         remark = _text(variant, "description")
-        if remark == description or (position == 0 and is_told):
+        if remark == description or (position == 0 and has_description):
             remark = None
         yield f"{indent} | {_nullable(variant, indent + '   ')}{_remark(remark, variant)}"
     yield f"{indent},"

@@ -86,12 +86,16 @@ def test_a_quiet_restore_prints_nothing(tmp_path: Path) -> None:
     assert (ran.code, ran.out, ran.err) == (0, b"", "")
 
 
-def test_without_an_archive_the_list_is_empty(tmp_path: Path) -> None:
-    edited = Edited(tmp_path, ())
+def test_without_an_archive_the_list_is_empty_and_nothing_is_removed(tmp_path: Path) -> None:
+    edited, prune = Edited(tmp_path, ()), ("archive", "prune", "--older-than", "30d")
     ran = edited.run("archive", "list")
     assert (ran.code, ran.out, ran.err) == (0, b"0 runs, 0 bytes\n", "")
+    ran = edited.run(*prune)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == b"0 runs removed; the user's data folder has no archive\n"
     assert not edited.folder.exists()
-    assert edited.run("archive", "list", "--archive", "elsewhere").code == 1
+    for words in (("archive", "list"), prune):
+        assert edited.run(*words, "--archive", "elsewhere").code == 1
 
 
 @pytest.mark.parametrize("number", [1, 2])

@@ -217,4 +217,4 @@ def test_s3_3_kept_tokens_cover_whole_exchanges_and_always_the_last() -> None:
 
 
 def test_s3_12_a_cause_makes_compaction_due_despite_the_trigger() -> None:
-    assert Trigger(True, "asked", "context length").is_due
+    assert Trigger(True, "request", "context length").is_due

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ctxtrim.archive.index import Archive
 from ctxtrim.archive.locations import open_archive
 from ctxtrim.archive.prune import plan_pruning
 from ctxtrim.cli.command_types import HelpfulCommand, HelpfulGroup, HelpfulOption
@@ -52,16 +53,11 @@ def list_runs(archive: str | None, json: bool) -> int:
 def _runs(folder: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     """The runs in an archive as values, and an error for each that was changed.
 
-    The archive in the user's data folder need not exist. A run that was killed has no output.
+    A run that was killed has no output.
     """
-    try:
-        opened = open_archive(folder)
-    except NoArchiveError:
-        if folder is not None:
-            raise
-        return [], []
+    opened = _opened(folder)
     runs, errors = [], []
-    for pack in opened.packs():
+    for pack in opened.packs() if opened is not None else ():
         try:
             path, pipeline, time = pack.about()
         except ArchiveError as error:
@@ -80,6 +76,16 @@ def _runs(folder: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     return sorted(runs, key=lambda run: (run["time"], run["path"])), errors
 
 
+def _opened(folder: str | None) -> Archive | None:
+    """The archive in a folder. That in the user's data folder need not exist."""
+    try:
+        return open_archive(folder)
+    except NoArchiveError:
+        if folder is not None:
+            raise
+        return None
+
+
 def prune(older_than: str | None, archive: str | None, dry_run: bool) -> int:
     """Remove old runs. They can no longer be undone, and their originals are gone.
 
@@ -92,7 +98,11 @@ def prune(older_than: str | None, archive: str | None, dry_run: bool) -> int:
             "`ctxtrim archive prune --older-than 30d`"
         )
     hours = _AGE.parse("--older-than", _in_units(older_than))
-    pruning = plan_pruning(open_archive(archive), ago(hours * 3600))
+    opened = _opened(archive)
+    if opened is None:
+        print_text("0 runs removed; the user's data folder has no archive\n")
+        return 0
+    pruning = plan_pruning(opened, ago(hours * 3600))
     for error in pruning.errors:
         print_error(f"ctxtrim: {error}")
     if not dry_run:

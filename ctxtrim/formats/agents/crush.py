@@ -25,13 +25,12 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
-from ctxtrim.formats.base import BEFORE_SUMMARY, Insertion, Site
+from ctxtrim.formats.base import BEFORE_SUMMARY, Insertion, Site, parts_owner
 from ctxtrim.formats.fields import members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, media_of, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, result_parts, text_of
 from ctxtrim.model import Message, Part, Role, Span
-from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
 _ROLES: dict[object, Role] = {
@@ -171,11 +170,6 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     return Envelope(id=string(name))
 
 
-def owner(array: Path) -> Path | None:
-    """A message is removed with the last of its parts."""
-    return array[:-1] if array[-1] == "parts" else None
-
-
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a message with one part. See `insert_blocks`.
 
@@ -201,4 +195,4 @@ def _json_value(message: Message, neighbour: Mapping[str, Any], name: str | None
     return value | {"role": message.role, "parts": [part]}
 
 
-DIALECT = Dialect("crush", knows, read, insert, envelope=envelope, owner=owner)
+DIALECT = Dialect("crush", knows, read, insert, envelope=envelope, owner=parts_owner)

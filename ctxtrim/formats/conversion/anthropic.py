@@ -12,11 +12,11 @@ from typing import Any
 from ctxtrim.formats.conversion.arguments import object_of
 from ctxtrim.formats.conversion.attachments import Attachment
 from ctxtrim.formats.conversion.losses import Losses
-from ctxtrim.formats.conversion.pieces import Piece
-from ctxtrim.formats.conversion.target import CallResult, Dialogue, Speaker, Target, Turn
+from ctxtrim.formats.conversion.pieces import Piece, content_blocks, content_of
+from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import EMPTY, Tool, is_dated
 from ctxtrim.formats.fields import members
-from ctxtrim.formats.media_blocks import text_block
+from ctxtrim.model import Role
 
 _NATIVE = (
     "document", "server_tool_use", "web_search_tool_result", "web_fetch_tool_result",
@@ -31,9 +31,9 @@ _INVALID = re.compile(r"[^a-zA-Z0-9_-]")
 def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
     """The request of a dialogue."""
     request: dict[str, Any] = {} if dialogue.model is None else {"model": dialogue.model}
-    system = _blocks(dialogue.system)
+    system = content_blocks(dialogue.system)
     if system:
-        request["system"] = _content(system)
+        request["system"] = content_of(system)
     request["messages"] = _messages(dialogue.turns, losses)
     tools = [*map(_tool, dialogue.tools), *dialogue.native_tools]
     names = _called(dialogue.turns)
@@ -53,18 +53,12 @@ def _messages(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
         elif turn.role == "assistant":
             blocks = list(_answer(turn, losses))
         else:
-            blocks = _blocks(turn.pieces)
+            blocks = content_blocks(turn.pieces)
         if found and found[-1][0] == role:
             found[-1][1].extend(blocks)
         else:
             found.append((role, blocks))
-    return [{"role": role, "content": _content(blocks)} for role, blocks in found]
-
-
-def _content(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
-    """One text as a string, else blocks."""
-    is_text = len(blocks) == 1 and blocks[0]["type"] == "text"
-    return str(blocks[0]["text"]) if is_text else blocks
+    return [{"role": role, "content": content_of(blocks)} for role, blocks in found]
 
 
 def _answer(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
@@ -80,21 +74,17 @@ def _answer(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
             arguments = object_of(piece, turn.message, losses)
             yield {"type": "tool_use", "id": piece.call_id, "name": piece.name, "input": arguments}
         else:
-            yield from _blocks([piece])
+            yield from content_blocks([piece])
 
 
 def _result(answer: CallResult) -> dict[str, Any]:
-    blocks = _blocks(answer.pieces)
+    blocks = content_blocks(answer.pieces)
     result: dict[str, Any] = {"type": "tool_result", "tool_use_id": answer.call.call_id}
-    result |= {"content": _content(blocks)} if blocks else {}
+    result |= {"content": content_of(blocks)} if blocks else {}
     return result | ({} if answer.is_error is None else {"is_error": answer.is_error})
 
 
-def _blocks(pieces: Iterable[Piece]) -> list[dict[str, Any]]:
-    return [text_block(piece.text) if piece.kind == "text" else piece.value for piece in pieces]
-
-
-def _attachment(found: Attachment, role: Speaker) -> dict[str, Any] | None:
+def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
     """An image or a PDF; None if the API does not accept it."""
     if role not in ("user", "tool"):
         return None

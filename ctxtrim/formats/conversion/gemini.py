@@ -14,9 +14,10 @@ from ctxtrim.formats.conversion.attachments import Attachment
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
 from ctxtrim.formats.conversion.reasoning import thought_signature
-from ctxtrim.formats.conversion.target import CallResult, Dialogue, Speaker, Target, Turn
+from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import Tool
 from ctxtrim.formats.gemini.parts import text_part
+from ctxtrim.model import Role
 
 UNSIGNED = "skip_thought_signature_validator"
 """The signature of a call that another model made. Source: Gemini API, thought signatures."""
@@ -93,7 +94,7 @@ def _part(piece: Piece) -> Any:
     )
 
 
-def _attachment(found: Attachment, role: Speaker) -> dict[str, Any] | None:
+def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
     """Data or a URL; None for a file id and in the system instruction."""
     if role == "system":
         return None

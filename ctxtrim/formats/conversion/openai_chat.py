@@ -11,11 +11,10 @@ from typing import Any
 from ctxtrim.formats.conversion.arguments import object_of, parsed
 from ctxtrim.formats.conversion.attachments import Attachment
 from ctxtrim.formats.conversion.losses import Losses
-from ctxtrim.formats.conversion.pieces import Piece
-from ctxtrim.formats.conversion.target import CallResult, Dialogue, Speaker, Target, Turn
+from ctxtrim.formats.conversion.pieces import Piece, content_blocks, content_of
+from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import Tool
-from ctxtrim.formats.media_blocks import text_block
-from ctxtrim.model import Message
+from ctxtrim.model import Message, Role
 from ctxtrim.text.records import dump
 
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
@@ -41,15 +40,15 @@ def _messages(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
     if turn.role == "assistant":
         yield {"role": "assistant", **named, **_answer(turn, losses)}
         return
-    yield {"role": turn.role, **named, "content": _content(_blocks(turn.pieces))}
+    yield {"role": turn.role, **named, "content": content_of(content_blocks(turn.pieces))}
 
 
 def _answer(turn: Turn, losses: Losses) -> dict[str, Any]:
     """The content, reasoning and calls of an answer."""
-    texts = _blocks(piece for piece in turn.pieces if piece.kind == "text")
+    texts = content_blocks(piece for piece in turn.pieces if piece.kind == "text")
     reasoning = [piece.value for piece in turn.pieces if piece.kind == "reasoning"]
     calls = [_call(piece, turn.message, losses) for piece in turn.pieces if piece.kind == "call"]
-    answer: dict[str, Any] = {"content": _content(texts) if texts else None if calls else ""}
+    answer: dict[str, Any] = {"content": content_of(texts) if texts else None if calls else ""}
     if reasoning:
         answer["reasoning_content"] = "\n\n".join(reasoning)
     return answer | ({"tool_calls": calls} if calls else {})
@@ -70,10 +69,10 @@ def _results(answers: Iterable[CallResult], losses: Losses) -> Iterator[dict[str
     """A tool message for each result, then a user message with their images and files."""
     moved: list[dict[str, Any]] = []
     for answer in answers:
-        texts = _blocks(piece for piece in answer.pieces if piece.kind == "text")
-        content = _content(texts) if texts else ""
+        texts = content_blocks(piece for piece in answer.pieces if piece.kind == "text")
+        content = content_of(texts) if texts else ""
         yield {"role": "tool", "tool_call_id": answer.call.call_id, "content": content}
-        attachments = _blocks(piece for piece in answer.pieces if piece.kind != "text")
+        attachments = content_blocks(piece for piece in answer.pieces if piece.kind != "text")
         if attachments:
             what = "the attachment of a result is in a user message after the results"
             losses.change("attachment", what, answer.message)
@@ -82,17 +81,7 @@ def _results(answers: Iterable[CallResult], losses: Losses) -> Iterator[dict[str
         yield {"role": "user", "content": moved}
 
 
-def _content(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
-    """One text as a string, else blocks."""
-    is_text = len(blocks) == 1 and blocks[0]["type"] == "text"
-    return str(blocks[0]["text"]) if is_text else blocks
-
-
-def _blocks(pieces: Iterable[Piece]) -> list[dict[str, Any]]:
-    return [text_block(piece.text) if piece.kind == "text" else piece.value for piece in pieces]
-
-
-def _attachment(found: Attachment, role: Speaker) -> dict[str, Any] | None:
+def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
     """An image, a sound or a PDF; None if the API does not accept it."""
     if role not in ("user", "tool"):
         return None

@@ -13,10 +13,11 @@ from ctxtrim.formats.conversion.arguments import parsed
 from ctxtrim.formats.conversion.attachments import Attachment
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
-from ctxtrim.formats.conversion.target import CallResult, Dialogue, Speaker, Target, Turn
+from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import Tool, is_dated
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.media_blocks import input_text, output_text
+from ctxtrim.model import Role
 
 _NATIVE = (
     "compaction", "compaction_summary", "context_compaction", "web_search_call",
@@ -78,7 +79,7 @@ def _blocks(pieces: Iterable[Piece], spell: Callable[[str], Any]) -> list[dict[s
     return [spell(piece.text) if piece.kind == "text" else piece.value for piece in pieces]
 
 
-def _attachment(found: Attachment, role: Speaker) -> dict[str, Any] | None:
+def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
     """An image or a PDF; None if the API does not accept it."""
     if role == "assistant":
         return None

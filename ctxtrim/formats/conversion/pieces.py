@@ -11,6 +11,7 @@ from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.reasoning import native_reasoning, signature_in, thought_signature
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.lines import SourceValues
+from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.records import dump
 
@@ -33,6 +34,17 @@ class Piece(Struct, frozen=True):
     attachment: Attachment | None = None
     call_id: str = ""
     name: str = ""
+
+
+def content_of(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """One text as a string, else content blocks."""
+    is_text = len(blocks) == 1 and blocks[0]["type"] == "text"
+    return str(blocks[0]["text"]) if is_text else blocks
+
+
+def content_blocks(pieces: Iterable[Piece]) -> list[dict[str, Any]]:
+    """Texts and attachments as content blocks."""
+    return [text_block(piece.text) if piece.kind == "text" else piece.value for piece in pieces]
 
 
 class PieceReader:

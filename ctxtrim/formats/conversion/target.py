@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
@@ -10,9 +10,7 @@ from ctxtrim.formats.conversion.attachments import Attachment
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
 from ctxtrim.formats.conversion.tools import Tool
-from ctxtrim.model import Message
-
-Speaker = Literal["system", "user", "assistant", "tool"]
+from ctxtrim.model import Message, Role
 
 
 class CallResult(Struct, frozen=True):
@@ -30,7 +28,7 @@ class Turn(Struct, frozen=True):
     `message` is the first message as read that it contains; None for an inserted turn.
     """
 
-    role: Speaker
+    role: Role
     pieces: tuple[Piece, ...] = ()
     results: tuple[CallResult, ...] = ()
     message: Message | None = None
@@ -67,7 +65,7 @@ class Target(Struct, frozen=True):
     name: str
     write: Callable[[Dialogue, Losses], dict[str, Any]]
     reasoning: Callable[[Piece], Any]
-    attachment: Callable[[Attachment, Speaker], Any]
+    attachment: Callable[[Attachment, Role], Any]
     is_native: Callable[[Any], bool]
     is_native_tool: Callable[[dict[str, Any]], bool]
     invalid_name: re.Pattern[str]

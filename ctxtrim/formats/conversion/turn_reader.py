@@ -9,9 +9,9 @@ from ctxtrim.formats.conversion.identifiers import Identifiers
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece, PieceReader
 from ctxtrim.formats.conversion.reasoning import thought_signature
-from ctxtrim.formats.conversion.target import CallResult, Speaker, Target, Turn
+from ctxtrim.formats.conversion.target import CallResult, Target, Turn
 from ctxtrim.formats.lines import SourceValues
-from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.model import Message, Part, Role, Transcript
 from ctxtrim.stages.repair import ANSWER
 
 
@@ -131,7 +131,7 @@ class TurnReader:
         kept = (held for piece in pieces for held in self._held(message, piece, "tool"))
         return CallResult(call, tuple(kept), is_error, message)
 
-    def _spoken(self, message: Message, parts: Iterable[Part], role: Speaker) -> Iterator[Piece]:
+    def _spoken(self, message: Message, parts: Iterable[Part], role: Role) -> Iterator[Piece]:
         """The pieces of some parts that the target can hold in a message of a role."""
         for piece in self._pieces.read(message, parts):
             if piece.kind != "text" or not self._target.is_blank(piece.text):
@@ -139,7 +139,7 @@ class TurnReader:
             elif piece.text:
                 self._losses.lose("blank text", "a text of white space", message, "info")
 
-    def _held(self, message: Message, piece: Piece, role: Speaker) -> Iterator[Piece]:
+    def _held(self, message: Message, piece: Piece, role: Role) -> Iterator[Piece]:
         """The piece as the target holds it, if it can."""
         if piece.kind == "reasoning":
             yield from self._reasoning(message, piece)

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ctxtrim.formats.base import parts_owner
 from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
@@ -20,7 +21,6 @@ from ctxtrim.formats.opencode.live import SentMessages, info_of, insert, knows, 
 from ctxtrim.formats.usage import pi_usage
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.model.request import Usage
-from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
 # Texts that opencode sends instead of what a part contains.
@@ -277,9 +277,6 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     return Envelope(id=string(info_of(value).get("id")))
 
 
-def owner(array: Path) -> Path | None:
-    """A message is removed with the last of its parts."""
-    return array[:-1] if array[-1] == "parts" else None
-
-
-DIALECT = Dialect("opencode", knows, read, insert, envelope=envelope, owner=owner, relink=relink)
+DIALECT = Dialect(
+    "opencode", knows, read, insert, envelope=envelope, owner=parts_owner, relink=relink
+)

@@ -16,7 +16,6 @@ from ctxtrim.formats.message_parts import call_part
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
-SOURCES = ("agent", "user", "environment")
 SILENT = (
     "null", "recall", "system", "change_agent_state", "agent_state_changed", "pause", "resume",
     "stop", "start", "condensation", "condensation_request", "status", "server_ready",
@@ -25,7 +24,7 @@ SILENT = (
 """Kinds that the model does not read, or not as a call or its result."""
 
 # The arguments of an action; without them there is no call.
-_CALLED = {
+_MAIN_ARGUMENT = {
     "run": "command",
     "run_ipython": "code",
     "read": "path",
@@ -36,7 +35,7 @@ _CALLED = {
     "call_tool_mcp": "name",
     "delegate": "agent",
 }
-_TOLD = ("message", "finish", "think")
+_MESSAGE_ACTIONS = ("message", "finish", "think")
 # Fields that the client adds to an action's arguments.
 _ASIDE = {
     "action", "action_risk", "args", "blocking", "cause", "confirmation_state", "hidden", "id",
@@ -65,7 +64,7 @@ def is_event(value: object) -> bool:
     action, observation = value.get("action"), value.get("observation")
     if isinstance(action, str) and observation is None:
         return isinstance(value.get("args"), dict) or (
-            "source" not in value and action in (*_CALLED, *_TOLD, "null")
+            "source" not in value and action in (*_MAIN_ARGUMENT, *_MESSAGE_ACTIONS, "null")
         )
     if (
         not isinstance(observation, str)
@@ -74,7 +73,7 @@ def is_event(value: object) -> bool:
     ):
         return False
     return isinstance(value.get("extras"), dict) or (
-        "source" not in value and observation in (*_CALLED, *SILENT)
+        "source" not in value and observation in (*_MAIN_ARGUMENT, *SILENT)
     )
 
 
@@ -104,7 +103,7 @@ def _action(value: dict[str, Any], span: Span) -> Contents | None:
         role: Role = "user" if source == "user" else "assistant"
         return Contents(Message(role, (*_texts(arguments, inner_span, "thought"),)))
     if source == "user":
-        texts = _texts(arguments, inner_span, _CALLED.get(kind, "content"))
+        texts = _texts(arguments, inner_span, _MAIN_ARGUMENT.get(kind, "content"))
         return Contents(Message("user", tuple(texts)))
     answer = _answer(value, span)
     if answer is not None:
@@ -164,7 +163,7 @@ def _plain(
 ) -> Iterator[Part]:
     """An action without a recorded answer: its thought and its request."""
     name, call_id = _name_and_id(value, kind)
-    key = "thought" if kind == "think" else _CALLED.get(kind)
+    key = "thought" if kind == "think" else _MAIN_ARGUMENT.get(kind)
     if key is not None and kind != "think":
         yield from (part for part in _texts(arguments, span, "thought") if part.text)
     if key is None or key in arguments:  # in an unknown kind, the thought is an argument

@@ -24,6 +24,7 @@ from ctxtrim.formats.pi.visibility import metadata_member, names_in, visibility,
 from ctxtrim.formats.usage import is_complete, pi_usage
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.model.request import Usage
+from ctxtrim.summaries.markers import TITLE
 from ctxtrim.text.records import dump
 
 ROLES: dict[object, Role] = {
@@ -37,9 +38,6 @@ ROLES: dict[object, Role] = {
     "branchSummary": "user",
     "compactionSummary": "user",
 }
-SUMMARY = "[Previous conversation summary]"
-"""The beginning of a user message that contains a summary, in agents without a summary role."""
-
 _OWN = {
     "toolResult": "content",
     "bashExecution": "command",
@@ -139,7 +137,7 @@ def message_in(
         parts = summary_in(value, span)
     else:
         parts = content_in(value.get("content"), span.inside("content"), role)
-    is_summary = kind == "compactionSummary" or (role == "user" and _begins(parts, SUMMARY))
+    is_summary = kind == "compactionSummary" or (role == "user" and _begins(parts, TITLE))
     is_injected = is_summary or kind in _INJECTED
     message = Message(role, parts, None, is_injected, is_summary, index=index, spans=(whole,))
     return with_visibility(message, value)

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.base import Insertion, Site, parts_owner
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.model import Kind, Message, Part, Role, Span
-from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
 ROLES: dict[object, Role] = {
@@ -114,11 +113,6 @@ def _text_part(text: str) -> dict[str, Any]:
     return {"type": "text", "content": text}
 
 
-def owner(array: Path) -> Path | None:
-    """A message is removed with its last part."""
-    return array[:-1] if array[-1] == "parts" else None
-
-
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """Each message as an element; an element that contains both neighbours is split."""
     before, after = _element(site.earlier), _element(site.later)
@@ -147,4 +141,4 @@ def _json_value(message: Message) -> dict[str, Any]:
     return {"role": "tool", "parts": [part]}
 
 
-DIALECT = Dialect("opentelemetry", knows, read, insert, owner=owner)
+DIALECT = Dialect("opentelemetry", knows, read, insert, owner=parts_owner)

@@ -77,7 +77,11 @@ class _Order:
     stored: StoredSummary | None = seam()
     is_brief: bool | None = seam()
     strategy: str = setting(
-        "priority", "Choose the order in which messages are dropped.", choices=tuple(STRATEGIES)
+        "priority",
+        "Choose the order in which messages are dropped; priority: the least important first, "
+        "oldest: the oldest first, middle: the middle of the conversation first, age: the oldest "
+        "first, after all old results are placeholders.",
+        choices=tuple(STRATEGIES),
     )
     target: float = setting(1.0, "When over budget, trim to this fraction of it.", check=share)
     keep_recent_turns: int = setting(

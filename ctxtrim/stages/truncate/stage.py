@@ -68,7 +68,12 @@ class _Limits:
     tool: tuple[str, ...] = setting(
         (), "Override settings for one tool: NAME:max-tokens=500,mode=tail.", check=per_tool.check
     )
-    replace: str = setting("placeholder", "Choose the replacement of an old result.", choices=MODES)
+    replace: str = setting(
+        "placeholder",
+        "Choose the replacement of an old result; placeholder: a fixed text, stub: its path and "
+        "size, head: its first lines and the pointer, summary: a line about it.",
+        choices=MODES,
+    )
     placeholder: str = setting(
         PLACEHOLDER,
         "Set the placeholder text; keys: {age}, {tokens}, {lines}, {tool}, {path}, {id} "

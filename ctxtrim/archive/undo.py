@@ -31,15 +31,17 @@ def find_undo(archive: Archive, data: bytes, path: str, source: str = "") -> Und
     """The last run that wrote these bytes, or their first lines; None if there is none.
 
     The last run on the file at the absolute `path` comes before runs on other files. `source` is
-    the start of the SHA-256 of the input.
+    the start of the SHA-256 of the input. A run that left out the last lines of these bytes did not
+    write them.
     """
-    runs = _chosen(archive, sha256(data), path, source)
+    whole = sha256(data)
+    runs = _chosen(archive.runs(whole), path, source)
     if runs:
         return Undo(runs, len(data))
     known = archive.outputs()
     starts = [start for start in _starts(data) if start[0] in known]
     for output, length in reversed(starts):
-        runs = _chosen(archive, output, path, source)
+        runs = _chosen([run for run in archive.runs(output) if run.input != whole], path, source)
         if runs:
             return Undo(runs, length)
     return None
@@ -62,9 +64,9 @@ def undone(archive: Archive, run: Run, data: bytes, length: int) -> bytes:
     return whole + rest
 
 
-def _chosen(archive: Archive, output: str, path: str, source: str) -> tuple[Run, ...]:
-    """The run to undo, or several with different inputs."""
-    runs: Sequence[Run] = [run for run in archive.runs(output) if run.input.startswith(source)]
+def _chosen(runs: Sequence[Run], path: str, source: str) -> tuple[Run, ...]:
+    """The run to undo of some with one output, or several with different inputs."""
+    runs = [run for run in runs if run.input.startswith(source)]
     runs = [run for run in runs if run.input != run.output] or runs  # a run may change nothing
     runs = [run for run in runs if run.path == path][-1:] or runs
     return tuple(runs) if len({run.input for run in runs}) > 1 else tuple(runs[-1:])

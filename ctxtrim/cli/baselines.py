@@ -3,11 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.errors import STDIN, InputError, UsageError, reason
+from ctxtrim.io.compression import kind_of, unpacked
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import write_to
 from ctxtrim.io.paths import mode_of, resolved
@@ -29,7 +31,7 @@ def open_baseline(values: Mapping[str, Any]) -> Baseline | None:
         return None
     path = Path(file)
     try:
-        entries = parse_entries(path.read_bytes())
+        entries = parse_entries(_content(path))
     except FileNotFoundError:
         if not updates:
             raise InputError(f"{path}: no such baseline; --update-baseline writes it") from None
@@ -40,6 +42,13 @@ def open_baseline(values: Mapping[str, Any]) -> Baseline | None:
         raise InputError(f"{path}: {error}; --update-baseline cannot read it either") from None
     name_of = partial(_name, resolved(path).parent)
     return Baseline(entries, name_of, parse_tolerance(tolerance), updates=updates)
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file, decompressed."""
+    data = path.read_bytes()
+    kind = kind_of(data)
+    return data if kind is None else b"".join(unpacked(BytesIO(data), kind))
 
 
 def _name(folder: Path, path: str) -> str:

@@ -3,7 +3,7 @@
 The options of a stage are made from the settings of the stage.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -13,6 +13,7 @@ from ctxtrim.config.option import Option
 from ctxtrim.config.output_options import REPORT_NAMES
 from ctxtrim.config.run_settings import IN_STAGES, OPTIONS, SECTIONS
 from ctxtrim.config.stage_specs import SETTINGS
+from ctxtrim.errors import UsageError
 from ctxtrim.reports import REPORTS
 from ctxtrim.stage import seams_of
 from ctxtrim.stages import STAGES
@@ -40,6 +41,7 @@ def command(
     def body(**values: Any) -> int:
         from ctxtrim.cli.runner import run_command
 
+        _refuse_empty_paths(options, values)
         if not values.get("fix"):
             return run_command(stages, writes, values)
         in_place = values["latest"] or values["files"] not in ((), ("-",))
@@ -64,6 +66,16 @@ def command(
     panel = IN_STAGES if stages is None else ""
     parameters += [_parameter_of(option, panel) for option in settings.values()]
     return HelpfulCommand(name, body, parameters, text)
+
+
+def _refuse_empty_paths(options: Sequence[Option], values: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for an empty path, as a shell gives for a variable that is not set."""
+    if "" in values["files"]:
+        raise UsageError("FILE is empty; name a file, a folder, or - for standard input")
+    for option in options:
+        if option.metavar in _FILES and values.get(option.name) == "":
+            name = f"--{option_name(option.name)}"
+            raise UsageError(f"{name} is empty; name a path, or leave out {name}")
 
 
 def _files() -> HelpfulArgument:

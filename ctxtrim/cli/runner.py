@@ -62,7 +62,7 @@ def _run(request: Request) -> int:
                 stack.callback(crew.close)
             try:
                 Work(request, recordings, report, watch, crew).process_all(readings)
-            except (OutputError, ArchiveError):
+            except (OutputError, ArchiveError, BrokenPipeError):
                 _write_reports(report, request, sink)
                 raise
         if request.store is not None:

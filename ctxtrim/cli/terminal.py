@@ -107,8 +107,9 @@ def print_totals(report: Report) -> None:
 
 
 def _idle(report: Report) -> Iterable[str]:
-    """Why a run changed nothing: the reason of each stage."""
-    if report.edited or report.left_out or not report.totals.transcripts:
+    """Why a run changed nothing: the reason of each stage. None if a transcript does not fit."""
+    totals = report.totals
+    if report.edited or report.left_out or totals.overflowing or not totals.transcripts:
         return ()
     reasons = (idle_reason(STAGES[spec.name], spec.settings) for spec in report.pipeline)
     return dict.fromkeys(filter(None, reasons))

@@ -18,7 +18,7 @@ from ctxtrim.config.own_models import ModelOf, own_models
 from ctxtrim.config.presets import SESSION, Preset, checks, merged
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.source import PathSection, SettingsSource, Value
-from ctxtrim.config.stage_specs import SETTINGS, parse_stage
+from ctxtrim.config.stage_specs import SETTINGS, parse_stage, restricted
 from ctxtrim.io.paths import is_same, repository
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Spec
@@ -157,7 +157,10 @@ class Config(Struct, frozen=True, dict=True):
         specs = []
         for text in texts:
             name, given = parse_stage(text, origin)
-            entry = {key: Value(value, origin) for key, value in given.items()}
+            ignored = () if home.is_trusted else restricted(name, given)
+            entry = {
+                key: Value(value, origin) for key, value in given.items() if key not in ignored
+            }
             specs.append(Spec(name, _values(self.settings(name, home, entry))))
         return tuple(specs)
 

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from ctxtrim.config.keys import Meaning
 from ctxtrim.config.option import Option
-from ctxtrim.config.stage_specs import parse_stage
+from ctxtrim.config.stage_specs import parse_stage, restricted
 from ctxtrim.io.paths import resolved
 from ctxtrim.stage import Finding
 from ctxtrim.text.globs import Glob
@@ -96,7 +96,9 @@ def assign(
             continue
         if stage is None and setting.name == "pipeline":
             for text in found:
-                parse_stage(text, f"{location} {text}")
+                name, given = parse_stage(text, f"{location} {text}")
+                for key in restricted(name, given) if not source.is_trusted else ():
+                    source.note_restricted(f"{key} of {name} in pipeline")
         home = source.shared if stage is None else source.settings.setdefault(stage, {})
         if not (is_weak and setting.name in home):
             home[setting.name] = Value(found, location)

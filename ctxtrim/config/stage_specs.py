@@ -3,7 +3,7 @@
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ctxtrim.config.option import Option, stage_option
@@ -74,7 +74,27 @@ def _members(name: str, rest: str, location: str) -> dict[str, Any]:
         if not equals:
             hint = "; a comma separates settings, write 30_000 or 30k" if key.isdigit() else ""
             raise UsageError(f"{location}: expected key=value, found {key}{hint}")
-    return {key: value for key, _, value in pairs}
+    given: dict[str, list[str]] = {}
+    for key, _, value in pairs:
+        given.setdefault(key, []).append(value)
+    known = SETTINGS[name]
+    members: dict[str, Any] = {}
+    for key, values in given.items():
+        option = known.get(field_name(key, known) or key)
+        if len(values) > 1 and option is not None and not isinstance(option.default, tuple):
+            raise UsageError(f"{location}: {key} is given twice")
+        members[key] = values if len(values) > 1 else values[0]
+    return members
+
+
+def restricted(stage: str, settings: Mapping[str, Any]) -> list[str]:
+    """The names of the settings of a stage that only trusted sources may have."""
+    found = []
+    for key, value in settings.items():
+        is_restricted = SETTINGS[stage][key].is_restricted
+        if is_restricted is not None and is_restricted(value):
+            found.append(key)
+    return found
 
 
 def _similar(word: str, known: Iterable[str]) -> str:

@@ -50,11 +50,13 @@ def separate_prompts(
     return spent
 
 
-def separate_answers(messages: Sequence[Message], dropped: set[int]) -> None:
-    """Prevent adjacent answers where there were none: restore the last prompt between them.
+def separate_answers(messages: Sequence[Message], shape: Shape, dropped: set[int]) -> None:
+    """Prevent adjacent answers where there were none: restore the last prompt between them, with
+    the results of its calls.
 
     Edits `dropped`, a set of positions. A summary cannot be restored, because it moves.
     """
+    restored: set[int] = set()
     role_before: str | None = None
     prompt: int | None = None  # the last prompt dropped since then
     for position, message in enumerate(messages):
@@ -62,10 +64,13 @@ def separate_answers(messages: Sequence[Message], dropped: set[int]) -> None:
             continue
         if position not in dropped:
             if message.role == role_before == "assistant" and prompt is not None:
-                dropped.remove(prompt)
+                restored.add(prompt)
             role_before, prompt = message.role, None
         elif message.role == "user" and not message.is_summary:
             prompt = position
+    if restored:
+        homes = enumerate(shape.exchange)
+        dropped.difference_update([position for position, home in homes if home in restored])
 
 
 def is_answer(messages: Sequence[Message], shape: Shape, position: int) -> bool:

@@ -17,6 +17,7 @@ from ctxtrim.formats.fields import role_in, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import call_part, system_prompt, text_of
 from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.summaries.markers import pieces
 from ctxtrim.text.records import dump
 from ctxtrim.text.splice import locate
 
@@ -76,8 +77,11 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
 
 
 def _texts_in_tags(text: str) -> list[str]:
-    """The texts in `<tool_call>` tags. Linear, also without ends, which a pattern is not."""
-    closed = text.split(_END)[:-1]
+    """The texts in `<tool_call>` tags, without those that a digest at the beginning quotes.
+
+    Linear, also without ends, which a pattern is not.
+    """
+    closed = (pieces(text)[2] or "").split(_END)[:-1]
     return [before.partition(_TAG)[2].strip() for before in closed if _TAG in before]
 
 

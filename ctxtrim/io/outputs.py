@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ctxtrim.errors import OutputError, reason
-from ctxtrim.io.compression import Kind, kind_named, packer
+from ctxtrim.io.compression import Kind, kind_named, kind_of, packer
 from ctxtrim.io.metadata import copy_attributes, copy_mode, copy_owner
 from ctxtrim.io.replacement import InPlace
 from ctxtrim.io.storage import stored_session
@@ -109,15 +109,22 @@ def write_to(path: Path, makes_folders: bool = False) -> Sink:
     A name with a suffix of compressed files compresses the output. Raises `OutputError` if the path
     cannot be written.
     """
-    return _stored(path) or _packed(path, _plain(path, makes_folders))
+    return _stored(path) or _packed(path, _plain(path, makes_folders), kind_named(path))
 
 
 def in_place(path: Path) -> Sink:
-    """A sink that replaces a file that other programs may append to.
+    """A sink that replaces a file that other programs may append to. A compressed file is
+    compressed again, whatever its name.
 
     Create it before the file is read.
     """
-    return _stored(path) or _packed(path, InPlace(path))
+    return _stored(path) or _packed(path, InPlace(path), _kind_in(path))
+
+
+def _kind_in(path: Path) -> Kind | None:
+    """The compression of a file by its first bytes, as for reading."""
+    with path.open("rb") as file:
+        return kind_of(file.read(4))
 
 
 def _stored(path: Path) -> Sink | None:
@@ -130,8 +137,7 @@ def _stored(path: Path) -> Sink | None:
     return SessionFiles(session)
 
 
-def _packed(path: Path, sink: Sink) -> Sink:
-    kind = kind_named(path)
+def _packed(path: Path, sink: Sink, kind: Kind | None) -> Sink:
     try:
         return Packed(sink, kind) if kind else sink
     except OutputError as error:
@@ -169,6 +175,8 @@ def private(path: Path) -> Sink:
 
 def _plain(path: Path, makes_folders: bool, is_private: bool = False) -> Sink:
     with writing_errors(path):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            return Through(path)  # also a link to a pipe, which has no other name
         target = path.resolve()
         if target.is_symlink():  # newer Pythons resolve a circle to itself
             raise RuntimeError
@@ -176,8 +184,6 @@ def _plain(path: Path, makes_folders: bool, is_private: bool = False) -> Sink:
             target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise IsADirectoryError(21, "it is a folder")
-        if target.exists() and not target.is_file():
-            return Through(path)
         return Atomic(path, target, is_private)
 
 

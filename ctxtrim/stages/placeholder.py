@@ -49,6 +49,15 @@ def check_template(template: str) -> None:
         raise ValueError(
             f"unknown key {{{unknown[0]}}}; expected {', '.join(f'{{{key}}}' for key in _KEYS)}"
         )
+    if _KEY.search(template) and not _KEY.sub("", template).strip():
+        raise ValueError("keys alone could be any text; add words, as in [see {id}]")
+
+
+def check_pointer(template: str) -> None:
+    """Raise a `ValueError` for a template that is empty or blank, as the end of any text is."""
+    check_template(template)
+    if not template.strip():
+        raise ValueError("a pointer needs words, as in [cut]")
 
 
 def filled(template: str, facts: Facts) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from builders import conversation, steps
 from conftest import COMMAND, ENVIRONMENT, Ran, run
-from samples import line, oversized_chat
+from samples import chat, line, oversized_chat
 
 QUICK = ("--tokenizer", "chars4")
 DAMAGED = json.dumps(
@@ -115,6 +115,27 @@ def test_lines_that_a_program_appended_since_are_kept(home: Home) -> None:
     ran = home.run("restore", "--in-place", "t.jsonl")
     assert home.file.read_bytes() == line() + b'{"messages": []}\n{"cut'
     assert "2 appended lines are kept" in ran.err
+
+
+def test_lines_that_a_run_left_out_are_not_appended_again(home: Home) -> None:
+    """The output of the run is the start of its input."""
+    small, large = line(chat()), line(oversized_chat())
+    home.file.write_bytes(small + large)
+    archive = ("--archive", home.file.parent / "x")
+    ran = home.run("trim", "--budget", "200", *QUICK, *archive, "t.jsonl", "-o", "o.jsonl")
+    assert (ran.code, (home.file.parent / "o.jsonl").read_bytes()) == (3, small)
+    ran = home.run("restore", "--in-place", *archive, "t.jsonl")
+    assert (ran.code, home.file.read_bytes()) == (1, small + large)
+    assert "it is the original" in ran.err
+
+
+def test_a_run_that_changed_nothing_is_not_offered_for_undo(home: Home) -> None:
+    archive = ("--archive", home.file.parent / "x")
+    home.run("trim", "--budget", "100k", *QUICK, *archive, "t.jsonl", "-o", "o.jsonl")
+    home.run(*TRUNCATE, *archive, "t.jsonl")
+    ran = home.run("restore", "--in-place", *archive, "t.jsonl")
+    assert home.file.read_bytes() == line()
+    assert "restore it again" not in ran.err
 
 
 def test_a_change_inside_the_output_is_not_undone(home: Home) -> None:

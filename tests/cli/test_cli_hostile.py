@@ -222,3 +222,15 @@ def test_special_tokens_and_endless_words_are_counted_as_text(ctxtrim: Run) -> N
     ran = ctxtrim("count", "--model", "gpt-4o", "--json", stdin=data)
     assert ran.code == 0
     assert json.loads(ran.out)["totals"]["tokens"] > 300
+
+
+@pytest.mark.parametrize("option", ["--archive", "--log", "--report", "-o", "--config"])
+def test_an_empty_path_is_refused(ctxtrim: Run, tmp_path: Path, option: str) -> None:
+    """A shell gives it for a variable that is not set."""
+    (tmp_path / "t.jsonl").write_bytes(line())
+    for words in ((option, "", "t.jsonl"), ("--in-place", "")):
+        ran = ctxtrim("truncate", *QUICK, *words, cwd=tmp_path)
+        assert (ran.code, ran.out) == (2, b"")
+        assert " is empty; name a" in ran.err
+        assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
+    assert (tmp_path / "t.jsonl").read_bytes() == line()

@@ -2,6 +2,7 @@
 ignored.
 """
 
+import json
 import os
 import socket
 import subprocess
@@ -164,13 +165,17 @@ def test_walking_a_folder_yields_only_files(ctxtrim: Run, tmp_path: Path) -> Non
     assert names(tmp_path / "out") == ["a.jsonl", "deep/b.jsonl"]
 
 
+def in_bash(shell: str, folder: Path) -> "subprocess.CompletedProcess[bytes]":
+    """A command line in which `$0` is Python."""
+    words = ["bash", "-c", shell, COMMAND[0]]
+    environment = ENVIRONMENT | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.run(words, capture_output=True, cwd=folder, env=environment)
+
+
 def test_named_pipes_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(line())
     shell = 'exec "$0" -m ctxtrim truncate --tokenizer chars4 <(cat a.jsonl) <(gzip -c a.jsonl)'
-    words = ["bash", "-c", shell, COMMAND[0]]
-    environment = ENVIRONMENT | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run(words, capture_output=True, cwd=tmp_path, env=environment)
-    assert done.stdout == shortened(line()) * 2
+    assert in_bash(shell, tmp_path).stdout == shortened(line()) * 2
 
 
 def test_a_device_or_socket_is_read_or_refused_in_one_line(ctxtrim: Run, tmp_path: Path) -> None:
@@ -180,3 +185,18 @@ def test_a_device_or_socket_is_read_or_refused_in_one_line(ctxtrim: Run, tmp_pat
         ran = ctxtrim("count", path)
         assert ran.code == 1
         assert len(ran.err.splitlines()) == 1
+
+
+def test_a_report_is_written_to_a_process_of_the_shell(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line())
+    shell = '"$0" -m ctxtrim count --tokenizer chars4 -q a.jsonl --report >(cat >&2)'
+    done = in_bash(shell, tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[-1].startswith(b"1 transcript, ")
+
+
+def test_a_report_is_written_though_nobody_reads_the_output(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line() * 3000)
+    shell = '"$0" -m ctxtrim truncate --tokenizer chars4 -q a.jsonl --report r.json | head -c 10'
+    assert in_bash(shell, tmp_path).returncode == 0
+    assert json.loads((tmp_path / "r.json").read_bytes())["totals"]["transcripts"] > 0

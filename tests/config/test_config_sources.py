@@ -13,6 +13,7 @@ from builders import conversation, says, user
 from conftest import Run
 
 from ctxtrim.config import Config, configured
+from ctxtrim.config.stage_specs import parse_stage
 from ctxtrim.errors import InputError, UsageError
 
 TALK = conversation([user("Good morning."), says("And a good one to you.")])
@@ -436,3 +437,10 @@ def test_a_configured_archive_is_ignored_by_commands_without_output(
     assert not (tmp_path / "kept").exists()
     assert ctxtrim("trim", *words, stdin=TALK, cwd=tmp_path).out == TALK
     assert (tmp_path / "kept").is_dir()
+
+
+def test_a_list_of_a_stage_may_name_its_key_again() -> None:
+    name, settings = parse_stage("trim:pin=a,target=0.5,pin=b", "-s")
+    assert (name, settings) == ("trim", {"pin": ("a", "b"), "target": 0.5})
+    with pytest.raises(UsageError, match="-s: target is given twice"):
+        parse_stage("trim:target=0.5,target=0.6", "-s")

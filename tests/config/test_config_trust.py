@@ -177,6 +177,33 @@ def test_a_folder_cannot_turn_off_the_masking_of_secrets(
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ctxtrim.toml", 'pipeline = ["trim", "summarize:redact=false,keep-recent-turns=2"]'),
+        (
+            "agents.config.json",
+            '{"contextManagement": {"pipeline": ["trim", '
+            '"summarize:{\\"redact\\": false, \\"keep_recent_turns\\": 2}"]}}',
+        ),
+    ],
+)
+def test_a_pipeline_of_a_folder_cannot_turn_off_the_masking_of_secrets(
+    name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(text)
+    config = configured({}, {}, tmp_path / "user")
+    summarize = config.pipeline()[1]
+    assert (summarize.settings["redact"], summarize.settings["keep_recent_turns"]) == (True, 2)
+    assert [note.message.split(" is ignored")[0] for _, note in config.notes] == [
+        "redact of summarize in pipeline"
+    ]
+    if name == "ctxtrim.toml":
+        named = configured({"config": name}, {}, tmp_path / "user")
+        assert named.pipeline()[1].settings["redact"] is False
+
+
 def test_a_pipe_in_an_untrusted_folder_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

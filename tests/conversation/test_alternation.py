@@ -1,9 +1,9 @@
 """Adjacent prompts are separated by an answer if there is room, else the first one is dropped."""
 
 import pytest
-from builders import says, transcript, user
+from builders import call, result, says, transcript, user
 
-from ctxtrim.conversation.alternation import separate_prompts
+from ctxtrim.conversation.alternation import separate_answers, separate_prompts
 from ctxtrim.conversation.turns import shape
 
 TALK = transcript(
@@ -34,3 +34,12 @@ def test_restored_answers_fit_the_room_together(room: int, spent: int, dropped: 
     edited = set(ANSWERS)
     assert separate_prompts(TALK, shape(TALK), COSTS, room, edited, {}) == spent
     assert edited == dropped
+
+
+def test_a_prompt_between_answers_is_restored_with_the_results_of_its_calls() -> None:
+    """A simulated user calls tools."""
+    acts = call("u1") | {"role": "user", "content": "ok"}
+    talk = transcript([user("q0"), says("kept"), acts, result("u1", "on"), says("so"), user("q1")])
+    dropped = {0, 2, 3}
+    separate_answers(talk.messages, shape(talk.messages), dropped)
+    assert dropped == {0}

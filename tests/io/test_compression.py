@@ -109,3 +109,15 @@ def test_the_tool_of_the_system_reads_the_output(ctxtrim: Run, tmp_path: Path) -
     file.write_bytes(PLAIN)
     assert ctxtrim("run", file, "-o", out).code == 0
     assert subprocess.run(["gzip", "-dc", out], capture_output=True, check=True).stdout == PLAIN
+
+
+def test_a_compressed_file_without_a_suffix_is_compressed_again_in_place(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(PACKED["gz"])
+    words = ("--in-place", "--archive", tmp_path / "x", path)
+    assert ctxtrim("truncate", "--tokenizer", "chars4", *words).code == 0
+    assert gzip.decompress(path.read_bytes()) != PLAIN
+    assert ctxtrim("restore", *words).code == 0
+    assert gzip.decompress(path.read_bytes()) == PLAIN

@@ -477,3 +477,19 @@ def test_s3_8_the_newest_results_are_kept_even_if_older_results_are_tiny() -> No
         if message["role"] == "tool"
     ]
     assert kept == [f"c{number}" for number in range(20, 30)]
+
+
+def test_calls_that_a_digest_quotes_are_no_calls() -> None:
+    """Hermes writes calls into the text, which digests quote."""
+    turns = [{"from": "human", "value": "Look at everything."}]
+    for number in range(3):
+        text = json.dumps({"name": "bash", "arguments": {"command": f"cat log{number}"}})
+        turns.append({"from": "gpt", "value": f"<tool_call>\n{text}\n</tool_call>"})
+        turns.append({"from": "tool", "value": f"<tool_response>\n{LONG}\n</tool_response>"})
+    turns.append({"from": "gpt", "value": "Done."})
+    ran = run(json.dumps({"conversations": turns}).encode(), [("cutoff", {"tool_cutoff": 1})])
+    assert ran.findings == ()
+    (chunk,) = read(ran.data or b"")
+    (found,) = chunk.transcripts
+    assert [len(message.calls) for message in found.messages] == [0, 1, 0, 0]
+    assert found.messages[1].parts[0].text.startswith(TITLE)

@@ -1,5 +1,6 @@
 """Trim: drops whole exchanges, oldest first, and never exceeds the budget."""
 
+import json
 from typing import Any
 
 import builders
@@ -207,3 +208,33 @@ def test_an_overflowing_transcript_is_counted_as_it_is_written() -> None:
     assert (done.rows[0].messages, done.rows[0].count.tokens) == (len(TALK), tokens(TALK))
     assert done.rows[0].is_written
     assert done.rows[0].overflows
+
+
+@pytest.mark.parametrize("strategy", ["priority", "middle", "age"])
+def test_no_result_points_to_a_newer_one_that_is_dropped(strategy: str) -> None:
+    """Else its text would be lost, though there is room for it."""
+    text = "\n".join(f"entry {number} of the tide table" for number in range(60))
+    read = {"name": "read_file", "path": "a.py"}
+    newer = call("c2", **read) | {"content": "I compare the files. " * 150}
+    talk = [user("go"), *step("c1", text, **read), newer, result("c2", text), says("Done.")]
+    for budget in range(tokens([talk[0], talk[-1]]) + 120, tokens([*talk[:3], talk[-1]]), 60):
+        ran = run(conversation(talk), [("trim", {"strategy": strategy})], limit=budget)
+        texts = [text for text in contents(ran.data) if text]
+        assert not any("the newer result c2" in text for text in texts)
+        assert any(text.startswith("entry 0 of") for text in texts)
+        assert ran.rows[0].count.tokens > budget * 0.8
+
+
+def test_reasoning_of_the_current_task_is_kept_however_few_turns_are_recent() -> None:
+    """A provider refuses calls of the current task without their signed reasoning."""
+    steps = [
+        value | ({"reasoning_content": "I think about it. " * 20} if "tool_calls" in value else {})
+        for number in range(4)
+        for value in step(f"c{number}", f"row of log {number}\n" * 40)
+    ]
+    for budget in range(200, 1200, 100):
+        ran = run(
+            conversation([user("go"), *steps]), [("trim", {"keep_recent_turns": 0})], limit=budget
+        )
+        values = json.loads(ran.data or b"")["messages"]
+        assert all("reasoning_content" in value for value in values if "tool_calls" in value)

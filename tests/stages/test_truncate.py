@@ -434,3 +434,11 @@ def test_a_second_run_leaves_a_short_clip_of_parallel_calls() -> None:
     assert once is not None and b"truncated" in once
     again = run(once, [("truncate", limits)], tokenizer="claude-v3-bound").data
     assert again == once
+
+
+@pytest.mark.parametrize("pointer", ["", "  ", "{id}", "{tool} {lines}"])
+def test_a_pointer_needs_words(ctxtrim: Run, pointer: str) -> None:
+    """Without them, the last line of any result looks like the pointer of an earlier run."""
+    ran = ctxtrim("truncate", "--replace", "head", f"--pointer={pointer}", stdin=b"{}\n")
+    assert ran.code == 2
+    assert "words, as in [" in ran.err

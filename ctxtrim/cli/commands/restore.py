@@ -137,7 +137,8 @@ def _restored(archive: Archive, task: Restoration, data: bytes, sink: Sink) -> i
     if task.is_quiet:
         return 0
     print_error(f"ctxtrim: {name}: {_account(found, run, data, whole)}")
-    if earlier := find_undo(archive, whole, path):
+    earlier = find_undo(archive, whole, path)
+    if earlier is not None and earlier.runs[-1].input != earlier.runs[-1].output:
         print_error(f"ctxtrim: restore it again to undo {_named(earlier.runs[-1])}")
     return 0
 

@@ -30,9 +30,12 @@ class Crew:
     def __init__(self, kit: Kit, jobs: int | None, sources: Iterable[Input]) -> None:
         switch_often()
         self._kit = kit
+        sizes = [source.size for source in sources if source.problem is None]
+        total = sum(size or 0 for size in sizes)
         self._size = jobs or cores()
-        sizes = (source.size or 0 for source in sources if source.problem is None)
-        self._waits = jobs is None and sum(sizes) < WORTH  # until the input proves to be large
+        if None not in sizes:  # more processes would have nothing to do
+            self._size = min(self._size, max(2, len(sizes) + total // _PIECE))
+        self._waits = jobs is None and total < WORTH  # until the input proves to be large
         self._pool: Pool[Input | Lines, Result | None] = Pool(self._size - 1, kit)
         if not self._waits:
             self._pool.start()

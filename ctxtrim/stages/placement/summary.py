@@ -201,7 +201,7 @@ def summarize_old(
     if is_alternating(messages, shape):
         costs = [cost.total for cost in counter.costs(messages)]
         separate_prompts(messages, shape, costs, tokens - 1, old, kept)
-    separate_answers(messages, old)
+    separate_answers(messages, shape, old)
     if all(has_summary(messages[position]) for position in old):
         return "nothing is older than the kept messages"
     if writer.is_checkpoint:

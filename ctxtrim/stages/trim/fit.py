@@ -69,6 +69,7 @@ class Fit:
         if self.room < 0:
             return self
         is_contiguous = self.ranking.strategy.is_contiguous
+        self.forms.point_without(set())
         self.candidates = self.ranking.units
         for unit in self.ranking.first:
             self._plan(Allocation(unit, self.most // _FIRST_SHARE))
@@ -79,6 +80,7 @@ class Fit:
         for position, tokens in self._planned.items():
             self.tokens -= tokens
             self._put(position, self.forms.within(position, tokens))
+        self._forget_dropped()
         if is_contiguous:  # restore newer messages in full before older ones
             self._widen()
         self._restore(is_contiguous)
@@ -90,6 +92,16 @@ class Fit:
                     self._squeeze(unit)
             self._separate_prompts()
         return self
+
+    def _forget_dropped(self) -> None:
+        """Let no result point to a newer one that is dropped. It is the only one now."""
+        stale = self.situation.stale
+        only = {position for position in stale if stale[position].newer not in self.kept}
+        self.forms.point_without(only)
+        for position in sorted(only & self.kept.keys()):
+            form, least = self.kept[position], self.forms.least(position)
+            if form.action != "kept" and least.tokens - form.tokens <= self.room:
+                self._put(position, least)
 
     def _restore(self, is_contiguous: bool) -> None:
         """Keep units that did not fit with clipped results.
@@ -241,7 +253,7 @@ class Fit:
             for position in dict.fromkeys((*ranked, *kept))
             if kept[position].action != "kept"
         ]
-        for position in sorted(shortened, key=lambda position: position in self.situation.stale):
+        for position in sorted(shortened, key=self.forms.is_stale):
             tokens = self.kept[position].tokens
             form = self.forms.full(position)
             if form.tokens - tokens > self.room and self.room >= _GAIN:

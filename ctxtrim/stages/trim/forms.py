@@ -39,6 +39,19 @@ class Forms:
     _lean: dict[int, Form] = field(default_factory=dict)
     _least: dict[int, Form] = field(default_factory=dict)
     _floors: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _only: set[int] = field(default_factory=set)  # stale results that point to no newer result
+
+    def is_stale(self, position: int) -> bool:
+        """Whether a result may point to a later one that repeats it."""
+        return position in self.situation.stale and position not in self._only
+
+    def point_without(self, positions: set[int]) -> None:
+        """Let stale results point to newer ones, except those at some positions."""
+        for position in positions ^ self._only:
+            self._lean.pop(position, None)
+            self._least.pop(position, None)
+        self._only.clear()
+        self._only.update(positions)
 
     def full(self, position: int) -> Form:
         """The message as it was read."""
@@ -96,7 +109,7 @@ class Forms:
         """Whether a message may have a smaller form, without making it."""
         if position in self.situation.results:
             return True
-        return not self.situation.is_recent[position] and any(
+        return self.situation.is_old(position) and any(
             part.kind == "reasoning" for part in self.situation.messages[position].parts
         )
 
@@ -137,12 +150,13 @@ class Forms:
 
     def _without_stale(self, position: int) -> Form:
         situation = self.situation
-        if position not in situation.stale:
+        if not self.is_stale(position):
             return self._without_reasoning(position)
         result = self._shortenable(position)
         if result is None:
             return self.full(position)
-        return self._with_text(result, *situation.stale[position])
+        stale = situation.stale[position]
+        return self._with_text(result, stale.text, stale.reason)
 
     def _without_reasoning(self, position: int) -> Form:
         """The message without the reasoning of an old turn.
@@ -150,7 +164,7 @@ class Forms:
         Some providers require reasoning next to tool calls.
         """
         situation, message = self.situation, self.situation.messages[position]
-        if situation.is_recent[position] or position in situation.protected:
+        if not situation.is_old(position) or position in situation.protected:
             return self.full(position)
         has_calls = any(message.calls)
         parts = []

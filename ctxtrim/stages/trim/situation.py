@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -13,6 +14,7 @@ from ctxtrim.conversation.alternation import is_answer
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.conversation.turns import (
     Shape,
+    current_task,
     grouped,
     is_alternating,
     opening_task,
@@ -25,6 +27,14 @@ from ctxtrim.tokens.counter import Counter
 
 APART = "answer between two prompts"
 """The reason of an answer that is kept only to separate two prompts."""
+
+
+class Stale(NamedTuple):
+    """The text that replaces a result which the result at `newer` repeats, and the reason."""
+
+    text: str
+    reason: str
+    newer: int
 
 
 class Unit(Struct, frozen=True):
@@ -58,7 +68,7 @@ class Situation:
     is_recent: Sequence[bool]
     results: Mapping[int, ToolResult]
     find_worth: Callable[[], Mapping[int, Kept]]
-    find_stale: Callable[[], Mapping[int, tuple[str, str]]]
+    find_stale: Callable[[], Mapping[int, Stale]]
     drops_system: bool
 
     @cached_property
@@ -67,9 +77,18 @@ class Situation:
         return self.find_worth()
 
     @cached_property
-    def stale(self) -> Mapping[int, tuple[str, str]]:
-        """The results repeated later: the replacement text and the reason of each."""
+    def stale(self) -> Mapping[int, Stale]:
+        """The results repeated later."""
         return self.find_stale()
+
+    def is_old(self, position: int) -> bool:
+        """Whether a message is neither in the last turns nor after the current task."""
+        return not self.is_recent[position] and position < self._task
+
+    @cached_property
+    def _task(self) -> int:
+        """The position of the current task; that of the first message if there is none."""
+        return current_task(self.messages) or 0
 
     @cached_property
     def asides(self) -> set[int]:

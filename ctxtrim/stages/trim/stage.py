@@ -50,7 +50,7 @@ from ctxtrim.stages.placement.summary import (
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
 from ctxtrim.stages.trim.priority import STRATEGIES, Ranking
-from ctxtrim.stages.trim.situation import APART, Situation
+from ctxtrim.stages.trim.situation import APART, Situation, Stale
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import MARKS, Budget
 from ctxtrim.tokens.counter import Counter
@@ -209,7 +209,7 @@ class Trim(KeepRules, _Order):
         positions = sorted(fit.kept)
         rest = replace(transcript, messages=fit.messages)
         changes = tuple(self._changes(transcript.messages, fit))
-        tokens = fit.fixed + self._tokens(fit)
+        tokens = self.counter.tokens(rest)
         if tokens <= available:
             smallest = None if self.is_brief else fit.smallest_dropped()
             return Outcome(rest, changes, smallest_dropped=smallest)
@@ -222,10 +222,9 @@ class Trim(KeepRules, _Order):
                 call, cost = situation.shape.call[position], fit.kept[position].tokens
                 line = describe(transcript, message, call, cost, exactness)
                 details.append(f"{line} ({situation.protected[position]})")
-        if fit.fixed:
-            details.append(
-                f"tool schemas and request overhead: {MARKS[exactness]}{fit.fixed} tokens"
-            )
+        fixed = self.counter.fixed(rest)
+        if fixed:
+            details.append(f"tool schemas and request overhead: {MARKS[exactness]}{fixed} tokens")
         return Outcome(
             rest, changes, (overflow(transcript, tokens, available, details, exactness),)
         )
@@ -281,17 +280,21 @@ class Trim(KeepRules, _Order):
         )
 
 
-def _stale(evidence: Evidence, results: Mapping[int, ToolResult]) -> dict[int, tuple[str, str]]:
-    """The results that a later result repeats: the replacement text and the reason of each."""
+def _stale(evidence: Evidence, results: Mapping[int, ToolResult]) -> dict[int, Stale]:
+    """The results that a later result repeats, by position."""
     replacement = Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False)
-    stale: dict[int, tuple[str, str]] = {}
+    stale: dict[int, Stale] = {}
     for position in results:
         copy = results.get(evidence.copies.get(position, -1))
         newer_read = results.get(evidence.reread.get(position, -1))
         if copy is not None:
-            stale[position] = replacement.pointing(copy), "same as a newer result"
+            stale[position] = Stale(
+                replacement.pointing(copy), "same as a newer result", copy.position
+            )
         elif newer_read is not None:
-            stale[position] = replacement.read_again(newer_read), "read again later"
+            stale[position] = Stale(
+                replacement.read_again(newer_read), "read again later", newer_read.position
+            )
     return stale
 
 

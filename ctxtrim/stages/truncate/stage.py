@@ -29,7 +29,14 @@ from ctxtrim.evidence import Evidence, copies
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import KEEP, Action, Finding, Outcome, change_of, seam, setting
 from ctxtrim.stages.keep import KEEP_SMALL, KeepRules, Kept
-from ctxtrim.stages.placeholder import MODES, PLACEHOLDER, POINTER, Replacement, check_template
+from ctxtrim.stages.placeholder import (
+    MODES,
+    PLACEHOLDER,
+    POINTER,
+    Replacement,
+    check_pointer,
+    check_template,
+)
 from ctxtrim.stages.truncate import per_tool
 from ctxtrim.stages.truncate.size_limit import PathOf, SizeLimits
 from ctxtrim.tokens import MARKS, Budget
@@ -81,7 +88,7 @@ class _Limits:
         check=check_template,
     )
     pointer: str = setting(
-        POINTER, "Set the text after the first lines with --replace head.", check=check_template
+        POINTER, "Set the text after the first lines with --replace head.", check=check_pointer
     )
     head_lines: int = setting(3, "Keep the first N lines with --replace head.", least=0)
     assign_ids: bool = setting(

@@ -1,6 +1,5 @@
 """The archive recordings of a run, and how the user undoes it."""
 
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from ctxtrim.errors import ArchiveError
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Delayed, Sink
 from ctxtrim.stage import UNDO, Finding
+from ctxtrim.text.escaping import shell_word
 
 
 def open_recordings(request: Request) -> "Archive | None":
@@ -78,10 +78,11 @@ class Recordings:
         """The finding with the command that restores a file that was replaced in place."""
         if self._archive is None or not self._request.targets.in_place:
             return
-        words = ["ctxtrim", "restore", source.path, "--in-place"]
+        path = f"./{source.path}" if source.path.startswith("-") else source.path
+        words = ["ctxtrim", "restore", path, "--in-place"]
         if self._archive.folder != own_archive():
             words += ["--archive", str(self._archive.folder)]
-        yield Finding(UNDO, "info", f"undo: {shlex.join(words)}")
+        yield Finding(UNDO, "info", f"undo: {' '.join(map(shell_word, words))}")
 
     def close(self) -> None:
         """Finish the shared recording."""

@@ -31,7 +31,11 @@ from ctxtrim.stages.compaction_trigger import (
     should_compact,
 )
 from ctxtrim.stages.placement.digests import MODES, Digests
-from ctxtrim.stages.placement.leads import has_compaction_digest, without_compaction
+from ctxtrim.stages.placement.leads import (
+    has_compaction_digest,
+    has_summary,
+    without_compaction,
+)
 from ctxtrim.stages.placement.steps import cut_off
 from ctxtrim.stages.placement.summary import SummaryWriter, summarize_old
 from ctxtrim.summaries import REDACT, Summarizer
@@ -179,10 +183,11 @@ class Compact:
 def _newest_start(messages: Sequence[Message], shape: Shape, first: int) -> int:
     """The position of the first of the newest exchanges; `first` if there are no older ones.
 
-    If the digest of an earlier compaction replaces some of the newest, all that remain are recent.
+    If a summary or the digest of an earlier compaction replaces some of them, all that remain are
+    recent.
     """
     start = newest(messages, shape)
-    if start or any(map(has_compaction_digest, messages)):
+    if start or any(has_summary(each) or has_compaction_digest(each) for each in messages):
         return start
     return first
 

@@ -27,6 +27,22 @@ def clean_lines(text: str) -> str:
     return "\n".join(map(clean, text.split("\n")))
 
 
+def shell_word(text: str) -> str:
+    """The text as one word of a shell, in printable characters.
+
+    Other characters, and bytes that are no UTF-8, become escapes in `$'…'`, as bash and zsh read
+    them.
+    """
+    import shlex  # for commands that a run prints only
+
+    if text.isprintable():
+        return shlex.quote(text)
+    data = text.encode("utf-8", "surrogateescape")
+    plain = (chr(byte) if 32 <= byte < 127 and byte not in b"\\'" else None for byte in data)
+    escaped = "".join(char or f"\\x{byte:02x}" for char, byte in zip(plain, data, strict=True))
+    return f"$'{escaped}'"
+
+
 def json_text(value: object, indent: int = 0) -> str:
     """A value as readable JSON that is safe to print: unsafe characters become `\\u001b`.
 

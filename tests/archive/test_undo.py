@@ -138,6 +138,22 @@ def test_a_run_that_changed_nothing_is_not_offered_for_undo(home: Home) -> None:
     assert "restore it again" not in ran.err
 
 
+@pytest.mark.parametrize(
+    "name", ["-x.jsonl", "a b.jsonl", "a'b.jsonl", "a\tb.jsonl", "a\xa0\\.jsonl", "a\udcff.jsonl"]
+)
+def test_the_printed_command_undoes_the_run_whatever_the_name(home: Home, name: str) -> None:
+    file = home.file.parent / name
+    file.write_bytes(line())
+    ran = home.run("truncate", "--in-place", *QUICK, "--", name)
+    undo = ran.err.splitlines()[-1].removeprefix("undo: ctxtrim ")
+    assert undo.isprintable()
+    words = ["bash", "-c", f'exec "$@" {undo}', "bash", *COMMAND]
+    environment = ENVIRONMENT | {"XDG_DATA_HOME": str(home.data)}
+    done = subprocess.run(words, cwd=file.parent, env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert file.read_bytes() == line()
+
+
 def test_a_change_inside_the_output_is_not_undone(home: Home) -> None:
     home.run(*TRUNCATE, "t.jsonl")
     data = home.file.read_bytes().replace(b"look", b"took")

@@ -1,6 +1,7 @@
 """The preset `compact` ends with a transcript that fits, or lists the protected messages (S3-2)."""
 
 import json
+import random
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from builders import conversation, says, step, user
 from conftest import Run
 from harness import read
 
+from ctxtrim import Pipeline
 from ctxtrim.conversation.turns import shape
 
 CHARS = ("--tokenizer", "chars4", "--quiet")
@@ -85,3 +87,28 @@ def test_s3_2_without_auto_the_report_holds_only_a_verdict(ctxtrim: Run) -> None
     ran = ctxtrim("run", "--preset", "compact", "--no-auto", *CHARS, stdin=large)
     assert (ran.code, ran.out) == (3, b"")
     assert "message 1 (assistant), line 1: " in ran.err
+
+
+@pytest.mark.parametrize("budget", [250, 300, 400, 700, 1500])
+def test_s3_2_a_second_run_within_a_small_budget_changes_nothing(budget: int) -> None:
+    """A summary replaces older exchanges, so all exchanges after it are recent."""
+    words = [
+        "evening",
+        "correctly",
+        "keeper",
+        "inspection",
+        "afterwards",
+        "harbour",
+        "schedule",
+        "records",
+    ]
+    choose = random.Random(1)
+    talk = [user("Find out when each lighthouse was repaired.")]
+    for number in range(6):
+        talk += step(f"c{number}", " ".join(choose.choices(words, k=1300)))
+    talk += [says("All of them were repaired in March."), user("Thank you. Which was first?")]
+    pipeline = Pipeline(preset="compact", tokenizer="o200k_base", budget=budget)
+    (first,) = pipeline.run_lines([conversation(talk)])
+    (second,) = pipeline.run_lines([first.data or b""])
+    assert second.data == first.data
+    assert first.rows[0].count.tokens <= budget

@@ -106,7 +106,7 @@ def transcript(row: Row) -> dict[str, Any]:
         value["by"] = row.by
     if row.explained:
         value["request_explained"] = {
-            name: tokens for name, tokens in count.overhead.items() if tokens
+            name: tokens for name, tokens in row.overhead_read.items() if tokens
         }
         value["messages_explained"] = [structs.asdict(message) for message in row.explained]
     return value

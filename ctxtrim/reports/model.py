@@ -59,12 +59,11 @@ class Difference(Struct, frozen=True):
 class Row(Struct, frozen=True):
     """One transcript: its place, its tokens and the steps.
 
-    If it is not written, `count` is what cannot be dropped.
-
-    `exactness_read` is the exactness of `tokens_read`. `is_counted`: the tokens were counted;
-    otherwise they are an upper bound that fits. `by` has the tokens by one of `GROUPS`.
-    `lines_left_out`: lines of the file that are no part of the conversation. `is_edited`: a stage
-    changed the transcript. `large`: its largest messages, if a stage lists them.
+    If it is not written, `count` is what cannot be dropped. `exactness_read` is the exactness of
+    `tokens_read`. `is_counted`: the tokens were counted; otherwise they are an upper bound that
+    fits. `by` has the tokens by one of `GROUPS`. `overhead_read`: the tokens outside of messages as
+    read, next to `explained` messages. `lines_left_out`: lines of the file that are no part of the
+    conversation. `is_edited`: a stage changed the transcript. `large`: its largest messages.
     """
 
     path: str
@@ -87,6 +86,7 @@ class Row(Struct, frozen=True):
     usage: Usage | None = None
     lines: dict[int, int] = {}  # message index → line of the file
     explained: tuple[Explained, ...] = ()
+    overhead_read: dict[str, int] = {}
     differences: tuple[Difference, ...] = ()
     is_counted: bool = True
     by: dict[str, int] = {}

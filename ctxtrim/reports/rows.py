@@ -77,6 +77,7 @@ def row(
         usage=transcript.usage,
         lines=_lines(transcript, result) if details.changes else {},
         explained=tuple(explained(transcript, result)) if details.explained else (),
+        overhead_read=meter.counter.overhead(transcript) if details.explained else {},
         is_edited=True in [step.is_edited for step in result.steps],
         is_counted=not isinstance(meter.counter.tokenizer, Ceiling),
         by=_tokens_by(details.by, result) if details.by else {},

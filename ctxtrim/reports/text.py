@@ -79,7 +79,7 @@ def explained(row: Row) -> Table:
         f"messages of {place(row)}: {mark}{row.tokens_read:,} tokens = "
         f"{mark}{messages:,} of messages"
     )
-    if others := _sum_of(row.count.overhead, mark):
+    if others := _sum_of(row.overhead_read, mark):
         title += f" + {others}"
     rows = tuple(_explained(message, mark) for message in row.explained)
     return Table(title, columns, rows, optional=("addends", "step", "line", "age"))

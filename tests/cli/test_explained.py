@@ -5,7 +5,7 @@ import re
 from typing import Any, NamedTuple
 
 import pytest
-from builders import conversation
+from builders import conversation, says, step, user
 from conftest import Run
 
 from ctxtrim.tokenizers import tokenizer
@@ -269,3 +269,19 @@ def test_each_argument_of_a_claude_call_is_counted_separately(ctxtrim: Run) -> N
         "each_tool": 3 * 6,
         "tool_choice": 8 + text("cargo"),
     }
+
+
+@pytest.mark.parametrize("budget", ["207", "208"])
+def test_the_parts_add_up_to_the_tokens_as_read_if_trim_drops_what_costs_more(
+    ctxtrim: Run, budget: str
+) -> None:
+    """Grok counts the reasoning of earlier answers again, outside of messages."""
+    talk = [user("go"), *step("a", "seen it all " * 10), says("so"), user("thanks")]
+    words = ("trim", "--model", "grok-4", "--budget", budget, "--dry-run", "--explain", "--json")
+    ran = ctxtrim(*words, stdin=conversation(talk))
+    (row,) = json.loads(ran.out)["transcripts"]
+    messages = sum(message["tokens"] for message in row["messages_explained"])
+    assert messages + sum(row["request_explained"].values()) == row["tokens_read"]
+    assert row["request_explained"]["kept_reasoning"] > 0
+    assert ran.code == (0 if row["tokens"] <= int(budget) else 3)
+    assert ran.code == 0 or f"Current: {row['tokens']:,} tokens, Max: {budget}" in ran.err

@@ -4,12 +4,13 @@ the stage has them.
 
 import json
 import os
+import random
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import contents, conversation, step, steps, user
+from builders import call, contents, conversation, result, step, steps, user
 from conftest import Run
 from harness import run
 
@@ -199,3 +200,22 @@ def test_s3_5_a_clip_to_tokens_respects_the_line_limit() -> None:
     text = "ok\n" + "word " * 6000 + "\n" + "word " * 6000
     once = limited(text, max_lines=3, max_tokens=2000)
     assert limited(once, max_lines=3, max_tokens=2000) == once
+
+
+@pytest.mark.parametrize("seed", [609, 650, 846, 1482])
+def test_a_second_run_finds_no_shorter_text_within_limits_of_lines_and_tokens(seed: int) -> None:
+    choose = random.Random(seed)
+    words = [
+        choose.choice(["alpha", "x", "gamma"])
+        + str(choose.randint(1, 99))
+        + choose.choice(" " * 25 + "\n")
+        for _ in range(60)
+    ]
+    text = "".join(words)
+    place = choose.randrange(len(text) - 40)
+    used = f"{text[:place].rsplit(' ', 1)[0]} 4471192 {text[place:]}"
+    talk = [user("go"), *step("a", used), call("b", see="4471192"), result("b", "fine")]
+    stages = [("truncate", {"clock": "none", "max_tokens": 40, "max_lines": 3})]
+    first = run(conversation(talk), stages, tokenizer="o200k_base").data or b""
+    assert len(first) < len(conversation(talk))
+    assert run(first, stages, tokenizer="o200k_base").data == first

@@ -47,15 +47,16 @@ class SizeLimits:
             name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
             reason = f"spilled: {len(text)} > {self.spill} characters"
             return Short(spill_notice(path_of(name), name, text), reason, is_spilled=True)
-        short = self._cut(text, ranges, counter)
-        # a clipped line becomes two lines, so the line limit may be exceeded again
-        while short is not None:
-            shorter = self._cut(short.text, (), counter)
-            # as the stage judges: another run must not find it shorter
-            if shorter is None or cost(shorter.text) >= cost(short.text):
-                break
-            short = Short(shorter.text, short.reason)
-        return short
+        best = next_cut = self._cut(text, ranges, counter)
+        seen: set[str] = set()
+        # A clipped line becomes two lines, so the line limit may be exceeded again. Another run
+        # must not find a shorter text, so all further cuts are compared.
+        while best is not None and next_cut is not None and next_cut.text not in seen:
+            seen.add(next_cut.text)
+            next_cut = self._cut(next_cut.text, (), counter)
+            if next_cut is not None and cost(next_cut.text) < cost(best.text):
+                best = Short(next_cut.text, best.reason)
+        return best
 
     def _cut(
         self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter

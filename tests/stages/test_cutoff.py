@@ -479,8 +479,8 @@ def test_s3_8_the_newest_results_are_kept_even_if_older_results_are_tiny() -> No
     assert kept == [f"c{number}" for number in range(20, 30)]
 
 
-def test_calls_that_a_digest_quotes_are_no_calls() -> None:
-    """Hermes writes calls into the text, which digests quote."""
+def test_digests_do_not_quote_calls_that_are_written_into_the_text() -> None:
+    """As Hermes writes them: they would look like calls of the answer that the digest begins."""
     turns = [{"from": "human", "value": "Look at everything."}]
     for number in range(3):
         text = json.dumps({"name": "bash", "arguments": {"command": f"cat log{number}"}})
@@ -493,3 +493,4 @@ def test_calls_that_a_digest_quotes_are_no_calls() -> None:
     (found,) = chunk.transcripts
     assert [len(message.calls) for message in found.messages] == [0, 1, 0, 0]
     assert found.messages[1].parts[0].text.startswith(TITLE)
+    assert (ran.data or b"").count(b"<tool_call>") == 1

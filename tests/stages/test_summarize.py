@@ -850,3 +850,57 @@ def test_s1_6_standard_error_explains_why_nothing_is_summarized(ctxtrim: Run) ->
         ran.err.count("info: nothing was summarized: nothing is older than the kept messages") == 1
     )
     assert ctxtrim("summarize", *CHARS, "--quiet", stdin=data).err == ""
+
+
+PIXEL = "iVBORw0K" + "A" * 124
+ANTHROPIC_IMAGE = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": PIXEL},
+}
+GEMINI_IMAGE = {"inlineData": {"mimeType": "image/png", "data": PIXEL}}
+
+
+def anthropic_talk(*turns: tuple[str, Any]) -> dict[str, Any]:
+    messages = [{"role": role, "content": content} for role, content in turns]
+    return {"model": "claude-sonnet-4-5", "messages": messages}
+
+
+def gemini_talk(*turns: tuple[str, Any]) -> dict[str, Any]:
+    roles = {"user": "user", "assistant": "model"}
+    return {
+        "contents": [
+            {"role": roles[role], "parts": [{"text": text}] if isinstance(text, str) else text}
+            for role, text in turns
+        ]
+    }
+
+
+@pytest.mark.parametrize("words", [[], [{"text": ""}]])
+@pytest.mark.parametrize(
+    ("talk", "image"), [(anthropic_talk, ANTHROPIC_IMAGE), (gemini_talk, GEMINI_IMAGE)]
+)
+def test_a_summary_leads_a_prompt_that_is_only_an_image(
+    talk: Any, image: dict[str, Any], words: list[dict[str, Any]]
+) -> None:
+    """A message of its own would make two user messages adjacent."""
+    texts = [word | ({"type": "text"} if talk is anthropic_talk else {}) for word in words]
+    value = talk(
+        ("user", "Describe the harbour. " * 200),
+        ("assistant", "It is wide. " * 200),
+        ("user", [*texts, image]),
+        ("assistant", "A boat. " * 40),
+        ("user", "And now?"),
+    )
+    keep = [("summarize", {"keep_recent_turns": 2, "keep_recent_tokens": 1})]
+    first = run(json.dumps(value).encode(), keep).data or b""
+    strict = run(first, [("check", {"profile": "strict"})])
+    assert [finding.code for finding in strict.rows[0].findings] == []
+    (chunk,) = read(first)
+    (found,) = chunk.transcripts
+    assert [part.kind for part in found.messages[0].parts] == ["text", "attachment"]
+    assert found.messages[0].parts[0].text.startswith("[Summary of 2 earlier messages]")
+    assert run(first, keep).data == first
+    again = [("summarize", {"keep_recent_turns": 1})]
+    (chunk,) = read(run(first, again).data or b"")
+    (found,) = chunk.transcripts
+    assert found.messages[0].parts[0].text.startswith("[Summary of 4 earlier messages]")

@@ -73,7 +73,9 @@ def steps(messages: Sequence[Message], shape: Shape, protected: Set[int]) -> lis
 
 
 def _words(message: Message) -> str:
-    """The text of a message without its leading digests."""
+    """The text of a message without its leading digests; empty if the text contains its calls."""
+    if any(call.span is None and call.block is None for call in message.calls):
+        return ""  # quoted calls would look like new ones
     return "\n".join(part.text for part in with_leads(message).parts if part.kind == "text").strip()
 
 

@@ -92,6 +92,8 @@ def split_message(message: Message) -> list[Message]:
     leading = [] if summary is None else [summary_message(markers.untitled(summary))]
     if digests is not None and (own is not None or message.role != "user"):
         return [*leading, digest_message(digests, hides=False), with_leads(message)]
+    if own == "":
+        return [*leading, with_leads(message)]
     rest = digests if own is None else own
     if rest is None:
         return leading
@@ -101,16 +103,20 @@ def split_message(message: Message) -> list[Message]:
 def with_leads(message: Message, summary: str | None = None, digests: str | None = None) -> Message:
     """A message that begins with these texts only. Without an editable text part, one is added."""
     position = _text_position(message)
-    if position is None:
-        return _with_part(message, digests or "")
     own = leads(message).own
-    if own == "" and message.role == "assistant":
+    has_others = len(message.parts) > (position is not None)
+    if own == "" and (message.role == "assistant" or has_others):
         own = None
     texts = [text for text in (summary, digests, own) if text is not None]
+    if own is None and texts and message.role == "user" and has_others:
+        texts.append("")  # the separator shows that the message is more than a summary
+    text = markers.END.join(texts)
+    if position is None:
+        return _with_part(message, text)
     part = message.parts[position]
-    if not texts and (part.span is None or part.block is not None) and len(message.parts) > 1:
+    if not texts and (part.span is None or part.block is not None) and has_others:
         return replace(message, parts=(*message.parts[:position], *message.parts[position + 1 :]))
-    return _with_text(message, position, markers.END.join(texts))
+    return _with_text(message, position, text)
 
 
 def without_compaction(message: Message) -> Message:
@@ -131,14 +137,15 @@ def without_compaction(message: Message) -> Message:
 def can_lead(message: Message, adds_texts: bool) -> bool:
     """Whether a message can begin with a summary or digests.
 
-    `adds_texts`: the format can add a text to an answer.
+    `adds_texts`: the format can add a text to a message with blocks.
     """
     if _text_position(message) is not None:
         return True
     if not adds_texts:
         return False
     first = next((part for part in message.parts if part.kind != "reasoning"), None)
-    return message.role == "assistant" and first is not None and first.block is not None
+    is_said = message.role in ("user", "assistant")
+    return is_said and first is not None and first.block is not None
 
 
 def _text_position(message: Message) -> int | None:
@@ -157,8 +164,11 @@ def _text_position(message: Message) -> int | None:
 
 
 def _is_added(message: Message, part: Part) -> bool:
-    """Whether a stage added a text. It may have added digests to an answer."""
-    return message.index is None or (part.block is None and markers.is_digest(part.text))
+    """Whether a stage added a text. It may have added digests, and a summary to a prompt."""
+    if message.index is None:
+        return True
+    is_summary = message.role == "user" and markers.is_titled(part.text)
+    return part.block is None and (is_summary or markers.is_digest(part.text))
 
 
 def _with_text(message: Message, target: int, text: str) -> Message:

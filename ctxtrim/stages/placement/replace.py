@@ -107,7 +107,7 @@ class _Rewrite:
         """Insert the texts before a message, or return the message with them as leading texts."""
         own = leads(message)
         if summary is not None:
-            if alternates and message.role == "user" and can_lead(message, False):
+            if alternates and message.role == "user" and can_lead(message, self.adds_texts):
                 self.touched.append(len(self.messages))
                 return with_leads(message, summary, own.digests)
             self.insert(summary_message(summary))

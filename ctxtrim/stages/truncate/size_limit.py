@@ -10,6 +10,8 @@ from ctxtrim.clipping.limits import is_limited, spill_notice, truncate_text
 from ctxtrim.tokens import MARKS
 from ctxtrim.tokens.counter import Counter
 
+_FURTHER = 4  # cuts of a cut text that are compared with it
+
 PathOf = Callable[[str], str]
 """The path of a stored original, by its SHA-256."""
 
@@ -47,15 +49,15 @@ class SizeLimits:
             name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
             reason = f"spilled: {len(text)} > {self.spill} characters"
             return Short(spill_notice(path_of(name), name, text), reason, is_spilled=True)
-        best = next_cut = self._cut(text, ranges, counter)
-        seen: set[str] = set()
+        best = last = self._cut(text, ranges, counter)
+        further = 0  # cuts after the best one
         # A clipped line becomes two lines, so the line limit may be exceeded again. Another run
-        # must not find a shorter text, so all further cuts are compared.
-        while best is not None and next_cut is not None and next_cut.text not in seen:
-            seen.add(next_cut.text)
-            next_cut = self._cut(next_cut.text, (), counter)
-            if next_cut is not None and cost(next_cut.text) < cost(best.text):
-                best = Short(next_cut.text, best.reason)
+        # must not find a shorter text: it looks at as many cuts after the best one.
+        while best is not None and last is not None and further < _FURTHER:
+            last = self._cut(last.text, (), counter)
+            further += 1
+            if last is not None and cost(last.text) < cost(best.text):
+                best, further = Short(last.text, best.reason), 0
         return best
 
     def _cut(

@@ -143,7 +143,7 @@ def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
         with Path(source.path).open("rb", _PIECE) as file:
             yield _lines(file, max_size, Path(source.path) if source.is_regular else None)
     except OSError as error:
-        if error.filename != str(Path(source.path)):  # of what was done with the lines
+        if error.filename != str(Path(source.path)):  # not of this file, but of the caller
             raise
         raise InputError(f"cannot be read: {reason(error)}") from error
 

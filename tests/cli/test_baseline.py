@@ -130,6 +130,15 @@ def test_paths_are_relative_to_the_baseline(ctxtrim: Run, project: Path) -> None
     assert (ran.code, ran.err) == (0, "")
 
 
+def test_a_baseline_may_be_compressed(ctxtrim: Run, project: Path) -> None:
+    words = ("check", *GPT, "--baseline", "base.json.gz", "runs")
+    assert ctxtrim(*words, "--update-baseline", cwd=project).code == 0
+    assert (project / "base.json.gz").read_bytes().startswith(b"\x1f\x8b")
+    assert ctxtrim(*words, cwd=project).code == 0
+    grow(project / "runs" / "b.jsonl")
+    assert ctxtrim(*words, cwd=project).code == 3
+
+
 def test_a_baseline_forces_counting(ctxtrim: Run, project: Path) -> None:
     words, bound = ("runs/b.jsonl", "--json"), b'"counted": false'
     assert bound in ctxtrim("check", *GPT, *words, cwd=project).out

@@ -234,3 +234,23 @@ def test_an_empty_path_is_refused(ctxtrim: Run, tmp_path: Path, option: str) -> 
         assert " is empty; name a" in ran.err
         assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
     assert (tmp_path / "t.jsonl").read_bytes() == line()
+
+
+def test_numbers_above_the_length_of_any_text_are_valid(ctxtrim: Run) -> None:
+    words = ("truncate", *QUICK, "--replace", "head", "--max-age", "1", "--head-lines")
+    ran = ctxtrim(*words, str(10**22), stdin=line())
+    assert ran.code == 0
+    assert ran.out == ctxtrim(*words, "1000", stdin=line()).out
+
+
+def test_more_processes_than_work_are_not_started(ctxtrim: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_bytes(line())
+    ran = ctxtrim("truncate", *QUICK, "--jobs", "99999", tmp_path / "t.jsonl")
+    assert (ran.code, ran.out) == (0, shortened(line()))
+
+
+def test_a_transcript_that_does_not_fit_is_not_said_to_fit(ctxtrim: Run) -> None:
+    words = ("--budget", "1", "--on-overflow", "keep")
+    ran = ctxtrim("trim", *QUICK, *words, stdin=line(chat()))
+    assert (ran.code, ran.out) == (3, line(chat()))
+    assert ran.err.splitlines()[-1].endswith("1 overflowing")

@@ -107,7 +107,7 @@ def print_totals(report: Report) -> None:
 
 
 def _idle(report: Report) -> Iterable[str]:
-    """Why a run changed nothing: the reason of each stage. None if a transcript does not fit."""
+    """Why a run changed nothing: the reason of each stage. Empty if one does not fit."""
     totals = report.totals
     if report.edited or report.left_out or totals.overflowing or not totals.transcripts:
         return ()

@@ -134,6 +134,10 @@ class Option(Struct, frozen=True):
             raise UsageError(f"{location} {value}: expected at least {self.least}")
         return min(number, _LARGEST) if isinstance(number, int) else number
 
+    def restricts(self, value: Any) -> bool:
+        """Whether only trusted sources may set a value."""
+        return self.is_restricted is not None and self.is_restricted(value)
+
     @property
     def _expected(self) -> str:
         """The valid numbers, for messages."""

@@ -90,15 +90,15 @@ def assign(
     """Add values to a source. A weak value does not replace an earlier one of the same setting."""
     for stage, setting, value in matches:
         found = check(setting, location, value)
-        is_restricted = setting.is_restricted
-        if not source.is_trusted and is_restricted is not None and is_restricted(found):
+        if not source.is_trusted and setting.restricts(found):
             source.note_restricted(location.removeprefix(f"{source.path}: "))
             continue
         if stage is None and setting.name == "pipeline":
             for text in found:
                 name, given = parse_stage(text, f"{location} {text}")
-                for key in restricted(name, given) if not source.is_trusted else ():
-                    source.note_restricted(f"{key} of {name} in pipeline")
+                if not source.is_trusted:
+                    for key in restricted(name, given):
+                        source.note_restricted(f"{key} of {name} in pipeline")
         home = source.shared if stage is None else source.settings.setdefault(stage, {})
         if not (is_weak and setting.name in home):
             home[setting.name] = Value(found, location)

@@ -89,12 +89,7 @@ def _members(name: str, rest: str, location: str) -> dict[str, Any]:
 
 def restricted(stage: str, settings: Mapping[str, Any]) -> list[str]:
     """The names of the settings of a stage that only trusted sources may have."""
-    found = []
-    for key, value in settings.items():
-        is_restricted = SETTINGS[stage][key].is_restricted
-        if is_restricted is not None and is_restricted(value):
-            found.append(key)
-    return found
+    return [key for key, value in settings.items() if SETTINGS[stage][key].restricts(value)]
 
 
 def _similar(word: str, known: Iterable[str]) -> str:

@@ -57,7 +57,7 @@ def template(schema: str = "") -> str:
 def _commented(option: Option) -> Iterator[str]:
     """The help of an option and its default, as comments."""
     text = option.help
-    if option.is_restricted is not None and option.is_restricted("x"):
+    if option.restricts("x"):
         text += " Only the user's own file and a file named by --config can set it."
     yield from textwrap.wrap(
         text, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False

@@ -69,7 +69,7 @@ class Fit:
         if self.room < 0:
             return self
         is_contiguous = self.ranking.strategy.is_contiguous
-        self.forms.point_without(set())
+        self.forms.set_only_copies(set())
         self.candidates = self.ranking.units
         for unit in self.ranking.first:
             self._plan(Allocation(unit, self.most // _FIRST_SHARE))
@@ -80,7 +80,7 @@ class Fit:
         for position, tokens in self._planned.items():
             self.tokens -= tokens
             self._put(position, self.forms.within(position, tokens))
-        self._forget_dropped()
+        self._replace_dangling_pointers()
         if is_contiguous:  # restore newer messages in full before older ones
             self._widen()
         self._restore(is_contiguous)
@@ -93,11 +93,11 @@ class Fit:
             self._separate_prompts()
         return self
 
-    def _forget_dropped(self) -> None:
-        """Let no result point to a newer one that is dropped. It is the only one now."""
+    def _replace_dangling_pointers(self) -> None:
+        """Give results that point to a dropped one a placeholder, which `_widen` can lengthen."""
         stale = self.situation.stale
         only = {position for position in stale if stale[position].newer not in self.kept}
-        self.forms.point_without(only)
+        self.forms.set_only_copies(only)
         for position in sorted(only & self.kept.keys()):
             form, least = self.kept[position], self.forms.least(position)
             if form.action != "kept" and least.tokens - form.tokens <= self.room:

@@ -39,19 +39,19 @@ class Forms:
     _lean: dict[int, Form] = field(default_factory=dict)
     _least: dict[int, Form] = field(default_factory=dict)
     _floors: dict[tuple[int, ...], int] = field(default_factory=dict)
-    _only: set[int] = field(default_factory=set)  # stale results that point to no newer result
+    _only_copies: set[int] = field(default_factory=set)  # stale results that must not point
 
     def is_stale(self, position: int) -> bool:
         """Whether a result may point to a later one that repeats it."""
-        return position in self.situation.stale and position not in self._only
+        return position in self.situation.stale and position not in self._only_copies
 
-    def point_without(self, positions: set[int]) -> None:
-        """Let stale results point to newer ones, except those at some positions."""
-        for position in positions ^ self._only:
+    def set_only_copies(self, positions: set[int]) -> None:
+        """Set the stale results that point to no newer one, because it is dropped."""
+        for position in positions ^ self._only_copies:
             self._lean.pop(position, None)
             self._least.pop(position, None)
-        self._only.clear()
-        self._only.update(positions)
+        self._only_copies.clear()
+        self._only_copies.update(positions)
 
     def full(self, position: int) -> Form:
         """The message as it was read."""

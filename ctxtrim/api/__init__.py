@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     )
     from ctxtrim.api.verdict import BudgetVerdict, fits
     from ctxtrim.clipping.limits import truncate_text
-    from ctxtrim.errors import ContextOverflowError, CtxtrimError, Irreducible
+    from ctxtrim.errors import ContextOverflowError, CtxtrimError, Irreducible, SummaryError
     from ctxtrim.evidence import FileReference, KeyInfo, extract_key_info
     from ctxtrim.model import Message, Part, Transcript
     from ctxtrim.reports.model import Row
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ctxtrim.stages import STAGES
     from ctxtrim.stages.events import Event
     from ctxtrim.stream import Done
+    from ctxtrim.summaries.summarizer import Reply, Summarizer
     from ctxtrim.tokenizers import tokenizer
     from ctxtrim.tokens import Budget, Tokenizer
     from ctxtrim.tokens.counter import Count, Counter
@@ -104,11 +105,14 @@ _HOMES = {
     "PromptConfig": "api.configs",
     "PromptUsage": "api.fit",
     "ReadConfig": "api.configs",
+    "Reply": "summaries.summarizer",
     "Row": "reports.model",
     "STAGES": "stages",
     "SpecRefreshMessage": "api.retention",
     "Stage": "stage",
+    "Summarizer": "summaries.summarizer",
     "SummaryConfig": "api.configs",
+    "SummaryError": "errors",
     "Tokenizer": "tokens",
     "ToolResultMessage": "api.retention",
     "ToolResultRetentionPolicy": "api.retention",
@@ -177,10 +181,13 @@ __all__ = [
     "PromptConfig",
     "PromptUsage",
     "ReadConfig",
+    "Reply",
     "Row",
     "SpecRefreshMessage",
     "Stage",
+    "Summarizer",
     "SummaryConfig",
+    "SummaryError",
     "Tokenizer",
     "ToolResultMessage",
     "ToolResultRetentionPolicy",

@@ -111,6 +111,8 @@ def _message(message: PlainMessage, position: int) -> bytes:
 def _spelled(value: object, name: str) -> bytes:
     try:
         return json.dumps(value, default=_plain).encode("utf-8", "surrogatepass")
+    except RecursionError as error:
+        raise InputError(f"{name}: too many nested values") from error
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: cannot be written as JSON: {error}") from error
 
@@ -126,14 +128,35 @@ def _plain(value: object) -> object:
 
 
 def _dumped(value: object) -> Any:
-    """The result of `model_dump` without unset members, which APIs refuse; None without it."""
+    """The result of `model_dump` without empty members, which APIs refuse; None without it.
+
+    Inside a block, such as in its citations, members that the provider set to null stay: Anthropic
+    requires them.
+    """
     dump = getattr(value, "model_dump", None)
     if dump is None or isinstance(value, type):
         return None
     try:
-        return dump(mode="json", by_alias=True, exclude_none=True)
+        filled = dump(mode="json", by_alias=True, exclude_none=True)
+        given = dump(mode="json", by_alias=True, exclude_unset=True)
     except TypeError:  # not of pydantic: it has no options
         return dump()
+    is_message = isinstance(filled, dict) and "role" in filled
+    _add_nulls(filled, given, depth=0 if is_message else 1)
+    return filled
+
+
+def _add_nulls(filled: Any, given: Any, depth: int) -> None:
+    """Add the null members of `given` that are inside a block: objects of depth 2 and more."""
+    if isinstance(filled, list) and isinstance(given, list):
+        for element, source in zip(filled, given, strict=False):
+            _add_nulls(element, source, depth)
+    elif isinstance(filled, dict) and isinstance(given, dict):
+        for key, value in given.items():
+            if key in filled:
+                _add_nulls(filled[key], value, depth + 1)
+            elif value is None and depth > 1:
+                filled[key] = None
 
 
 def _as_request(message: dict[str, Any]) -> dict[str, Any]:

@@ -55,20 +55,21 @@ class Evidence:
     @cached_property
     def reread(self) -> Mapping[int, int]:
         """The reads of files that were read in full later, each with the newest full read."""
-        return active_files.reread(self.messages, self.shape, self._accesses)
+        return active_files.reread(self.messages, self.shape, self.accesses)
 
     def active_reads(self, step: int, active_steps: int) -> dict[int, str]:
         """The reads of files that were used in the last steps, each with the reason."""
-        return active_files.active_reads(self.messages, self._accesses, step, active_steps)
+        return active_files.active_reads(self.messages, self.accesses, step, active_steps)
 
     def outdated_reads(self, step: int, active_steps: int) -> set[int]:
         """The reads of files that changed later, before the last steps."""
-        return active_files.outdated_reads(self._accesses, step, active_steps)
+        return active_files.outdated_reads(self.accesses, step, active_steps)
 
     def _errors(self, is_loose: bool) -> Set[int]:
         results = ((at, each) for at, each in enumerate(self.messages) if each.role == "tool")
         return {position for position, result in results if is_error(result, is_loose)}
 
     @cached_property
-    def _accesses(self) -> Sequence[active_files.Access]:
+    def accesses(self) -> Sequence[active_files.Access]:
+        """The accesses of calls to files, in the order of their results."""
         return active_files.file_accesses(self.shape, self.errors)

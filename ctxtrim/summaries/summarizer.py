@@ -33,8 +33,11 @@ class Summarizer(Protocol):
         """The name in reports."""
         ...
 
-    def summarize(self, prompt: str, max_tokens: int) -> Reply:
-        """The answer to a prompt, of at most `max_tokens` tokens, or a `SummaryError`."""
+    def summarize(self, prompt: str, max_tokens: int) -> Reply | str:
+        """The answer to a prompt, of at most `max_tokens` tokens.
+
+        After any exception, rules write the summary; reports show its message.
+        """
         ...
 
 
@@ -85,14 +88,25 @@ def summarized(
         return Summary(fallback(), FALLBACK)
     prompt = bounded(redacted(request.prompt, request.redacts), request.most_input)
     try:
-        reply = summarizer.summarize(prompt, request.limit)
-    except SummaryError as error:  # the message may quote the prompt, and reports show it
-        return Summary(fallback(), FALLBACK, f"{summarizer.name}: {redacted(str(error))}")
+        reply = _reply(summarizer.summarize(prompt, request.limit))
+    except Exception as error:  # noqa: BLE001 - programs bring their own, and rules always work
+        kind = "" if isinstance(error, SummaryError) else f"{type(error).__name__}: "
+        # the message may quote the prompt, and reports show it
+        return Summary(fallback(), FALLBACK, f"{summarizer.name}: {kind}{redacted(str(error))}")
     text = redacted(reply.text, request.redacts).strip()
     trouble = _trouble(request, text)
     if trouble is None:
         return Summary(text, summarizer.name, None, reply)
     return Summary(fallback(), FALLBACK, f"{summarizer.name}: {trouble}", reply)
+
+
+def _reply(answer: object) -> Reply:
+    """The reply of a summarizer, which may be only its text; a `SummaryError` for other values."""
+    if isinstance(answer, Reply):
+        return answer
+    if isinstance(answer, str):
+        return Reply(answer)
+    raise SummaryError(f"expected a Reply or a text, found {type(answer).__name__}")
 
 
 def _trouble(request: SummaryRequest, text: str) -> str | None:

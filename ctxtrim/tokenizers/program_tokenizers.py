@@ -1,10 +1,11 @@
 """Tokenizers that a program registers, by name or for a model family."""
 
+from math import ceil
 from typing import Any
 
 from msgspec import Struct
 
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import TokenizerError, UsageError
 from ctxtrim.tokens import Exactness, Tokenizer
 
 OWN: dict[str, Tokenizer] = {}
@@ -19,12 +20,20 @@ class Own(Struct, frozen=True):
     exactness: Exactness = "estimated"
 
     def count(self, text: str) -> int:
-        """The object's count, or the length of its encoding."""
-        return (
-            int(self.made.count(text))
-            if hasattr(self.made, "count")
-            else len(self.made.encode(text))
-        )
+        """The object's count, rounded up, or the length of its encoding.
+
+        Raises `TokenizerError` if the object's count is no number or below 0.
+        """
+        if not hasattr(self.made, "count"):
+            return len(self.made.encode(text))
+        found = self.made.count(text)
+        try:
+            count: int = ceil(found)
+        except (TypeError, ValueError, OverflowError):
+            count = -1
+        if count < 0:
+            raise TokenizerError(f"tokenizer {self.name}: expected a number of tokens, not {found}")
+        return count
 
     ceiling = count
 

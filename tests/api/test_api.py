@@ -532,3 +532,76 @@ def test_s1_14_a_session_replayed_turn_by_turn_stays_within_its_budget(
 def test_the_api_is_typed_and_its_names_load_lazily() -> None:
     assert ctxtrim.tokenizers is tokenizers
     assert {"build_final_prompt", "tokenizers", "ContextOverflowError"} <= set(ctxtrim.__all__)
+
+
+class Failing:
+    """A summarizer whose answer is no reply, or that raises an error."""
+
+    name = "failing"
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def summarize(self, prompt: str, max_tokens: int) -> Any:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "trouble"),
+    [
+        (TimeoutError("no answer in 30 s"), "failing: TimeoutError: no answer in 30 s"),
+        (ctxtrim.SummaryError("the quota is used up"), "failing: the quota is used up"),
+        (None, "failing: expected a Reply or a text, found NoneType"),
+    ],
+)
+def test_s1_6_rules_write_the_summary_after_any_failure(answer: object, trouble: str) -> None:
+    messages, writer = openai_session(8), Failing(answer)
+    summary = summarize_context(messages, summarizer=writer, **CHARS)
+    assert (summary.by, summary.trouble) == ("facts", trouble)
+    config = {"budget": 2000, "summarize": True, **CHARS}
+    prompt = build_final_prompt(messages, config, summarizer=writer)
+    assert prompt.within_budget
+    assert prompt.summary
+
+
+def test_s1_6_a_summarizer_may_return_only_the_text() -> None:
+    summary = summarize_context(openai_session(8), summarizer=Failing("Lamps."), **CHARS)
+    assert (summary.by, summary.trouble) == ("failing", None)
+    assert summary.summary.endswith("Lamps.")
+
+
+class Quarters:
+    """A tokenizer that returns what a quarter of the length is, or something else."""
+
+    def __init__(self, result: object = None) -> None:
+        self.result = result
+
+    def count(self, text: str) -> Any:
+        return len(text) / 4 if self.result is None else self.result
+
+
+def test_counts_of_own_tokenizers_are_rounded_up_or_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ctxtrim.tokenizers.program_tokenizers.OWN", OWN)
+    try:
+        tokenizers.add("quarters", Quarters())
+        assert tokenizers.count("abcdefg", "quarters") == 2
+        for bad in (-5, "seven", float("nan"), float("inf")):
+            tokenizers.add("bad", Quarters(bad))
+            with pytest.raises(TokenizerError, match="tokenizer bad: expected a number of tokens"):
+                tokenizers.count("abc", "bad")
+    finally:
+        OWN.clear()
+
+
+def test_values_with_too_many_levels_are_refused() -> None:
+    value: Any = "deep"
+    for _ in range(5000):
+        value = [value]
+    call = {"type": "tool_use", "id": "1", "name": "x", "input": {"value": value}}
+    messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": [call]}]
+    text = error_text(InputError, messages, 1000, call=enforce_context_limit)
+    assert text == "message 1: too many nested values"

@@ -139,3 +139,30 @@ def test_any_object_with_model_dump_is_a_message(message: Any) -> None:
 def test_other_objects_are_refused_by_position(messages: Sequence[Any]) -> None:
     with pytest.raises(InputError, match="message 0: expected an object with a role"):
         ctxtrim.estimate_tokens(messages)
+
+
+def test_null_members_inside_a_block_stay() -> None:
+    """Anthropic requires `document_title` in citations, and sends null for it."""
+    citation = {
+        "type": "char_location",
+        "cited_text": "The lamp burns.",
+        "document_index": 0,
+        "document_title": None,
+        "start_char_index": 0,
+        "end_char_index": 15,
+    }
+    answer = anthropic.types.Message.model_validate(
+        {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-sonnet-4-5",
+            "stop_reason": "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 9, "output_tokens": 2},
+            "content": [{"type": "text", "text": "It burns.", "citations": [citation]}],
+        }
+    )
+    messages = [{"role": "user", "content": "Does it burn?"}, answer]
+    result = ctxtrim.enforce_context_limit(messages, 9000, model="claude-sonnet-4-5").messages
+    assert result[1]["content"] == [{"type": "text", "text": "It burns.", "citations": [citation]}]

@@ -276,3 +276,57 @@ def test_deep_nesting_ends_in_a_result_or_one_clear_line(depth: int) -> None:
     assert len(ran.rows) == 2 or [finding.message for finding in ran.findings] == [
         "nested too deeply to read; the line is kept unchanged and not counted"
     ]
+
+
+def answer(**members: Any) -> Message:
+    value = {"role": "assistant", "content": "It burns.", **members}
+    return messages(conversation([user("Does it burn?"), value]))[1]
+
+
+THOUGHT = "I look at the lamp. "
+
+
+@pytest.mark.parametrize(
+    ("members", "text", "sealed"),
+    [
+        ({"reasoning_details": [{"type": "reasoning.text", "text": THOUGHT}]}, THOUGHT, 0),
+        ({"reasoning_details": [{"type": "reasoning.summary", "summary": THOUGHT}]}, THOUGHT, 0),
+        (
+            {
+                "reasoning_details": [
+                    {"type": "reasoning.summary", "summary": THOUGHT},
+                    {"type": "reasoning.encrypted", "data": "A" * 40},
+                ]
+            },
+            "",
+            40,
+        ),
+        (
+            {"thinking_blocks": [{"type": "thinking", "thinking": THOUGHT, "signature": "AB"}]},
+            THOUGHT,
+            2,
+        ),
+        (
+            {
+                "reasoning_content": THOUGHT,
+                "thinking_blocks": [{"type": "thinking", "thinking": THOUGHT}],
+            },
+            THOUGHT,
+            0,
+        ),
+        ({"reasoning_details": [None, {"type": "reasoning.text"}, 7]}, "", 0),
+    ],
+)
+def test_reasoning_in_blocks_counts_once(members: dict[str, Any], text: str, sealed: int) -> None:
+    parts = [part for part in answer(**members).parts if part.kind == "reasoning"]
+    assert "".join(part.text for part in parts) == text
+    assert sum(part.sealed for part in parts) == sealed
+
+
+def test_a_spoken_answer_is_a_sound_of_unknown_length() -> None:
+    row = run(
+        conversation([user("Does it burn?"), {"role": "assistant", "audio": {"id": "audio_1"}}]),
+        model="gpt-4o",
+    ).rows[0]
+    assert row.count.exactness == "estimated"
+    assert row.count.by_kind["attachment"] > 0

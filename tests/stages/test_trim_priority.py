@@ -491,3 +491,47 @@ def test_s1_5_the_report_names_the_first_message_that_invalidates_the_cache(
 
 def test_s1_5_a_transcript_that_fits_keeps_the_cache_valid() -> None:
     assert trimmed(TALK, tokens(TALK)).rows[0].steps[0].findings == ()
+
+
+def edit(of: str, path: str, text: str) -> list[dict[str, Any]]:
+    """An edit of a file and its short result."""
+    return step(of, "The file was changed.", "edit_file", path=path, new_string=text)
+
+
+EDITS = [
+    user("Repair the lamp."),
+    *step("a", "lens of the lamp\n" * 200, "read_file", path="/app/lamp.py"),
+    *edit("b", "/app/lamp.py", "lens = polished\n" * 12),
+    *step("c", "harbour chart\n" * 150, "read_file", path="/app/chart.py"),
+    *edit("d", "/app/lamp.py", "wick = trimmed\n" * 12),
+    *step("e", "the tide is falling\n" * 60, command="tide --now"),
+    says("The lamp burns."),
+    user("And the chart?"),
+]
+
+
+def test_edits_are_kept_longer_than_older_reads_of_their_files() -> None:
+    """A read without the edits after it shows a file that no longer exists."""
+    losses = descent(EDITS, keep_recent_turns=0)
+    dropped = [position for position, action, _ in losses if action == "dropped"]
+    read, first_edit, last_edit = 1, 3, 7
+    assert dropped.index(read) < dropped.index(first_edit)
+    assert dropped.index(read) < dropped.index(last_edit)
+
+
+def test_results_are_clipped_before_edits_are_dropped() -> None:
+    for budget in range(tokens(EDITS) // 2, tokens(EDITS), 20):
+        data = trimmed(EDITS, budget, keep_recent_turns=0).data or b""
+        assert b"polished" in data
+        assert b"wick = trimmed" in data
+        assert b"lens of the lamp" in data
+
+
+def test_the_last_answer_is_kept_before_what_the_client_adds_after_it() -> None:
+    talk = [SYSTEM, user("opening"), says("b " * 40), user("/exit"), user("Goodbye")]
+    messages = list(builders.transcript(talk).messages)
+    messages[3:] = [replace(message, is_injected=True) for message in messages[3:]]
+    seen = [kept(messages, budget) for budget in range(1, 120)]
+    fits = next(number for number, indices in enumerate(seen) if 2 in indices)
+    assert 3 not in seen[fits] or 4 not in seen[fits]
+    assert all(2 in indices for indices in seen[fits:])

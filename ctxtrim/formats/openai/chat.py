@@ -7,11 +7,11 @@ Messages with other roles are not read and stay unchanged.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
-from ctxtrim.formats.media_blocks import block_part, input_text, text_block
+from ctxtrim.formats.media_blocks import block_part, input_text, media_of, text_block
 from ctxtrim.formats.message_lists import (
     NOTHING_AROUND,
     Dialect,
@@ -38,7 +38,9 @@ ROLES: dict[object, Role] = {
 }
 _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta")  # notes of mini-swe-agent and hermes, never sent
-_WITH_PARTS = frozenset({"refusal", "reasoning", "reasoning_content", "reasoning_details"})
+_REASONING = ("reasoning", "reasoning_content")
+_BLOCKS = ("reasoning_details", "thinking_blocks")  # of OpenRouter and LiteLLM
+_WITH_PARTS = frozenset({"refusal", "audio", *_REASONING, *_BLOCKS})
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _CONTENT: Path = ("content",)
@@ -247,7 +249,7 @@ def _message(
         if not _WITH_PARTS.isdisjoint(value):
             refusal = value.get("refusal")
             refusals = (Part("text", refusal),) if isinstance(refusal, str) else ()
-            parts = (*_reasoning(value, span), *parts, *refusals)
+            parts = (*_reasoning(value, span), *parts, *refusals, *_audio(value))
         parts = (*parts, *_calls(value, span))
     is_demo = value.get("is_demo") is True
     return Message(
@@ -256,28 +258,42 @@ def _message(
 
 
 def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
-    """The reasoning of an answer, encrypted first."""
-    parts = []
-    details = value.get("reasoning_details")
-    if details and (sealed := _sealed(details)):
-        parts.append(Part("reasoning", sealed=sealed))
-    for key in ("reasoning", "reasoning_content"):
-        text = value.get(key)
-        if isinstance(text, str):
-            home = span.inside(key)
-            parts.append(Part("reasoning", text, span=home, block=home))
-    return parts
+    """The reasoning of an answer, encrypted first.
 
-
-def _sealed(details: Any) -> int:
-    """The number of characters of encrypted reasoning (OpenRouter's `reasoning_details`)."""
+    The texts in its blocks count if it has no text besides them: it is the same text. Summaries
+    count only without encrypted reasoning: requests to gpt-5 with both had the same recorded tokens
+    as those without the summary.
+    """
     texts = [
-        block.get(key)
-        for block in elements(details)
-        if isinstance(block, dict)
-        for key in ("data", "signature")
+        Part("reasoning", value[key], span=span.inside(key), block=span.inside(key))
+        for key in _REASONING
+        if isinstance(value.get(key), str)
     ]
-    return sum(len(text) for text in texts if isinstance(text, str))
+    blocks = [block for key in _BLOCKS for block in elements(value.get(key))]
+    sealed = sum(len(text) for text in _strings(blocks, "data", "signature"))
+    text = ""
+    if not any(part.text for part in texts):
+        keys = ("text", "thinking") if sealed else ("text", "thinking", "summary")
+        text = "".join(_strings(blocks, *keys))
+    if not sealed and not text:
+        return texts
+    return [Part("reasoning", text, sealed=sealed), *texts]
+
+
+def _audio(value: dict[str, Any]) -> tuple[Part, ...]:
+    """The spoken answer, often only its id; then its length is unknown."""
+    audio = value.get("audio")
+    if not isinstance(audio, dict):
+        return ()
+    return (Part("attachment", media=media_of({"type": "audio", "audio": audio.get("data")})),)
+
+
+def _strings(blocks: Iterable[Any], *keys: str) -> Iterator[str]:
+    """The strings under some keys of blocks."""
+    for block in blocks:
+        for key in keys:
+            if isinstance(text := members(block).get(key), str):
+                yield text
 
 
 def _block(block: Any, span: Span) -> Part:

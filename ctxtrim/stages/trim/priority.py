@@ -11,7 +11,9 @@
 `priority` weighs the cost of a step against the likelihood that it is needed again. The weights
 were fitted on recorded sessions (`benchmarks/kept.py`): need falls with age, grows slower than
 length above a thousand tokens, is half as large for text of the assistant, and larger for files and
-for results that later calls used.
+for results that later calls used. The first tokens of an exchange count more than the rest: without
+them its step is gone. An edit ranks no lower than an older read of its file, because a read without
+the edits after it shows a file that no longer exists.
 """
 
 from bisect import bisect_left
@@ -38,6 +40,7 @@ _FILES = 1.5  # for reads and edits of files
 # for results that 0, 1, 2 to 3, or more later calls took an argument from
 _USES = (1, 1.6, 2.2, 2.8)
 _WORTH_KEEPING = 1.5  # for errors, quotations, files in use, ...
+_FIRST = 1.5  # for the first level of an exchange
 _PLACEHOLDER = 16  # approximate tokens of a replaced result
 
 
@@ -89,17 +92,59 @@ class Ranking:
         return unit.reason or self.strategy.reason(self.situation, unit.home)
 
 
+class _Ranked(NamedTuple):
+    """An allocation and its place in the order: smaller values first, newer exchanges first."""
+
+    is_demo: bool
+    is_old: bool
+    need: float  # per token, negative
+    newness: int
+    order: int
+    allocation: Allocation
+
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        """The place without the exchange."""
+        return self[:3]
+
+
 def _by_priority(situation: Situation) -> list[Allocation]:
-    ranked: list[tuple[bool, bool, float, int, int, Allocation]] = []
+    ranked: list[_Ranked] = []
     for age, (home, positions) in enumerate(reversed(_units(situation).items())):
         is_demo = situation.messages[home].is_demo
         is_old = not (home in situation.soft or situation.is_recent[home])
         unit = Unit(positions, turn=situation.turns[home], home=home)
         fade = (1 + age / _FADE) ** -_SLOWNESS
         for order, (density, level) in enumerate(_increments(situation, home, positions)):
-            ranked.append((is_demo, is_old, -density * fade, -home, order, Allocation(unit, level)))
+            need = density * fade * (1 if order else _FIRST)
+            ranked.append(_Ranked(is_demo, is_old, -need, -home, order, Allocation(unit, level)))
+    ranked = _with_edits(situation, ranked)
     ranked.sort()  # no two entries have the same home and order
-    return [entry[-1] for entry in ranked]
+    return [entry.allocation for entry in ranked]
+
+
+def _with_edits(situation: Situation, ranked: list[_Ranked]) -> list[_Ranked]:
+    """The same with the first levels of edits ranked no lower than older reads of their files."""
+    shown: dict[int, tuple[bool, bool, float]] = {}  # by exchange, its first rank with content
+    for entry in ranked:
+        if entry.allocation.level != 0:
+            shown.setdefault(entry.allocation.unit.home, entry.rank)
+    read: dict[str, tuple[bool, bool, float]] = {}
+    edited: dict[int, tuple[bool, bool, float]] = {}
+    for access in situation.accesses:
+        home = situation.shape.exchange[access.position]
+        rank = read.get(access.path)
+        if access.kind != "read":
+            if rank is not None:
+                edited[home] = min(rank, edited.get(home, rank))
+        elif access.is_read and home in shown:
+            read[access.path] = min(shown[home], shown[home] if rank is None else rank)
+    return [
+        _Ranked(*min(entry.rank, edited.get(-entry.newness, entry.rank)), *entry[3:])
+        if entry.order == 0
+        else entry
+        for entry in ranked
+    ]
 
 
 _Level = tuple[int | None, float, float]

@@ -21,6 +21,7 @@ from ctxtrim.conversation.turns import (
     visible,
 )
 from ctxtrim.evidence import is_instructions
+from ctxtrim.evidence.active_files import Access
 from ctxtrim.model import Message
 from ctxtrim.stages.keep import Kept
 from ctxtrim.tokens.counter import Counter
@@ -55,9 +56,9 @@ class Situation:
     """The transcript and the facts that determine drop order, by position.
 
     `costs` are tokens. `protected` messages are never dropped or shortened, each with the reason.
-    `is_recent`: in the last turns. `results` are the visible tool results. `find_worth` and
-    `find_stale` are called only if a strategy needs their results. `drops_system`: system messages
-    may be dropped.
+    `is_recent`: in the last turns. `results` are the visible tool results. The functions `find_…`
+    are called only if a strategy needs their results. `drops_system`: system messages may be
+    dropped.
     """
 
     messages: Sequence[Message]
@@ -69,6 +70,7 @@ class Situation:
     results: Mapping[int, ToolResult]
     find_worth: Callable[[], Mapping[int, Kept]]
     find_stale: Callable[[], Mapping[int, Stale]]
+    find_accesses: Callable[[], Sequence[Access]]
     drops_system: bool
 
     @cached_property
@@ -80,6 +82,11 @@ class Situation:
     def stale(self) -> Mapping[int, Stale]:
         """The results repeated later."""
         return self.find_stale()
+
+    @cached_property
+    def accesses(self) -> Sequence[Access]:
+        """The accesses of calls to files, in order."""
+        return self.find_accesses()
 
     def is_old(self, position: int) -> bool:
         """Whether a message is neither in the last turns nor after the current task."""
@@ -192,10 +199,15 @@ class Situation:
 
     @cached_property
     def newest(self) -> int | None:
-        """The exchange at the end of the session: its last answer, or the current step."""
-        seen = visible(self.messages)
-        last = self.shape.exchange[seen[-1]] if seen else None
-        return last if last == next(reversed(self.exchanges), None) else None
+        """The exchange at the end of the session: its last answer, or the current step.
+
+        What the client injects after it, such as the output of `/exit`, does not count.
+        """
+        for position in reversed(visible(self.messages)):
+            if not _is_aside(self.messages[position]):
+                home = self.shape.exchange[position]
+                return home if home in self.exchanges else None
+        return None
 
     def company(self, position: int) -> tuple[int, ...]:
         """The cheapest exchange of a prompt's turn, which separates it from the next prompt if

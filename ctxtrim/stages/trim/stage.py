@@ -276,6 +276,7 @@ class Trim(KeepRules, _Order):
                 self.kept, self.counter, evidence, tool_results, is_recent, shape.steps
             ),
             find_stale=partial(_stale, evidence, by_position),
+            find_accesses=lambda: evidence.accesses,
             drops_system=not self.preserve_system_prompt,
         )
 

@@ -2,6 +2,7 @@
 alternated before.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ctxtrim.conversation.turns import Shape
@@ -19,10 +20,11 @@ def separate_prompts(
     """Prevent adjacent prompts where there were none; return the change in tokens.
 
     The cheapest dropped answer without calls between the two prompts is restored if there is room
-    (`room`, tokens). Otherwise the first of the two prompts is dropped. Edits `dropped`, a set of
-    positions.
+    (`room`, tokens), unless it is a piece of a split answer. Otherwise the first of the two prompts
+    is dropped. Edits `dropped`, a set of positions.
     """
     spent = 0
+    sizes = Counter(shape.exchange)
     # the last prompts kept so far, with nothing but system messages after them
     before: list[int] = []
     between: list[int] = []  # messages dropped since then
@@ -35,7 +37,9 @@ def separate_prompts(
             answers = [
                 candidate
                 for candidate in between
-                if is_answer(messages, shape, candidate) and costs[candidate] <= room - spent
+                if is_answer(messages, shape, candidate)
+                and sizes[shape.exchange[candidate]] == 1
+                and costs[candidate] <= room - spent
             ]
             while before and before[-1] not in protected and not answers:
                 spent -= costs[before[-1]]

@@ -4,9 +4,13 @@ Call ids are not unique in real files, so calls and results are paired by order:
 the nearest preceding call with its id that has no result yet. In formats without ids or names
 (LLaMA-Factory), one result may answer all calls of a message, so the message after such a result
 closes the other calls too.
+
+Some providers split one answer: a message begins with the result of a server tool that an earlier
+message used, or continues the reasoning of the message before it. All messages of such an answer,
+and the results between them, are one exchange.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -20,14 +24,16 @@ class Shape(Struct, frozen=True):
     `step`: the step of a message, from 1; 0 before the first step. `turn`: likewise for turns, or
     the turn number in the file. `exchange`: the position of the first message of its exchange,
     which is kept or dropped as a whole. A hidden message is an exchange of one: it starts no step
-    and no turn, and its calls need no result. `call`: for a result the call that it answers, else
-    None. `fan`: the number of calls in the assistant message of its exchange. `unanswered`:
-    (message position, call). `steps`: the number of steps.
+    and no turn, and its calls need no result. `caller`: for a result the position of the message
+    with its call, else its own position. `call`: for a result the call that it answers, else None.
+    `fan`: the number of calls in the caller. `unanswered`: (message position, call). `steps`: the
+    number of steps.
     """
 
     step: tuple[int, ...]
     turn: tuple[int, ...]
     exchange: tuple[int, ...]
+    caller: tuple[int, ...]
     call: tuple[Part | None, ...]
     fan: tuple[int, ...]
     unanswered: tuple[tuple[int, Part], ...]
@@ -49,17 +55,17 @@ def shape(messages: Sequence[Message]) -> Shape:
     """The shape of a conversation, in one pass.
 
     A step is an assistant message with calls, or with an action in its text, and their results. A
-    turn is a user message and all messages up to the next one. An exchange is a step or a single
-    message. Simulated users may call tools too; such an exchange is the user message with its
-    results.
+    turn is a user message and all messages up to the next one. An exchange is a step, a single
+    message, or all steps and messages of a split answer. Simulated users may call tools too; such
+    an exchange is the user message with its results.
     """
     step: list[int] = []
     turn: list[int] = []
-    # of a message that is no result and makes no call
-    exchange = list(range(len(messages)))
+    caller = list(range(len(messages)))
     answered: list[Part | None] = [None] * len(messages)
     fan = [0] * len(messages)
     waiting: dict[str | None, list[tuple[int, Part]]] = {}
+    linked: list[int] = []  # messages that may belong to an answer before them, or need one after
     # messages whose calls are all answered by one result without id or name
     closing: set[int] = set()
     acting: int | None = None  # the message with an action whose result comes next
@@ -78,11 +84,11 @@ def shape(messages: Sequence[Message]) -> Shape:
             elif acting is not None:
                 home, answered[position], fan[position] = acting, messages[acting].action, 1
                 acting = None
-            exchange[position] = home
+            caller[position] = home
         elif role is not None:
             if closing:
                 _close(waiting, closing)
-            calls = 0 if role == "system" else _opened(message, position, waiting)
+            calls = 0 if role == "system" else _opened(message, position, waiting, linked)
             fan[position] = calls
             acts = role == "assistant" and message.action is not None
             acting = position if acts else None
@@ -100,10 +106,12 @@ def shape(messages: Sequence[Message]) -> Shape:
         for part in messages[position].parts
         if id(part) in open_calls
     ]
+    callers = tuple(caller)
     return Shape(
         tuple(step),
         tuple(turn),
-        tuple(exchange),
+        _joined(messages, callers, linked) if linked else callers,
+        callers,
         tuple(answered),
         tuple(fan),
         tuple(unanswered),
@@ -112,18 +120,74 @@ def shape(messages: Sequence[Message]) -> Shape:
 
 
 def _opened(
-    message: Message, position: int, waiting: dict[str | None, list[tuple[int, Part]]]
+    message: Message,
+    position: int,
+    waiting: dict[str | None, list[tuple[int, Part]]],
+    linked: list[int],
 ) -> int:
     """The number of calls that a message makes; all of them wait for their results.
 
-    The last calls that wait are those of the nearest message, its first call at the end.
+    The last calls that wait are those of the nearest message, its first call at the end. The
+    message is added to `linked` if it may be a piece of a split answer.
     """
     calls = 0
+    is_linked = message.continues
     for part in reversed(message.parts):
         if part.kind == "tool_call":
             calls += 1
             waiting.setdefault(part.call_id, []).append((position, part))
+        if part.server:
+            is_linked = True
+    if is_linked and message.role == "assistant":
+        linked.append(position)
     return calls
+
+
+def _joined(
+    messages: Sequence[Message], caller: Sequence[int], linked: Sequence[int]
+) -> tuple[int, ...]:
+    """The exchange of each message: all answers from the first to the last piece of a split answer
+    are one exchange, with the results of their calls.
+    """
+    exchange = list(caller)
+    root = end = -1
+    for first, last in sorted(_split_answers(messages, linked)):
+        if first > end:
+            root = end = first
+        for position in range(end + 1, last + 1):
+            if messages[position].role == "assistant" and messages[position].agent_visible:
+                exchange[position] = root
+        end = max(end, last)
+    for position, home in enumerate(caller):
+        if home != position:
+            exchange[position] = exchange[home]
+    return tuple(exchange)
+
+
+def _split_answers(messages: Sequence[Message], linked: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The positions of two pieces of one answer, the first before the last.
+
+    A result without a use before it, as in a damaged file, belongs to no other message.
+    """
+    uses: dict[str, int] = {}
+    for position in linked:
+        before = _answer_before(messages, position) if messages[position].continues else None
+        if before is not None:
+            yield before, position
+        for part in messages[position].parts:
+            for kind, name in part.server:
+                if kind == "use":
+                    uses[name] = position
+                elif uses.get(name, position) < position:
+                    yield uses[name], position
+
+
+def _answer_before(messages: Sequence[Message], position: int) -> int | None:
+    """The position of the visible message before another, if it is an answer."""
+    for before in range(position - 1, -1, -1):
+        if messages[before].agent_visible:
+            return before if messages[before].role == "assistant" else None
+    return None
 
 
 def _answered(
@@ -186,7 +250,7 @@ def is_alternating(messages: Sequence[Message], shape: Shape) -> bool:
     spoken = [position for position in visible(messages) if messages[position].role != "system"]
     for before, after in pairwise(spoken):
         if messages[after].role == "tool":
-            is_valid = shape.call[after] is None or shape.exchange[after] == shape.exchange[before]
+            is_valid = shape.call[after] is None or shape.caller[after] == shape.caller[before]
         else:
             is_valid = messages[after].role != messages[before].role
         if not is_valid:

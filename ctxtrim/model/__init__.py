@@ -141,6 +141,15 @@ class Wrapper(_Readable, frozen=True, eq=False):
         return string
 
 
+class ServerLink(NamedTuple):
+    """The relation of a part to a tool that the provider runs itself: the part is the use of the
+    tool or its result, or the tool made this call. `id` names the use.
+    """
+
+    kind: Literal["use", "result", "call"]
+    id: str
+
+
 class Part(_Readable, frozen=True, eq=False):
     """One piece of a message that the model reads.
 
@@ -151,8 +160,9 @@ class Part(_Readable, frozen=True, eq=False):
     the part was read from, if it has more than `text`. `wrapper` is the JSON around `text` if the
     string at `span` contains JSON. `sealed` counts the characters of encrypted reasoning attached
     to the part. `text_block` writes a text that replaces an attachment at `block`; None if the
-    format cannot hold one. Stages may change a `text` with a `span`, drop a part with a `block`,
-    and replace an attachment by a text (`conversation.edits`).
+    format cannot hold one. `server` relates the part to tools that the provider runs. Stages may
+    change a `text` with a `span`, drop a part with a `block`, and replace an attachment by a text
+    (`conversation.edits`).
     """
 
     kind: Kind
@@ -167,6 +177,7 @@ class Part(_Readable, frozen=True, eq=False):
     sealed: int = 0
     text_block: Callable[[str], Any] | None = None
     source: Span | None = None
+    server: tuple[ServerLink, ...] = ()
 
     def _read(self) -> tuple[object, ...]:
         return (
@@ -205,6 +216,8 @@ class Message(_Readable, frozen=True, eq=False):
     `tool_result_archived`. `action`: a tool call written in the text of an assistant message; it
     pairs with the next result and costs nothing extra. `is_demo`: part of a demonstration, dropped
     before messages of the session. `companions`: lines that are removed with the message.
+    `continues`: the provider accepts the message only after the answer before it, so both are kept
+    or dropped together.
     """
 
     role: Role
@@ -222,6 +235,7 @@ class Message(_Readable, frozen=True, eq=False):
     action: Part | None = None
     is_demo: bool = False
     companions: tuple[Companion, ...] = ()
+    continues: bool = False
 
     def _read(self) -> tuple[object, ...]:
         return (

@@ -135,4 +135,4 @@ def kept_from(
             start = position
     elif count > 0:
         start = seen[max(0, len(seen) - count)]
-    return exchange[start]
+    return min(exchange[start:])  # results can follow in another order than their calls

@@ -1,7 +1,8 @@
 """`repair`: fix the pairing of calls and results, and nothing else.
 
 A result without a call is dropped. A call without a result is dropped too, or gets a result that
-says so; a call that may still wait for its result is kept. A message that becomes empty is dropped.
+says so; a call that may still wait for its result is kept. A message that becomes empty is dropped,
+unless the next message continues its reasoning.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -88,8 +89,8 @@ class Repair:
                 yield self._without(transcript, position, unanswered[position])
             else:
                 yield message, None
-            home = shape.exchange[position]
-            is_last = position + 1 == len(messages) or shape.exchange[position + 1] != home
+            home = shape.caller[position]
+            is_last = position + 1 == len(messages) or shape.caller[position + 1] != home
             if is_last and self.repair == "synthesize":
                 for call in unanswered.pop(home, ()):
                     reason = f"call {call.call_id} had no result"
@@ -103,7 +104,8 @@ class Repair:
         removed = {id(call) for call in calls}
         parts = tuple(part for part in message.parts if id(part) not in removed)
         names = ", ".join(f"{call.call_id} of {call.name}" for call in calls)
-        if all(
+        is_continued = any(later.continues for later in transcript.messages[position + 1 :][:1])
+        if not is_continued and all(
             part.kind == "reasoning" or (part.kind == "text" and not part.text.strip())
             for part in parts
         ):

@@ -3,7 +3,7 @@
 import pytest
 
 from ctxtrim.conversation.turns import current_task, opening_task, shape
-from ctxtrim.model import Message, Part
+from ctxtrim.model import Message, Part, ServerLink
 
 TYPED = Message("user", (Part("text", "Count the lamps."),))
 ANSWER = Message("assistant", (Part("text", "Seven."),))
@@ -46,3 +46,57 @@ def test_unanswered_calls_are_in_the_order_of_the_file() -> None:
         *((0, part) for part in first),
         *((1, part) for part in second if part is not second[1]),
     )
+
+
+def link(*links: tuple[str, str], call: str | None = None) -> Message:
+    """An answer with a part of a server tool, and perhaps a call."""
+    part = Part("text", "{}", server=tuple(ServerLink(kind, name) for kind, name in links))
+    calls = () if call is None else (Part("tool_call", "{}", call, "look"),)
+    return Message("assistant", (part, *calls))
+
+
+USE, FOUND, BY = link(("use", "s")), link(("result", "s")), link(("call", "s"))
+DONE = Message("tool", (Part("tool_result", "seen", "a"),))
+MORE = Message("assistant", (Part("text", "And."),), continues=True)
+
+
+@pytest.mark.parametrize(
+    ("messages", "exchanges"),
+    [
+        ([TYPED, USE, FOUND, TYPED], [0, 1, 1, 3]),
+        ([TYPED, link(("use", "s"), ("result", "s")), ANSWER], [0, 1, 2]),
+        ([TYPED, USE, ANSWER, FOUND, ANSWER], [0, 1, 1, 1, 4]),
+        ([TYPED, link(("use", "s"), call="a"), DONE, FOUND], [0, 1, 1, 1]),
+        (
+            [TYPED, link(("use", "s"), call="a"), DONE, link(("call", "s"), call="a"), DONE, FOUND],
+            [0, 1, 1, 1, 1, 1],
+        ),
+        ([TYPED, USE, link(("result", "s"), ("use", "t")), link(("result", "t"))], [0, 1, 1, 1]),
+        ([USE, link(("use", "t")), FOUND, link(("result", "t")), ANSWER], [0, 0, 0, 0, 4]),
+        ([USE, TYPED, BY, TYPED], [0, 1, 0, 3]),
+        ([TYPED, FOUND, BY, USE], [0, 1, 2, 3]),  # damaged
+        ([TYPED, ANSWER, MORE, MORE, TYPED, MORE], [0, 1, 1, 1, 4, 5]),
+        ([Message("user", USE.parts), FOUND], [0, 1]),
+    ],
+)
+def test_the_pieces_of_a_split_answer_are_one_exchange(
+    messages: list[Message], exchanges: list[int]
+) -> None:
+    assert shape(messages).exchange == tuple(exchanges)
+
+
+def test_a_result_names_the_message_with_its_call() -> None:
+    """Not the beginning of its exchange."""
+    opens, calls = link(("use", "s"), call="a"), link(("call", "s"), call="b")
+    answer = Message("tool", (Part("tool_result", "seen", "b"),))
+    found = shape([TYPED, opens, DONE, calls, answer, FOUND])
+    assert found.caller == (0, 1, 1, 3, 3, 5)
+    assert found.step == (0, 1, 1, 2, 2, 2)
+
+
+def test_very_many_split_answers_take_time_in_proportion() -> None:
+    """Work that grows with the square would take hours."""
+    number = 50_000
+    uses = [link(("use", str(at))) for at in range(number)]
+    found = [link(("result", str(at))) for at in range(number)]
+    assert set(shape([*uses, *found]).exchange) == {0}

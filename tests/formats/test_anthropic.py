@@ -153,6 +153,30 @@ def test_server_tools_stay_in_the_assistant_message() -> None:
     assert not list(parsed.messages[1].calls)
 
 
+@pytest.mark.parametrize(
+    ("block", "links"),
+    [
+        ({"type": "server_tool_use", "id": "s"}, [("use", "s")]),
+        ({"type": "mcp_tool_use", "id": "m"}, [("use", "m")]),
+        ({"type": "mcp_tool_result", "tool_use_id": "m", "content": []}, [("result", "m")]),
+        ({"type": "advisor_tool_result", "tool_use_id": "s"}, [("result", "s")]),
+        (tool_use("a"), []),
+        (tool_use("a") | {"caller": {"type": "direct"}}, []),
+        (tool_use("a") | {"caller": {"tool_id": "s"}}, [("call", "s")]),
+        (
+            {"type": "server_tool_use", "id": "t", "caller": {"tool_id": "s"}},
+            [("call", "s"), ("use", "t")],
+        ),
+        ({"type": "server_tool_use", "id": 1, "caller": "s"}, []),
+        ({"type": ["mcp_tool_use"], "id": "m"}, []),
+        ("text", []),
+    ],
+)
+def test_blocks_of_server_tools_name_their_use(block: Any, links: list[tuple[str, str]]) -> None:
+    (part,) = transcript(line(user("x"), says(block), system="s")).messages[2].parts
+    assert list(part.server) == links
+
+
 def test_a_signature_is_not_counted() -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
     short, long = (

@@ -255,6 +255,39 @@ def test_items_are_grouped_into_answers(items: list[Item], expected: list[list[s
 
 
 @pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([thinks(), says("assistant", "x"), says("assistant", "y")], [False, True]),
+        ([thinks(), calls("a"), says("assistant", "x"), calls("b")], [False, True]),
+        ([thinks(), {"type": "web_search_call"}, says("assistant", "x")], [False, True]),
+        ([thinks(), calls("a"), {"type": "novel"}, says("assistant", "x")], [False, True]),
+        (
+            [thinks(), says("assistant", "x"), says("assistant", "y"), says("assistant", "z")],
+            [False, True, True],
+        ),
+        ([thinks(), says("assistant", "x"), thinks(), says("assistant", "y")], [False, False]),
+        ([says("assistant", "x"), says("assistant", "y")], [False, False]),
+        ([thinks(), says("user", "x"), says("assistant", "y")], [False, False, False]),
+        ([thinks(), calls("a"), returns("a"), says("assistant", "y")], [False, False, False]),
+        (
+            [thinks(), says("assistant", "x"), {"role": "assistant", "content": []}, calls("a")],
+            [False, False],
+        ),
+    ],
+)
+def test_an_answer_continues_the_reasoned_response_before_it(
+    items: list[Item], expected: list[bool]
+) -> None:
+    parsed = transcript({"input": [TALK[0], *items]})
+    assert [message.continues for message in parsed.messages[1:]] == expected
+
+
+def test_an_output_list_continues_no_response_of_the_input() -> None:
+    parsed = transcript({"input": [TALK[0], thinks()], "output": [says("assistant", "x")]})
+    assert [message.continues for message in parsed.messages] == [False, False, False]
+
+
+@pytest.mark.parametrize(
     ("item", "role", "parts"),
     [
         ({"role": "developer", "content": "x"}, "system", [Part("text", "x")]),

@@ -9,10 +9,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import elements, inside, metadata_in, string
+from ctxtrim.formats.fields import elements, inside, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.formats.message_parts import result_parts
-from ctxtrim.model import Message, Part, Span
+from ctxtrim.model import Message, Part, ServerLink, Span
 from ctxtrim.text.records import dump
 
 _INJECTED = (
@@ -39,13 +39,32 @@ def block(value: Any, span: Span) -> Part:
             return Part("reasoning", str(value.get("data", "")), block=span)
         if kind == "tool_use":
             call_id, name = string(value.get("id")), string(value.get("name"))
-            return Part("tool_call", dump(value.get("input")), call_id, name, block=span)
+            server = _server_links(value) if "caller" in value else ()
+            arguments = dump(value.get("input"))
+            return Part("tool_call", arguments, call_id, name, block=span, server=server)
         media = media_of(value) if kind in ("image", "document") else None
         if media is not None:
             return Part("attachment", media=media, block=span, text_block=text_block)
         if kind == "document":
             return Part("attachment", dump(value), block=span, text_block=text_block)
+        return Part("text", dump(value), block=span, server=_server_links(value))
     return Part("text", dump(value), block=span)
+
+
+def _server_links(value: dict[str, Any]) -> tuple[ServerLink, ...]:
+    """How a block belongs to server tools: it is the use or the result of one, or one made it.
+
+    A use and its result are in two messages if the model paused its turn (`pause_turn`), or if the
+    server tool waits for tools of the client.
+    """
+    kind = string(value.get("type")) or ""
+    caller = string(members(value.get("caller")).get("tool_id"))
+    links = [] if caller is None else [ServerLink("call", caller)]
+    if kind.endswith("_tool_use") and isinstance(value.get("id"), str):
+        links.append(ServerLink("use", value["id"]))
+    elif kind.endswith("_tool_result") and isinstance(value.get("tool_use_id"), str):
+        links.append(ServerLink("result", value["tool_use_id"]))
+    return tuple(links)
 
 
 def _sealed(thinking: dict[str, Any]) -> int:

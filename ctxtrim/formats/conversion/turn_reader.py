@@ -71,7 +71,7 @@ class TurnReader:
 
     def _unpaired(self, position: int, message: Message) -> Iterator[Turn]:
         """The turn of a result whose call is not a call of the assistant: a user text."""
-        call, home = self._shape.call[position], self._messages[self._shape.exchange[position]]
+        call, home = self._shape.call[position], self._messages[self._shape.caller[position]]
         if call is not None and call is not home.action:
             return  # after its call, or lost with a user's call
         if call is None and self._records_calls:
@@ -190,9 +190,9 @@ def _results(messages: Sequence[Message], shape: Shape) -> tuple[dict[int, int],
         if not message.agent_visible:
             continue
         if call is not None:
-            home = shape.exchange[position]
+            home = shape.caller[position]
             positions[id(call)] = position
-            if before != home and (shape.exchange[before] != home or before in apart):
+            if before != home and (shape.caller[before] != home or before in apart):
                 apart.add(position)
         before = position
     return positions, apart

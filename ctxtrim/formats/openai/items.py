@@ -10,7 +10,8 @@ An answer of the model is a run of consecutive items:
     outputs …     one tool message each
 
 The next answer starts after an output or another role, with reasoning, or with a text after a text
-or a call.
+or a call. A text starts no new response of the model, and the API refuses the items of a response
+without its reasoning. So an answer that starts with a text continues a reasoned one before it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -128,23 +129,39 @@ def answers(elements: Iterable[Element]) -> Iterator[tuple[Kind, list[Element]]]
 
 def read_items(elements: Iterable[Element], found: ListContents) -> None:
     """A message for each answer, each output, and each other message."""
+    is_reasoned = False  # the response so far begins with reasoning
+    array: Span | None = None
     for kind, together in answers(elements):
         if kind == "unknown":
             found.uncounted += 1
             continue
         index = len(found.messages)
         if kind == "text":
+            first = together[0]
+            begins_reasoned = kind_of(first.value) == "reasoning"
+            continues = is_reasoned and not begins_reasoned and _continues(first, array)
+            is_reasoned, array = continues or begins_reasoned, home(first)
             parts = tuple(
                 part
                 for element in together
                 for part in answer_parts(element.value, element.span, element.whole)
             )
             spans = tuple(element.whole for element in together)
-            found.messages.append(Message("assistant", parts, index=index, spans=spans))
+            message = Message("assistant", parts, index=index, spans=spans, continues=continues)
+            found.messages.append(message)
         else:
+            is_reasoned = False
             found.messages.append(
                 (_result if kind == "result" else _other_message)(together[0], index)
             )
+
+
+def _continues(element: Element, array: Span | None) -> bool:
+    """Whether an item can belong to the response before it, in the same array.
+
+    An empty message separates the answers of two responses.
+    """
+    return home(element) == array and element.value.get("content") != []
 
 
 def _other_message(element: Element, index: int) -> Message:

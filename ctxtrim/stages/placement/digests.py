@@ -54,21 +54,23 @@ class Step(Struct, frozen=True):
 
 def steps(messages: Sequence[Message], shape: Shape, protected: Set[int]) -> list[Step]:
     """The removable steps, oldest first: all calls have results, and a prompt or an
-    answer follows.
+    answer follows. An exchange that ends with words has more than steps.
     """
     tool_results = {result.position: result for result in results(messages, shape, shape.ages())}
     exchanges = grouped(range(len(messages)), shape.exchange)
-    open_homes = {position for position, _ in shape.unanswered}
+    open_homes = {shape.exchange[position] for position, _ in shape.unanswered}
     roles = ("assistant", "user")
     spoken = [position for position in visible(messages) if messages[position].role in roles]
     removable = []
     for home, answers in grouped(tool_results, shape.exchange).items():
         positions = exchanges[home]
-        if messages[home].role == "user" or home in open_homes:
+        ends_with_words = messages[positions[-1]].role != "tool"
+        if messages[home].role == "user" or home in open_homes or ends_with_words:
             continue
         if protected.isdisjoint(positions) and spoken and positions[-1] < spoken[-1]:
             step_results = tuple(tool_results[position] for position in answers)
-            removable.append(Step(home, positions, step_results, _words(messages[home])))
+            words = (_words(messages[at]) for at in positions if messages[at].role != "tool")
+            removable.append(Step(home, positions, step_results, "\n".join(filter(None, words))))
     return removable
 
 

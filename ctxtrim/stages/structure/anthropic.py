@@ -3,6 +3,9 @@
 All results must follow in the message after their calls, before any text. Thinking blocks are kept
 or removed as a whole. Consecutive messages of one role are merged today, but older gateways reject
 them: a warning. So is a system message in the middle, which only newer models accept.
+
+The use of a server tool and its result are in one message, or in two if the model paused its turn
+or the server tool waits for results of the client.
 """
 
 from ctxtrim.stages.structure import checks
@@ -22,6 +25,24 @@ PROFILE = Profile(
             _UNANSWERED,
         ),
         Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
+        Rule(
+            "server-tool-result-without-use",
+            checks.server_result_without_use,
+            "unexpected `tool_use_id` found in `…_tool_result` blocks. Each `…_tool_result` block "
+            "must have a corresponding `server_tool_use` block before it. "
+            "[anthropics/claude-code#64383]",
+        ),
+        Rule(
+            "server-tool-use-without-result",
+            checks.server_use_without_result,
+            "`…` tool use with id `srvtoolu_…` was found without a corresponding `…_tool_result` "
+            "block [anthropics/anthropic-sdk-python#1151]",
+        ),
+        Rule(
+            "server-tool-caller-missing",
+            checks.caller_without_use,
+            "source tool `srvtoolu_…` not found for tool use block [vercel/ai#12504]",
+        ),
         Rule(
             "text-after-call",
             checks.text_after_call,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from ctxtrim.loading.lazy_pattern import lazy_pattern
-from ctxtrim.model import Message, Part
+from ctxtrim.model import Message, Part, ServerLink
 from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
 
 Breaches = Iterator[Breach]
@@ -64,11 +64,11 @@ def _last_spoken(conversation: CheckedMessages) -> int:
 
 def result_apart(conversation: CheckedMessages) -> Breaches:
     """Tool results with other messages between them and their call."""
-    exchange = conversation.shape.exchange
-    other = previous = -1  # the last message before that is of another exchange; the one before
+    caller = conversation.shape.caller
+    other = previous = -1  # the last message before that has another caller; the one before
     for position, message in conversation.sent:
-        home = exchange[position]
-        if previous >= 0 and exchange[previous] != home:
+        home = caller[position]
+        if previous >= 0 and caller[previous] != home:
             other = previous
         previous = position
         if home < other:
@@ -78,6 +78,68 @@ def result_apart(conversation: CheckedMessages) -> Breaches:
                 f"tool result {result.call_id if result else None} does not follow its "
                 "call directly",
             )
+
+
+def server_result_without_use(conversation: CheckedMessages) -> Breaches:
+    """Results of server tools without a use before them."""
+    uses: set[str] = set()
+    for position, link in _server_links(conversation):
+        if link.kind == "use":
+            uses.add(link.id)
+        elif link.kind == "result" and link.id not in uses:
+            yield Breach(position, f"server tool result {link.id} has no use before it")
+
+
+def caller_without_use(conversation: CheckedMessages) -> Breaches:
+    """Calls by server tools whose use is not before them."""
+    uses: set[str] = set()
+    for position, link in _server_links(conversation):
+        if link.kind == "use":
+            uses.add(link.id)
+        elif link.kind == "call" and link.id not in uses:
+            yield Breach(
+                position, f"a call names server tool use {link.id}, which is not before it"
+            )
+
+
+def server_use_without_result(conversation: CheckedMessages) -> Breaches:
+    """Uses of server tools without a result, although the conversation continued."""
+    paused = _paused(conversation)
+    for name, position in _open_server_uses(conversation).items():
+        if conversation.shape.exchange[position] != paused:
+            yield Breach(position, f"server tool use {name} has no result")
+
+
+def _server_links(conversation: CheckedMessages) -> Iterator[tuple[int, ServerLink]]:
+    for position, message in conversation.sent:
+        if message.role == "assistant":
+            for part in message.parts:
+                for link in part.server:
+                    yield position, link
+
+
+def _open_server_uses(conversation: CheckedMessages) -> dict[str, int]:
+    """The ids of the uses of server tools that have no result, with their positions."""
+    uses: dict[str, int] = {}
+    for position, link in _server_links(conversation):
+        if link.kind == "use":
+            uses[link.id] = position
+        elif link.kind == "result":
+            uses.pop(link.id, None)
+    return uses
+
+
+def _paused(conversation: CheckedMessages) -> int | None:
+    """The last exchange if the API can still continue its answer, else None.
+
+    A prompt may follow only with the results of the answer's calls.
+    """
+    shape, last = conversation.shape, _last_spoken(conversation)
+    for position, message in reversed(conversation.sent):
+        if message.role == "assistant":
+            may_continue = position == last or shape.fan[position] > 0
+            return shape.exchange[position] if may_continue else None
+    return None
 
 
 def duplicate_call_id(conversation: CheckedMessages) -> Breaches:
@@ -195,9 +257,14 @@ def system_not_first(conversation: CheckedMessages) -> Breaches:
 
 
 def ends_with_assistant(conversation: CheckedMessages) -> Breaches:
-    """A conversation that ends with an assistant message without calls."""
+    """A conversation that ends with an assistant message without calls.
+
+    The API continues a message with a server tool that has no result yet.
+    """
     last, message = conversation.sent[-1] if conversation.sent else (-1, None)
-    if message is not None and message.role == "assistant" and not any(message.calls):
+    if message is None or message.role != "assistant" or any(message.calls):
+        return
+    if last not in _open_server_uses(conversation).values():
         yield Breach(last, "the last message is from the assistant, so there is nothing to answer")
 
 

@@ -1,4 +1,8 @@
-"""Rules of OpenAI Responses, whose reasoning items need the items that follow them."""
+"""Rules of OpenAI Responses, whose reasoning items need the items that follow them.
+
+The reverse has no rule: the API refuses an item without the reasoning item that it was sent with,
+but items do not name their reasoning. A model without reasoning writes items with equal ids.
+"""
 
 from ctxtrim.stages.structure import checks
 from ctxtrim.stages.structure.rule import Profile, Rule

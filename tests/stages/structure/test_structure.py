@@ -2,6 +2,7 @@
 satisfies it.
 """
 
+import json
 from typing import Any
 
 import pytest
@@ -157,3 +158,64 @@ def test_no_stage_breaks_a_rule_that_the_input_satisfied(
     if len(before) == len(after):
         for old, new in zip(before, after, strict=True):
             assert _errors(profile, old) or not _errors(profile, new)
+
+
+def parts(role: str, *blocks: dict[str, Any]) -> dict[str, Any]:
+    return {"role": role, "content": list(blocks)}
+
+
+USE = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
+TEXT = {"type": "text", "text": "so"}
+CALL = {"type": "tool_use", "id": "a", "name": "bash", "input": {}}
+BY = CALL | {"caller": {"type": "code_execution_20250825", "tool_id": "s"}}
+RESULT = {"type": "tool_result", "tool_use_id": "a", "content": "text"}
+ASKS, SEES = parts("user", TEXT), parts("user", RESULT)
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([ASKS, parts("assistant", USE, FOUND, TEXT), ASKS], []),
+        ([ASKS, parts("assistant", USE)], []),  # paused
+        ([ASKS, parts("assistant", USE), parts("assistant", FOUND, TEXT), ASKS],
+         ["roles-not-alternating?"]),
+        ([ASKS, parts("assistant", USE, BY), SEES], []),
+        ([ASKS, parts("assistant", USE, CALL), parts("user", RESULT, TEXT)], []),
+        ([ASKS, parts("assistant", USE, BY), SEES, parts("assistant", FOUND, TEXT), ASKS], []),
+        ([ASKS, parts("assistant", CALL | {"caller": {"type": "direct"}}), SEES], []),
+        ([ASKS, parts("assistant", FOUND, TEXT), ASKS], ["server-tool-result-without-use"]),
+        ([ASKS, parts("assistant", FOUND, USE), ASKS],
+         ["server-tool-result-without-use", "server-tool-use-without-result"]),
+        ([ASKS, parts("assistant", TEXT, USE), ASKS], ["server-tool-use-without-result"]),
+        ([ASKS, parts("assistant", USE, BY), SEES, parts("assistant", TEXT), ASKS],
+         ["server-tool-use-without-result"]),
+        ([ASKS, parts("assistant", BY), SEES], ["server-tool-caller-missing"]),
+        ([ASKS, parts("assistant", TEXT | {"text": "\ud800"}, BY), SEES],
+         ["server-tool-caller-missing", "lone-surrogate"]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("how", ["recording", "request"])
+def test_the_use_of_a_server_tool_has_its_result(
+    messages: list[dict[str, Any]], expected: list[str], how: str
+) -> None:
+    assert broken("anthropic", messages, how, tools=[{"name": "bash", "input_schema": {}}]) == (
+        expected
+    )
+
+
+def test_many_server_tools_are_checked_in_proportion_to_their_number() -> None:
+    """Work that grows with the square would take hours."""
+    uses = [parts("assistant", USE | {"id": str(number)}) for number in range(20_000)]
+    found = broken("anthropic", [ASKS, *uses, ASKS])
+    assert found.count("server-tool-use-without-result") == len(uses)
+
+
+@pytest.mark.parametrize("has_reasoning", [True, False])
+def test_an_item_does_not_show_whether_it_needs_reasoning(has_reasoning: bool) -> None:
+    """A model without reasoning writes items with equal ids."""
+    said = {"type": "message", "id": "msg_a", "role": "assistant", "content": "so"}
+    reasoning = [{"type": "reasoning", "id": "rs_a", "summary": []}] if has_reasoning else []
+    asked = {"type": "message", "role": "user", "content": "go"}
+    data = json.dumps({"model": "gpt-5", "input": [asked, *reasoning, said, asked]}).encode()
+    assert run(data, [("check", {"profile": "openai-responses"})]).rows[0].findings == ()

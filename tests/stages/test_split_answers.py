@@ -1,0 +1,288 @@
+"""Answers of several messages that a provider accepts only together: no stage leaves a piece.
+
+Anthropic splits an answer at a server tool whose result follows in a later message. A response of
+OpenAI with reasoning, a search and a text is read as two messages.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from harness import run
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import budgets, compactions, cutoffs, summaries, trims
+
+Value = dict[str, Any]
+
+
+def user(*content: Value | str) -> Value:
+    blocks = [{"type": "text", "text": text} if isinstance(text, str) else text for text in content]
+    return {"role": "user", "content": blocks}
+
+
+def says(*content: Value | str) -> Value:
+    return user(*content) | {"role": "assistant"}
+
+
+def use(name: str) -> Value:
+    return {"type": "server_tool_use", "id": name, "name": "code_execution", "input": {"code": "a"}}
+
+
+def found(name: str, text: str = "tide") -> Value:
+    content = {"type": "code_execution_result", "stdout": text, "return_code": 0}
+    return {"type": "code_execution_tool_result", "tool_use_id": name, "content": content}
+
+
+def call(name: str, caller: str | None = None) -> Value:
+    by = (
+        {} if caller is None else {"caller": {"type": "code_execution_20250825", "tool_id": caller}}
+    )
+    return {"type": "tool_use", "id": name, "name": "read_gauge", "input": {"pier": 1}} | by
+
+
+def result(name: str, text: str = "2 m") -> Value:
+    return {"type": "tool_result", "tool_use_id": name, "content": text}
+
+
+def paused(name: str, text: str) -> list[Value]:
+    """An answer that pauses while a server tool runs."""
+    return [says("I search.", use(name)), says(found(name, text), text)]
+
+
+def called(name: str, text: str, rounds: int = 1) -> list[Value]:
+    """An answer whose server tool calls tools of the client."""
+    talk = [says(use(name), call(f"{name}.0", name)), user(result(f"{name}.0", text))]
+    for number in range(1, rounds):
+        talk += [says(call(f"{name}.{number}", name)), user(result(f"{name}.{number}", text))]
+    return [*talk, says(found(name), text[:60])]
+
+
+def reasoned(name: str, text: str, has_call: bool = False) -> list[Value]:
+    """A response of a search, a text, and perhaps a call, as items."""
+    items: list[Value] = [
+        {"type": "reasoning", "id": f"rs_{name}", "summary": []},
+        {"type": "web_search_call", "id": f"ws_{name}", "action": {"query": text}},
+        said("assistant", text, f"msg_{name}"),
+    ]
+    if has_call:
+        output = {"type": "function_call_output", "call_id": name, "output": text}
+        ids = {"id": f"fc_{name}", "call_id": name}
+        items += [{"type": "function_call", "name": "read_gauge", "arguments": "{}"} | ids, output]
+    return items
+
+
+def said(role: str, text: str, name: str = "") -> Value:
+    kind = "output_text" if role == "assistant" else "input_text"
+    message = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+    return message | {"id": name} if name else message
+
+
+def broken_messages(data: bytes) -> list[str]:
+    """The ids of server tools without their use or without their result."""
+    blocks = [
+        block
+        for message in json.loads(data)["messages"]
+        if message["role"] == "assistant" and isinstance(message["content"], list)
+        for block in message["content"]
+    ]
+    uses = {block["id"] for block in blocks if block["type"] == "server_tool_use"}
+    results = {block["tool_use_id"] for block in blocks if "tool_use_id" in block}
+    callers = {block["caller"]["tool_id"] for block in blocks if "caller" in block}
+    return sorted((uses ^ results) | (callers - uses))
+
+
+def broken_items(data: bytes) -> list[str]:
+    """The ids of items without other items of their response."""
+    items = json.loads(data)["input"]
+    ids = [item["id"] for item in items if "id" in item]
+    names = {name.partition("_")[2] for name in ids}
+    kinds = {name: {each for each in ids if each.endswith(f"_{name}")} for name in names}
+    return sorted(name for name in names if not {f"{k}_{name}" for k in KINDS} <= kinds[name])
+
+
+KINDS = ("rs", "ws", "msg")
+
+
+def messages(talk: Sequence[Value]) -> bytes:
+    return json.dumps({"model": "claude-sonnet-4-5", "system": "s", "messages": talk}).encode()
+
+
+def items(talk: Sequence[Value]) -> bytes:
+    return json.dumps({"model": "gpt-5", "input": talk}).encode()
+
+
+def four(answer: Callable[[str, str], list[Value]], ask: Callable[[str], Value]) -> list[Value]:
+    """Four turns and a last prompt."""
+    talk: list[Value] = []
+    for number in range(4):
+        talk += [ask(f"Ask {number} " + "please " * 20), *answer(str(number), "water " * 90)]
+    return [*talk, ask("thanks")]
+
+
+lengths = st.integers(1, 60)
+edits = st.one_of(
+    st.tuples(st.just("trim"), trims),
+    st.tuples(st.just("summarize"), summaries),
+    st.tuples(st.just("compact"), compactions),
+    st.tuples(st.just("cutoff"), cutoffs),
+)
+
+
+@st.composite
+def in_blocks(draw: st.DrawFn, name: str) -> list[Value]:
+    text = "water " * draw(lengths)
+    kind = draw(st.sampled_from(["plain", "step", "mixed", "paused", "called", "both"]))
+    if kind == "plain":
+        return [says(text), user("And then?")]
+    if kind == "step":
+        return [says(call(name)), user(result(name, text))]
+    if kind == "mixed":  # a server tool that runs once the client has answered another call
+        asks = says(use(f"{name}s"), call(name))
+        return [asks, user(result(name, text), "Also dive."), says(found(f"{name}s"), text)]
+    talk = paused(f"{name}a", text) if kind in ("paused", "both") else []
+    return talk + (called(f"{name}b", text, draw(st.integers(1, 3))) if kind != "paused" else [])
+
+
+@st.composite
+def in_items(draw: st.DrawFn, name: str) -> list[Value]:
+    text = "water " * draw(lengths)
+    if draw(st.booleans()):
+        return reasoned(name, text, has_call=draw(st.booleans()))
+    return [said("user", text), said("assistant", text)]
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> tuple[bytes, Callable[[bytes], list[str]]]:
+    """A conversation with split answers, and the function that lists its broken ones."""
+    has_blocks, talk = draw(st.booleans()), []
+    for number in range(draw(st.integers(1, 5))):
+        talk.append(user(f"Ask {number}") if has_blocks else said("user", f"Ask {number}"))
+        for part in range(draw(st.integers(0, 3))):
+            talk += draw((in_blocks if has_blocks else in_items)(f"{number}x{part}"))
+    if draw(st.booleans()):
+        talk.append(user("thanks") if has_blocks else said("user", "thanks"))
+    return (messages(talk), broken_messages) if has_blocks else (items(talk), broken_items)
+
+
+@given(conversations(), st.lists(edits, min_size=1, max_size=3), budgets)
+def test_no_stage_separates_the_pieces_of_an_answer(
+    talk: tuple[bytes, Callable[[bytes], list[str]]],
+    stages: list[tuple[str, dict[str, Any]]],
+    budget: int,
+) -> None:
+    data, broken = talk
+    assert broken(data) == []
+    ran = run(data, stages, limit=budget)
+    assert [finding for finding in ran.findings if finding.code == "self-check"] == []
+    assert ran.data is None or broken(ran.data) == []
+
+
+FORMS = [
+    (messages(four(paused, user)), broken_messages),
+    (messages(four(called, user)), broken_messages),
+    (messages(four(lambda name, text: called(name, text, 3), user)), broken_messages),
+    (items(four(reasoned, lambda text: said("user", text))), broken_items),
+    (items(four(lambda n, t: reasoned(n, t, True), lambda t: said("user", t))), broken_items),
+]
+
+
+STAGES: list[tuple[str, Value]] = [
+    ("trim", {}),
+    ("trim", {"strategy": "oldest"}),
+    ("trim", {"summarize": True}),
+    ("summarize", {"keep_recent_turns": 1}),
+]
+
+
+@pytest.mark.parametrize(("data", "broken"), FORMS)
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_budget_keeps_both_pieces_or_neither(
+    data: bytes, broken: Callable[[bytes], list[str]], stage: tuple[str, Value]
+) -> None:
+    sizes = set()
+    for budget in range(20, 1000, 40):
+        ran = run(data, [stage], limit=budget)
+        if ran.data is not None:
+            assert broken(ran.data) == [], budget
+            sizes.add(len(ran.data))
+    assert sizes != {len(data)}
+
+
+@pytest.mark.parametrize("settings", [{"keep_recent_tokens": 60}, {"keep_recent_messages": 2}])
+@pytest.mark.parametrize(("data", "broken"), FORMS)
+def test_a_compaction_keeps_both_pieces_or_neither(
+    data: bytes, broken: Callable[[bytes], list[str]], settings: Value
+) -> None:
+    ran = run(data, [("compact", {"tool_cutoff": 0} | settings)], limit=600)
+    out = ran.data or b""
+    assert len(out) < len(data)
+    assert broken(out) == []
+
+
+def test_a_result_between_the_pieces_is_clipped() -> None:
+    talk = [user("How deep?"), *called("s", "rows " * 900), user("thanks")]
+    ran = run(messages(talk), [("trim", {})], limit=700)
+    out = json.loads(ran.data or b"")["messages"]
+    assert [message["role"] for message in out] == [message["role"] for message in talk]
+    assert out[1] == talk[1]
+    assert len(out[2]["content"][0]["content"]) < len(talk[2]["content"][0]["content"])
+
+
+def test_a_pin_keeps_all_pieces() -> None:
+    talk = [user("How deep?"), *paused("s", "a tide"), *paused("t", "gauge"), user("thanks")]
+    ran = run(messages(talk), [("trim", {"pin": ["a tide"]})], limit=120)
+    assert json.loads(ran.data or b"")["messages"] == [*talk[:3], talk[-1]]
+
+
+def test_digests_replace_split_steps_and_keep_split_answers_in_words() -> None:
+    """The answer ends with the text that the person asked for."""
+    steps = [
+        said("user", "How deep?"),
+        *reasoned("a", "rows " * 90, has_call=True),
+        *reasoned("b", "rows " * 90),
+    ]
+    ends = [said("user", "thanks")]
+    cut = [("cutoff", {"tool_cutoff": 0, "tool_summary": "heuristic"})]
+    data = messages([user("How deep?"), *called("s", "rows " * 90), user("And now?"), says("One.")])
+    assert run(data, cut).data == data
+    out = json.loads(run(items([*steps, *ends]), cut).data or b"")["input"]
+    assert [item.get("id") for item in out] == [None, None, "rs_b", "ws_b", "msg_b", None]
+
+
+def test_a_split_answer_of_claude_code_is_one_exchange() -> None:
+    events = [
+        {"type": value["role"], "sessionId": "s", "uuid": f"u{number}", "message": value}
+        | {"parentUuid": f"u{number - 1}" if number else None}
+        for number, value in enumerate(four(paused, user))
+    ]
+    data = b"".join(json.dumps(event).encode() + b"\n" for event in events)
+    for budget in range(20, 1000, 40):
+        out = run(data, [("trim", {})], limit=budget).data
+        if out is not None:
+            kept = [json.loads(line)["message"] for line in out.splitlines()]
+            assert broken_messages(messages(kept)) == [], budget
+
+
+def test_a_prompt_is_not_separated_by_one_piece_of_an_answer() -> None:
+    """The cheapest answer between two prompts would be the end of a split one."""
+    talk = [
+        user("One"),
+        *called("s", "rows " * 90),
+        says("So."),
+        user("Two"),
+        says("Yes."),
+        user("3"),
+    ]
+    for budget in range(20, 500, 10):
+        out = run(messages(talk), [("trim", {})], limit=budget).data
+        assert out is None or broken_messages(out) == []
+
+
+def test_repair_keeps_reasoning_that_the_next_message_continues() -> None:
+    text, call_item, _ = reasoned("a", "water", has_call=True)[2:]
+    reasoning = {"type": "reasoning", "id": "rs_a", "summary": [], "content": "hm"}
+    talk = [said("user", "Look."), reasoning, call_item, text, said("user", "So?")]
+    out = json.loads(run(items(talk), [("repair", {})]).data or b"")["input"]
+    assert [item["id"] for item in out if "id" in item] == ["rs_a", "msg_a"]

@@ -138,7 +138,7 @@ def _opened(
             waiting.setdefault(part.call_id, []).append((position, part))
         if part.server:
             is_linked = True
-    if is_linked and message.role == "assistant":
+    if is_linked and (message.role == "assistant" or message.continues):
         linked.append(position)
     return calls
 
@@ -155,7 +155,8 @@ def _joined(
         if first > end:
             root = end = first
         for position in range(end + 1, last + 1):
-            if messages[position].role == "assistant" and messages[position].agent_visible:
+            message = messages[position]
+            if message.agent_visible and (message.role == "assistant" or message.continues):
                 exchange[position] = root
         end = max(end, last)
     for position, home in enumerate(caller):

@@ -550,3 +550,22 @@ def test_answers_stay_separate_after_dropping_the_item_between_them() -> None:
         empty,
         *alone["input"][3:],
     ]
+
+
+def test_an_approval_is_counted_and_dropped_with_its_request() -> None:
+    request = {"type": "mcp_approval_request", "id": "m1", "name": "n", "arguments": "{}"}
+    response = {
+        "type": "mcp_approval_response",
+        "approval_request_id": "m1",
+        "approve": True,
+        "reason": "the lamp must burn " * 40,
+    }
+    items = [says("user", "light it"), request, response, says("user", "thanks " * 40)]
+    items += [says("assistant", "Done."), says("user", "And now?")]
+    costs = run(data({"input": items})).rows[0].count.tokens
+    assert costs - run(data({"input": items[:2] + items[3:]})).rows[0].count.tokens > 150
+    for limit in range(20, costs, 10):
+        written = run(data({"input": items}), [("trim", {})], limit=limit).data
+        if written is not None:
+            left = [item.get("type") for item in json.loads(written)["input"]]
+            assert ("mcp_approval_request" in left) == ("mcp_approval_response" in left)

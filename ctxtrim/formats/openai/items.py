@@ -21,6 +21,7 @@ from ctxtrim.formats.fields import metadata_in, role_in, string
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai.item_parts import answer_parts, call_id, content, output, sealed
 from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.text.records import dump
 
 Kind = Literal["reasoning", "text", "call", "message", "result", "unsent", "unknown"]
 """The kind of an item: a piece of an answer, another message, an output, not sent, or unknown."""
@@ -43,6 +44,7 @@ _KINDS: dict[str, Kind] = {
     "function_result": "result",
     "mcp_list_tools": "call",
     "mcp_approval_request": "call",
+    "mcp_approval_response": "message",  # the user's answer to the request before it
     "agent_message": "message",  # a message of another Codex agent
     "compaction": "message",  # encrypted, as the next two
     "compaction_summary": "message",
@@ -173,6 +175,9 @@ def _other_message(element: Element, index: int) -> Message:
     if isinstance(value, str):
         role: Role = "system" if span.path[-1] in ("instructions", "text") else "user"
         return Message(role, (Part("text", value, span=span),), index=index, spans=(whole,))
+    if value.get("type") == "mcp_approval_response":
+        part = Part("text", dump(value), source=span)
+        return Message("user", (part,), None, True, index=index, spans=(whole,), continues=True)
     if value.get("type") in _COMPACTIONS:
         part = Part("attachment", media=sealed(value), source=span)
         return Message("user", (part,), None, True, True, index=index, spans=(whole,))

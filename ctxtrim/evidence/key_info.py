@@ -22,6 +22,13 @@ _FAILURE = re.compile(
     r"|(?:[\w.]*(?:Error|Exception)|error|ERROR|fatal|FATAL|FAILED|panic|npm error)\b)[^\n]*",
     re.MULTILINE,
 )
+# summaries of pytest, Go, Rust, Jest, TAP and others
+_FAILED_TESTS = re.compile(
+    r"^(?:[ \t]*--- FAIL: |FAIL(?:ED)?[ \t]|=+ \d+ failed\b|Tests:[ \t]+\d+ failed\b"
+    r"|test result: FAILED|not ok \d)[^\n]*",
+    re.MULTILINE,
+)
+_TESTS = re.compile(r"test|spec|jest|tox", re.IGNORECASE)
 _HIT = re.compile(r"^((?:[A-Za-z]:)?[^\n:]{1,500}):\d+[:\s]", re.MULTILINE)
 _NUMBERED = re.compile(r"^[ \t]*\d+:", re.MULTILINE)
 _NONE = re.compile(
@@ -62,11 +69,14 @@ def extract_key_info(
     """The key facts of a result from its text, its tool's name, and the arguments of the call as
     JSON text.
 
-    `is_error` is the flag of the format, which decides if there is one.
+    `is_error` is the flag of the format, which decides if there is one, except for tests: in a
+    pipeline such as `make test | tail` it is that of the last command.
     """
     call = Part("tool_call", arguments or "", name=tool_name)
     kind = kind_of_tool(tool_name, call.text)
     failure = error_line(content) if is_error is None else None
+    if failure is None and not is_error and kind == "bash":
+        failure = failed_test(content, call)
     has_failed = is_error or failure is not None
     paths = paths_of(call)
     matches = None
@@ -96,6 +106,16 @@ def _input(call: Part, kind: ToolKind) -> str | None:
             call.text, "pattern", "query", "regex", "search_term", "search", "keyword", "glob", "q"
         )
     return command_of(call)
+
+
+def failed_test(content: str, call: Part) -> tuple[int, int] | None:
+    """The range (start, end) of the first line that reports a failed test of a test command; None
+    if there is none.
+    """
+    if not _TESTS.search(command_of(call) or ""):
+        return None
+    line = _FAILED_TESTS.search(content)
+    return line.span() if line else None
 
 
 def _first_error(content: str, failure: tuple[int, int] | None) -> str | None:

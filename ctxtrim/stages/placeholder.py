@@ -11,7 +11,13 @@ from functools import lru_cache
 from hashlib import sha256
 
 from ctxtrim.conversation.tool_results import ToolResult, lines_of, trace_id
-from ctxtrim.evidence import extract_key_info, is_summary_line, paths_of, summary_line
+from ctxtrim.evidence import (
+    extract_key_info,
+    is_summary_line,
+    kind_of_tool,
+    paths_of,
+    summary_line,
+)
 
 MODES = ("placeholder", "stub", "head", "summary")
 PLACEHOLDER = "[content truncated - {age} steps ago]"
@@ -109,7 +115,7 @@ class Replacement:
         """The text that replaces a result. `tokens` returns its cost as reports write it."""
         facts = self._facts(result, tokens)
         if self.mode == "stub":
-            return filled(FILE if facts["path"]() else RESULT, facts)
+            return filled(FILE if _is_read(result) and facts["path"]() else RESULT, facts)
         if self.mode == "head":
             head = first_lines(result.text, self.lines, caps=True)
             return f"{head}\n{filled(self.pointer, facts)}"
@@ -165,6 +171,11 @@ class Replacement:
 
 
 _OWN = (PLACEHOLDER, FILE, RESULT, COPY, NAMELESS_COPY, READ_AGAIN, NAMELESS_READ_AGAIN)
+
+
+def _is_read(result: ToolResult) -> bool:
+    """Whether a result shows a file, so that calling the tool again shows it again."""
+    return kind_of_tool(result.tool, result.call.text if result.call else "") == "read"
 
 
 def _capped(line: str) -> str:

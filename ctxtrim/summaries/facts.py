@@ -22,8 +22,10 @@ from ctxtrim.evidence import (
     kind_of_tool,
     parse_summary_line,
 )
+from ctxtrim.evidence.key_info import failed_test
 from ctxtrim.evidence.tool_kinds import accesses
 from ctxtrim.model import Message, Part
+from ctxtrim.summaries.digests import counted_tools
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.summaries.markers import is_digest
 from ctxtrim.summaries.redaction import redacted
@@ -154,7 +156,11 @@ def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) ->
             lines, calls, count = {}, Counter(), 0
             continue
         if message.role == "user" and is_digest(text):
-            for parsed in filter(None, map(parse_summary_line, text.split("\n"))):
+            for digest_line in text.split("\n"):
+                parsed = parse_summary_line(digest_line)
+                if parsed is None:
+                    calls.update(counted_tools(digest_line))
+                    continue
                 calls[parsed.tool] += 1
                 for section, line in _facts_in_digest(parsed):
                     lines.setdefault(section, []).append(_line(line, section, redacts))
@@ -203,14 +209,16 @@ def _facts_in_result(message: Message, call: Part | None) -> Iterator[_Fact]:
     """The facts in a tool result and its call."""
     text = result_text(message)
     name = tool_name(message.result, call)
-    is_failure = is_error(message)
+    failed = failed_test(text, call) if call else None
+    is_failure = failed is not None or is_error(message)
     if call and (command := command_of(call)) and command.strip():
         yield _Fact(COMMANDS, f"[{_status(message, text, is_failure)}] {command}")
     if call and not is_failure:
         for path, kind in accesses(call):
             if kind in _SECTIONS and path.strip():
                 yield _Fact(_SECTIONS[kind], path)
-    if is_failure and (line := _failure(text)):
+    line = text[slice(*failed)] if failed else _failure(text) if is_failure else ""
+    if line:
         yield _Fact(ERRORS, f"{name}: {line}")
 
 

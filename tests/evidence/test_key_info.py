@@ -164,3 +164,27 @@ def test_s2_4_a_summary_line_has_at_most_200_characters_and_is_recognized(
 )
 def test_s2_4_a_summary_line_is_parsed(line: str, expected: SummaryFields | None) -> None:
     assert parse_summary_line(line) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--- FAIL: TestLamp (0.02s)",
+        "FAIL\texample.org/lamp\t0.4s",
+        "FAILED tests/test_lamp.py::test_wick - assert 1 == 2",
+        "===== 2 failed, 14 passed in 3.1s =====",
+        "Tests:       1 failed, 7 passed, 8 total",
+        "test result: FAILED. 3 passed; 1 failed",
+        "not ok 4 - the lamp burns",
+    ],
+)
+@pytest.mark.parametrize("flag", [None, False])
+def test_failed_tests_are_an_error_although_the_last_command_succeeded(
+    line: str, flag: bool | None
+) -> None:
+    output = f"ok 1\nrunning the lamp\n{line}\ndone\n"
+    arguments = '{"command": "make test 2>&1 | tail -30"}'
+    info = extract_key_info(output, "bash", arguments, flag)
+    assert (info.status, info.error) == ("error", line)
+    other = extract_key_info(output, "bash", '{"command": "cat log"}', False)
+    assert other.status == "success"

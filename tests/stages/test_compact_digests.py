@@ -1,9 +1,13 @@
 """A later compaction keeps the facts of digests (S3-10)."""
 
+import builders
 from builders import contents, conversation, says, step, user
 from harness import run
 
-from ctxtrim.summaries import markers
+from ctxtrim.conversation.turns import shape
+from ctxtrim.summaries import digests, markers
+from ctxtrim.summaries.facts import gathered
+from ctxtrim.summaries.sections import TOOLS
 
 LONG = "row of the table\n" * 60
 
@@ -32,3 +36,13 @@ def test_s3_10_the_summary_includes_commands_files_and_errors_of_digests() -> No
     assert "make all" in text
     assert "- Read × 6" in text
     assert run(ran.data or b"", pipeline).data == ran.data
+
+
+def test_s3_10_the_summary_counts_the_calls_that_a_digest_only_counts() -> None:
+    digest = (
+        f"{markers.DIGEST}\n{digests.DID}\n25 earlier tool results: Edit × 9, Bash × 16\n\n"
+        "[✓ Bash: make lamp | exit 0 | 3 lines]"
+    )
+    messages = builders.transcript([user(digest), *step("a", "lit", command="ls")]).messages
+    found = gathered(messages, shape(messages))
+    assert found.lines[TOOLS.name] == ("Bash × 17", "Edit × 9", "bash × 1")

@@ -478,6 +478,14 @@ def test_s2_2_old_file_content_is_replaced_by_path_and_line_count() -> None:
     )
 
 
+def test_s2_2_only_results_that_show_a_file_say_how_to_read_it_again() -> None:
+    for name in ("edit_file", "glob", "grep"):
+        messages = aged(*step("a", FILE, name, path="/app/a.py"))
+        stub = results(messages, replace="stub")[0]
+        assert stub.startswith(f"[{name}: 120 lines, ")
+        assert "re-read" not in stub
+
+
 def test_s2_3_file_references_hold_path_last_step_and_content() -> None:
     messages = [
         *aged(*step("a", "one", "read_file", path="/app/a.py"), by=0),

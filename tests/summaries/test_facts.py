@@ -11,6 +11,7 @@ import pytest
 from builders import call, result, says, transcript, user
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from strategies import as_json, conversations
 from strategies import texts as any_text
 
@@ -296,3 +297,17 @@ def test_calls_without_ids_do_not_matter() -> None:
         )
         == 1
     )
+
+
+def test_a_failed_test_is_no_success_although_the_flag_says_so() -> None:
+    talk = [
+        user("Test the lamp."),
+        call("a", name="bash", command="make test 2>&1 | tail -30"),
+        result("a", "--- FAIL: TestLamp (0.02s)\nFAIL\n" + "lamp\n" * 200),
+    ]
+    *messages, answer = transcript(talk).messages
+    flagged = replace(answer.parts[0], is_error=False)
+    messages.append(replace(answer, parts=(flagged,)))
+    text = facts(messages, shape(messages), 500, ROUGH)
+    assert "[✗] make test" in text
+    assert "bash: --- FAIL: TestLamp" in text

@@ -80,14 +80,17 @@ def resolve_targets(
 
 
 def must_be_distinct(
-    sources: Sequence[Input], targets: Targets, others: Mapping[str, Path | None]
+    sources: Sequence[Input],
+    targets: Targets,
+    others: Mapping[str, Path | None],
+    files_read: Sequence[tuple[str, Path]],
 ) -> None:
     """Raise `UsageError` if two outputs are one file, if an output is an input, or if a path is
     inside the archive.
 
-    `others` are the other outputs by option, including `--archive` (a folder). Symbolic links, hard
-    links and different forms of a path are resolved. Devices, such as /dev/null, may be named
-    twice.
+    `others` are the other outputs by option, including `--archive` (a folder). `files_read` are
+    read next to the inputs: names and paths. Symbolic links, hard links and different forms of a
+    path are resolved. Devices, such as /dev/null, may be named twice.
     """
     archive = others.get("--archive")
     outputs = [(f"-o {path}", path) for path in (targets.files or {}).values()]
@@ -101,11 +104,10 @@ def must_be_distinct(
     named = [(source.path, _STDIN if source.is_stdin else Path(source.path)) for source in sources]
     written: dict[_Place, str] = {}
     for name, place in _places(outputs):
-        if place in written:
-            raise UsageError(
-                f"{written[place]} and {name} are the same file; give each its own path"
-            )
+        _must_be_new(name, place, written)
         written[place] = name
+    for name, place in _places(files_read) if written else ():
+        _must_be_new(name, place, written)
     read: dict[_Place, str] = {}
     for name, place in _places(named) if written or targets.in_place else ():
         if place in written:
@@ -117,18 +119,26 @@ def must_be_distinct(
         if targets.in_place and place in read:
             raise UsageError(f"{read[place]} and {name} are the same file; name it once")
         read[place] = name
-    if archive is None:
-        return
-    inside = Path(os.path.realpath(archive))
-    for name, path in [*named, *outputs]:
-        if Path(os.path.realpath(path)).is_relative_to(inside):
-            raise UsageError(
-                f"{name} is inside the archive {archive}; give a path outside the archive"
-            )
+    if archive is not None:
+        _must_be_outside(archive, [*named, *outputs])
 
 
 _Place = tuple[int | str, ...]
 _STDIN = Path("/dev/stdin")
+
+
+def _must_be_new(name: str, place: _Place, written: Mapping[_Place, str]) -> None:
+    if place in written:
+        raise UsageError(f"{written[place]} and {name} are the same file; give each its own path")
+
+
+def _must_be_outside(archive: Path, paths: Sequence[tuple[str, Path]]) -> None:
+    inside = Path(os.path.realpath(archive))
+    for name, path in paths:
+        if Path(os.path.realpath(path)).is_relative_to(inside):
+            raise UsageError(
+                f"{name} is inside the archive {archive}; give a path outside the archive"
+            )
 
 
 def _places(paths: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, _Place]]:

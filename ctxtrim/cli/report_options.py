@@ -13,8 +13,8 @@ from ctxtrim.metering import USAGE
 from ctxtrim.reports import REPORTS, form_of
 from ctxtrim.reports.tables import View
 
-_COUNTING = ("explain", "calibrate", "verbose", "log", "baseline")
-"""The options that show or compare counts."""
+_COUNTING = ("explain", "calibrate", "verbose", "log", "baseline", "strict")
+"""The options that show, compare or judge counts."""
 
 
 class ReportOptions(Struct, frozen=True):

@@ -24,6 +24,7 @@ from ctxtrim.errors import UsageError
 from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.formats.conversion import TARGETS, Conversion
 from ctxtrim.io.inputs import Input
+from ctxtrim.io.paths import mode_of
 from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline
@@ -105,10 +106,10 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         "--events": _path(values, "events") if edits else None,
         "--summary-store": _path(values, "summary_store") if edits else None,
         "--archive": archive,
+        "--baseline": gate.file if gate.updates else None,
+        "GITHUB_STEP_SUMMARY": report.step_summary,
     }
-    if gate.updates:
-        others["--baseline"] = gate.file
-    must_be_distinct(sources, targets, others)
+    must_be_distinct(sources, targets, others, _files_read(values, config, gate))
     store = store_of(values) if edits else None
     thinking = _thinking(values) if edits else "keep"
 
@@ -142,6 +143,16 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         target=target,
         may_be_empty=bool(values["allow_empty"]),
     )
+
+
+def _files_read(values: Values, config: Config, gate: Gate) -> list[tuple[str, Path]]:
+    """The files that the run reads next to its inputs, with their names in messages."""
+    files = [("the configuration", path) for path in config.files]
+    if gate.file is not None and not gate.updates:
+        files.append(("--baseline", gate.file))
+    if values["tokenizer"]:
+        files.append(("--tokenizer", Path(values["tokenizer"])))
+    return [(f"{name} {path}", path) for name, path in files if mode_of(path)]
 
 
 def _shows(values: Values, report: ReportOptions, targets: Targets) -> bool:

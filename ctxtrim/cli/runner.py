@@ -1,8 +1,10 @@
 """One run of a command: from options to a request, to its work, to report and exit code."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -63,12 +65,15 @@ def _run(request: Request) -> int:
             try:
                 Work(request, recordings, report, watch, crew).process_all(readings)
             except (OutputError, ArchiveError, BrokenPipeError):
-                _write_reports(report, request, sink)
+                for _, write in _reports(report, request, sink):
+                    write()
                 raise
-        if request.store is not None:
-            request.store.commit()
-        request.gate.finish(report, request.sources)
-        _write_reports(report, request, sink)
+        for path, write in chain(_results(report, request), _reports(report, request, sink)):
+            try:
+                write()
+            except (InputError, OutputError) as error:  # a finding, so that the report is printed anyway
+                text = str(error).removeprefix(f"{path}: ")
+                report.note(str(path), Finding("not-written", "error", text))
         _print(request, report, problems)
         return report.exit_code
 
@@ -118,16 +123,29 @@ def _log_rows(report: Report, log: Appended, stack: ExitStack) -> None:
     report.listeners.append(lambda row: log.add([entry(row, now())]))
 
 
-def _write_reports(report: Report, request: Request, sink: Sink | None) -> None:
-    """Write the report to its file, and the summary of the step of GitHub Actions."""
-    if sink is None and request.report.step_summary is None:
+def _results(report: Report, request: Request) -> Iterator["_Write"]:
+    """The files of later runs: the summary store and the baseline."""
+    if request.store is not None:
+        yield request.store.path, request.store.commit
+    if request.gate.file is not None:
+        yield request.gate.file, lambda: request.gate.finish(report, request.sources)
+
+
+def _reports(report: Report, request: Request, sink: Sink | None) -> Iterator["_Write"]:
+    """The summary of the step of GitHub Actions, and the report, which says if that failed."""
+    summary, file = request.report.step_summary, request.report.file
+    if summary is None and file is None:
         return
     from ctxtrim.cli.report_files import append_summary, write_report
 
-    if sink is not None:
-        write_report(report, request, sink)
-    if request.report.step_summary is not None:
-        append_summary(report, request.report.step_summary)
+    if summary is not None:
+        yield summary, partial(append_summary, report, summary)
+    if sink is not None and file is not None:
+        yield file, partial(write_report, report, request, sink)
+
+
+_Write = tuple[Path, Callable[[], None]]
+"""A file and the function that writes it, or raises `OutputError`."""
 
 
 def _print(request: Request, report: Report, problems: terminal.Problems) -> None:

@@ -29,6 +29,7 @@ OWN, PROJECT, AGENTS = Path("ctxtrim.toml"), Path("pyproject.toml"), Path("agent
 DEFAULT = "default"
 """The origin of values that no source sets."""
 
+_WITHOUT_FILE = 2  # sources: the command line and the environment
 _AUTOMATIC = "rolling,budget"
 """The automatic pipeline where none is configured, as presets."""
 
@@ -192,6 +193,11 @@ class Config(Struct, frozen=True, dict=True):
     def notes(self) -> list[tuple[str, Finding]]:
         """The findings about the sources, each with the path of its source."""
         return [(source.path, note) for source in self.sources for note in source.notes]
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of the sources, whether they exist or not."""
+        return [Path(source.path) for source in self.sources[_WITHOUT_FILE:]]
 
     @property
     def model_of(self) -> ModelOf:

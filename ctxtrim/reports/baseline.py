@@ -28,8 +28,8 @@ from ctxtrim.tokens import MARKS
 _VERSION = 1
 
 
-class BaselineEntry(Struct, frozen=True, omit_defaults=True):
-    """The tokens of one transcript."""
+class BaselineEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The tokens of one transcript. A file with other fields, such as a report, is no baseline."""
 
     path: str
     id: str | None = None
@@ -51,7 +51,7 @@ class BaselineEntry(Struct, frozen=True, omit_defaults=True):
 Key = tuple[str, str | int | None]
 
 
-class _Document(Struct):
+class _Document(Struct, forbid_unknown_fields=True):
     version: int
     transcripts: list[BaselineEntry]
 

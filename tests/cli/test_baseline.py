@@ -151,6 +151,18 @@ def test_a_baseline_forces_counting(ctxtrim: Run, project: Path) -> None:
         (("--baseline", "none.json"), None, 1, "none.json: no such baseline; --update-baseline"),
         (("--baseline", "base.json"), b"{", 1, "base.json: invalid baseline"),
         (("--baseline", "base.json"), b'{"version": 2, "transcripts": []}', 1, "expected 1"),
+        (
+            ("--baseline", "base.json"),
+            b'{"version": 1, "ctxtrim": "0.1.0", "transcripts": []}',
+            1,
+            "base.json: invalid baseline: Object contains unknown field `ctxtrim`",
+        ),
+        (
+            ("--baseline", "base.json", "--update-baseline"),
+            b'{"version": 1, "transcripts": [{"path": "a.jsonl", "messages": 2}]}',
+            1,
+            "base.json: invalid baseline: Object contains unknown field `messages`",
+        ),
         (("--update-baseline",), None, 2, "--update-baseline needs --baseline FILE"),
         (("--tolerance", "5%"), None, 2, "--tolerance needs --baseline FILE"),
         (("--baseline", "b", "--tolerance", "x"), None, 2, "such as 200 or 5%"),
@@ -182,3 +194,13 @@ def test_a_file_that_repeats_an_id_has_entries_by_position(ctxtrim: Run, project
     ]
     ran = check(ctxtrim, project, "runs/b.jsonl")
     assert (ran.code, ran.err) == (0, "")
+
+
+def test_a_baseline_that_cannot_be_written_is_a_finding_of_the_report(
+    ctxtrim: Run, project: Path
+) -> None:
+    words = ("--baseline", "none/base.json", "--update-baseline", "--report", "r.json", "runs")
+    ran = ctxtrim("check", *GPT, *words, cwd=project)
+    assert ran.code == 1 and b"3 transcripts, " in ran.out
+    assert "none/base.json: error: cannot be written: " in ran.err and "updated" not in ran.err
+    assert len(json.loads((project / "r.json").read_bytes())["transcripts"]) == 3

@@ -200,3 +200,31 @@ def test_a_report_is_written_though_nobody_reads_the_output(tmp_path: Path) -> N
     shell = '"$0" -m ctxtrim truncate --tokenizer chars4 -q a.jsonl --report r.json | head -c 10'
     assert in_bash(shell, tmp_path).returncode == 0
     assert json.loads((tmp_path / "r.json").read_bytes())["totals"]["transcripts"] > 0
+
+
+@pytest.mark.parametrize("option", ["--report", "--log", "GITHUB_STEP_SUMMARY"])
+@pytest.mark.parametrize("way", ["same", "link"])
+@pytest.mark.parametrize("read", ["input", "--baseline", "--config", "found", "--tokenizer"])
+def test_no_output_of_check_replaces_a_file_that_it_reads(
+    ctxtrim: Run, tmp_path: Path, tokenizer_path: str, option: str, way: str, read: str
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line())
+    (tmp_path / "b.json").write_text('{"version": 1, "transcripts": []}')
+    (tmp_path / "c.toml").write_text("reserve = 5000\n")
+    (tmp_path / "ctxtrim.toml").write_text("reserve = 6000\n")
+    (tmp_path / "t.json").write_bytes(Path(tokenizer_path).read_bytes())
+    own = {"input": "a.jsonl", "--baseline": "b.json", "--config": "c.toml"}
+    name = {**own, "found": "ctxtrim.toml", "--tokenizer": "t.json"}[read]
+    target = name
+    if way == "link":
+        target = "link.json"
+        (tmp_path / target).symlink_to(name)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    words = [read, name] if read.startswith("--") else []
+    words += [] if option.isupper() else [option, target]
+    environment = {option: target} if option.isupper() else {}
+    form = ("--report-format", "github")
+    ran = ctxtrim("check", "a.jsonl", *words, *form, cwd=tmp_path, **environment)
+    assert (ran.code, ran.out) == (2, b"")
+    assert f"{option} {target} and " in ran.err and f"{name} are the same file" in ran.err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -50,3 +50,14 @@ def test_an_overflow_wins_over_a_warning(ctxtrim: Run, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(line(PENDING))
     words = ("check", "--strict", "--model", "gpt-4o", "--budget", "10", "a.jsonl")
     assert ctxtrim(*words, cwd=tmp_path).code == 3
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--verbose",), ("--explain",), ("--log", "log"), ("--json",), ("--calibrate",)]
+)
+def test_what_is_shown_does_not_change_the_exit_code(
+    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line(chat()))
+    ran = ctxtrim("check", "--strict", "a.jsonl", *words, cwd=tmp_path)
+    assert ran.code == 4 and b"the count is estimated with o200k_base" in ran.out

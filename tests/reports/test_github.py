@@ -47,3 +47,14 @@ def test_the_summary_of_the_step_is_appended_for_this_report_only(
         "| **overflow** | \\<stdin\\>:1 | ≈1,307 of 300 tokens |",
         "| **malformed** | \\<stdin\\>:2 | at most 300 tokens |",
     ]
+
+
+def test_a_summary_that_cannot_be_written_is_an_error_next_to_the_report(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    report = ("--report", tmp_path / "r.md", "--report-format", "github")
+    for words, name in ((report, "r.md"), (("--report-format=github",), None)):
+        ran = ctxtrim(*WORDS[:-1], *words, stdin=line(orphan()), GITHUB_STEP_SUMMARY=str(tmp_path))
+        shown = (tmp_path / name).read_text() if name else ran.out.decode()
+        assert ran.code == 1 and "title=ctxtrim%3A not-written::cannot be written: " in shown
+        assert "1 transcript, " in shown

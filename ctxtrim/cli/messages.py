@@ -1,22 +1,33 @@
 """Lines on standard error and text on standard output."""
 
+import os
+import re
 import sys
 from contextlib import suppress
 
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.text.escaping import clean, clean_lines
 
+_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)", re.MULTILINE)
+"""The first character of a workflow command of GitHub: `::` at the start of a line, or `##[`."""
 _ASCII = str.maketrans({"≤": "<=", "≈": "~", "×": "x", "→": "->", "…": "...", "─": "-"})
 
 
 def print_error(line: str) -> None:
-    """Print a line on standard error, with control characters escaped.
+    """Print a line on standard error, with control characters and workflow commands escaped.
 
     Errors of standard error are ignored.
     """
     if sys.stderr is not None:
         with suppress(OSError):
-            sys.stderr.write(clean(line) + "\n")
+            sys.stderr.write(without_commands(clean(line)) + "\n")
+
+
+def without_commands(text: str) -> str:
+    """The text of which GitHub Actions obeys no line, if that reads the output."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return text
+    return _COMMAND.sub(lambda match: f"{match[1] or ''}\\x{ord(match[0][-1]):02x}", text)
 
 
 def print_text(text: str) -> None:

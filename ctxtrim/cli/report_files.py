@@ -19,12 +19,15 @@ def write_report(report: Report, request: Request, sink: Sink) -> None:
 
 
 def append_summary(report: Report, path: Path) -> None:
-    """Append the summary to the file of the step, to which other programs of the step write too."""
+    """Append the summary to the file of the step, to which other programs of the step write too.
+
+    GitHub limits the size of the whole file.
+    """
     from ctxtrim.reports.github import summary
 
     file = Appended(path)
     try:
-        for block in blocks(summary(report)):
+        for block in blocks(summary(report, path.stat().st_size)):
             file.write(block.encode(errors="backslashreplace"))
     finally:
         file.close()

@@ -44,7 +44,7 @@ class ReportOptions(Struct, frozen=True):
 def report_options(values: Values, writes: bool) -> ReportOptions:
     """The options about the report of a command. Raises `UsageError` if they do not agree."""
     form, path = _target(values, writes)
-    return ReportOptions(form, path, _view(values), values["color"], _step_summary(form))
+    return ReportOptions(form, path, _view(values, form), values["color"], _step_summary(form))
 
 
 def _target(values: Values, writes: bool) -> tuple[str | None, str | None]:
@@ -85,14 +85,14 @@ def _step_summary(form: str | None) -> Path | None:
     return Path(path) if path and form == "github" else None
 
 
-def _view(values: Values) -> View:
-    """What the text report on standard output shows."""
+def _view(values: Values, form: str | None) -> View:
+    """What the report on standard output shows."""
     by = OPTIONS["by"].parse("--by", values.get("by") or "")
     is_check = "verbose" in values
     return View(
         by=str(by),
         passing=not is_check or bool(values["verbose"]),
-        totals=not (is_check and values["quiet"]),
+        totals=not ((is_check or form == "github") and values["quiet"]),
     )
 
 

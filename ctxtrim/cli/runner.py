@@ -71,7 +71,10 @@ def _run(request: Request) -> int:
         for path, write in chain(_results(report, request), _reports(report, request, sink)):
             try:
                 write()
-            except (InputError, OutputError) as error:  # a finding, so that the report is printed anyway
+            except (
+                InputError,
+                OutputError,
+            ) as error:  # a finding, so that the report is printed anyway
                 text = str(error).removeprefix(f"{path}: ")
                 report.note(str(path), Finding("not-written", "error", text))
         _print(request, report, problems)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from ctxtrim.cli.messages import encoded, print_error, print_text
+from ctxtrim.cli.messages import encoded, print_error, print_text, without_commands
 from ctxtrim.cli.request import Request
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports import blocks, rendered, text
@@ -59,8 +59,11 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
     `problems` is None if the report on standard output shows the findings about transcripts.
     """
     severities = _severities(request.is_quiet)
+    is_annotated = request.shows and request.report.form == "github"
     for line in text.file_lines(
-        item for item in report.findings if item[1].severity in severities and item[1].code != UNDO
+        item
+        for item in (() if is_annotated else report.findings)
+        if item[1].severity in severities and item[1].code != UNDO
     ):
         print_error(line)
     if problems is None:
@@ -143,7 +146,7 @@ def print_report(report: Report, form: str, color: str) -> None:
     # findings about files are on standard error
     shown = replace(report, findings=[], view=_compact(report.view))
     for block in blocks(text.render(shown, Look(_columns(), _has_colors(color)))):
-        Stdout().write(encoded(block))
+        Stdout().write(encoded(without_commands(block)))
 
 
 def fitted(table: Table) -> str:

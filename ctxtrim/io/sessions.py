@@ -7,13 +7,21 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from io import BufferedReader
 from pathlib import Path
+from typing import Any, BinaryIO
 
-_START = 1 << 16  # bytes of a file in which its folder is looked for
-_CWD = re.compile(rb'"(?:cwd|working_dir)"\s*:\s*("(?:[^"\\]|\\.)*")')
+from ctxtrim.errors import InputError
+from ctxtrim.io.compression import Unpacked, kind_of, unpacked
+
+_START = 1 << 20  # bytes of a file, decompressed, in which its folder is looked for
+_MAGIC = 4  # bytes by which a compressed file is detected
+_WORKING_DIR = re.compile(rb'"working_dir"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 @dataclass(frozen=True)
@@ -23,7 +31,8 @@ class AgentProgram:
     `folders` are pairs of an environment variable and a folder below its value. The first variable
     that is set counts, else `default` below the home folder. `pattern` matches sessions below it,
     `without` the names of files that are no sessions. `is_folder`: it matches a folder of
-    files inside a session, which is the folder around it.
+    files inside a session, which is the folder around it. `names_project`: the folder around the
+    sessions names the project.
     """
 
     name: str
@@ -32,6 +41,7 @@ class AgentProgram:
     pattern: str
     without: str = " "
     is_folder: bool = False
+    names_project: bool = False
 
     def folder(self, environment: Mapping[str, str]) -> Path:
         """The folder with the sessions, whether it exists or not."""
@@ -55,6 +65,7 @@ PROGRAMS = (
         (("GEMINI_CLI_HOME", ".gemini/tmp"),),
         ".gemini/tmp",
         "*/chats/session-*.json*",
+        names_project=True,
     ),
     AgentProgram(
         "Qwen Code",
@@ -96,25 +107,73 @@ class Session:
     size: int
 
     def project(self, here: Path) -> str | None:
-        """The folder in which the program ran, None if the session does not say it.
+        """The folder in which the program ran, None if the session does not say it."""
+        if self.program.is_folder:
+            return _working_dir(self.path / "base_state.json")
+        named = _named_project(self.path.parent.parent, here) if self.program.names_project else ""
+        return named or _recorded_project(self.path)
 
-        Old sessions of Gemini CLI have the hash of a folder; it is compared with the folders
-        around `here`.
-        """
-        path = self.path / "base_state.json" if self.program.is_folder else self.path
-        with suppress(OSError), path.open("rb") as file:
-            if found := _CWD.search(file.read(_START)):
-                with suppress(ValueError):
-                    return str(json.loads(found[1]))
-        folder = self.path.parent.parent
-        with suppress(OSError, UnicodeDecodeError):
-            return (folder / ".project_root").read_text().strip() or None
-        for parent in (here, *here.parents):
-            if hashlib.sha256(str(parent).encode(errors="surrogateescape")).hexdigest() == (
-                folder.name
-            ):
-                return str(parent)
-        return None
+    @cached_property
+    def is_packed(self) -> bool:
+        """Whether its file is compressed."""
+        if not self.program.is_folder:
+            with suppress(OSError), self.path.open("rb") as file:
+                return kind_of(file.read(_MAGIC)) is not None
+        return False
+
+
+def _working_dir(path: Path) -> str | None:
+    """The folder in the settings of a session of OpenHands."""
+    with suppress(OSError, ValueError):
+        if path.is_file() and (found := _WORKING_DIR.search(path.read_bytes())):
+            return str(json.loads(found[1]))
+    return None
+
+
+def _named_project(folder: Path, here: Path) -> str | None:
+    """The folder to which a folder of sessions of Gemini CLI belongs.
+
+    Older versions name it by the hash of that folder; it is compared with the folders around
+    `here`.
+    """
+    root = folder / ".project_root"
+    with suppress(OSError, UnicodeDecodeError):
+        if root.is_file() and (text := root.read_text().strip()):
+            return text
+    for parent in (here, *here.parents):
+        name = hashlib.sha256(str(parent).encode(errors="surrogateescape")).hexdigest()
+        if name == folder.name:
+            return str(parent)
+    return None
+
+
+def _recorded_project(path: Path) -> str | None:
+    """The `cwd` of the first record that has it, itself or in the `payload` of Codex.
+
+    Deeper members of this name are arguments of tools.
+    """
+    with suppress(OSError, InputError), path.open("rb") as file:
+        kind = kind_of(file.read(_MAGIC))
+        file.seek(0)
+        start: BinaryIO = file if kind is None else BufferedReader(Unpacked(unpacked(file, kind)))
+        remaining = _START
+        while remaining > 0 and (line := start.readline(remaining)):
+            remaining -= len(line)
+            if found := _cwd(line):
+                return found
+    return None
+
+
+def _cwd(line: bytes) -> str | None:
+    """The folder in a record of a session, None if it has none."""
+    value: Any = None
+    if b'"cwd"' in line:
+        with suppress(ValueError, RecursionError):
+            value = json.loads(line)
+    for record in (value, value.get("payload") if isinstance(value, dict) else None):
+        if isinstance(record, dict) and isinstance(record.get("cwd"), str):
+            return str(record["cwd"])
+    return None
 
 
 def sessions(environment: Mapping[str, str]) -> list[Session]:
@@ -151,8 +210,11 @@ def _sessions(program: AgentProgram, environment: Mapping[str, str]) -> Iterator
 
 
 def _session(program: AgentProgram, path: Path) -> Session:
+    """The session at a path. Raises `OSError` if it is of another kind, such as a pipe."""
     files = [Path(entry) for entry in os.scandir(path)] if program.is_folder else [path]
     found = [file.stat() for file in files]
+    if not program.is_folder and not stat.S_ISREG(found[0].st_mode):
+        raise OSError("not a regular file")
     return Session(
         program,
         path.parent if program.is_folder else path,

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain, takewhile
 
 from ctxtrim.reports.entries import Entry, entries, lines
 from ctxtrim.reports.markdown import findings, row, table
@@ -13,26 +13,64 @@ from ctxtrim.reports.phrases import totals_line
 from ctxtrim.stage import Finding
 
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
-_MOST = 500  # entries of a summary: GitHub refuses more than 1 MiB
+_MOST = 500  # entries of a summary
+_LARGEST = 1 << 20  # bytes: GitHub refuses a larger summary of a step
+_FRAME = 200  # bytes of the summary besides its head, rows and findings
 
 
 def render(report: Report) -> Iterator[str]:
-    """An annotation for each finding, then a line with the totals."""
+    """An annotation for each finding that the view shows, then a line with the totals."""
     for entry in entries(report):
-        for finding in entry.findings:
+        for finding in entry.findings if report.view.totals else entry.errors:
             yield _annotation(entry, finding)
-    yield totals_line(report) + "\n"
+    if report.view.totals:
+        yield totals_line(report) + "\n"
 
 
-def summary(report: Report) -> Iterator[str]:
-    """The transcripts that fail and the totals, as Markdown for `$GITHUB_STEP_SUMMARY`."""
-    yield f"### ctxtrim\n\n{totals_line(report)}\n"
+def summary(report: Report, size: int = 0) -> Iterator[str]:
+    """The transcripts that fail and the totals, as Markdown for `$GITHUB_STEP_SUMMARY`.
+
+    `size`: the bytes that the file already has. A full file gets nothing.
+    """
+    head = f"### ctxtrim\n\n{totals_line(report)}\n"
+    room = _Room(_LARGEST - size - _FRAME)
+    if not room.takes(head):
+        return
+    yield head
     failures = (entry for entry in entries(report) if entry.errors)
-    shown = list(islice(failures, _MOST))
-    if shown:
-        yield from chain(["\n"], table(map(row, shown)), ["\n"], findings(shown))
-    if more := sum(1 for _ in failures):
+    rows: list[str] = []
+    items: list[str] = []
+    more = 0
+    for entry in failures:
+        line = row(entry)
+        is_whole = len(rows) < _MOST and room.takes(line)
+        if is_whole:
+            rows.append(line)
+            items += takewhile(room.takes, findings([entry]))
+            is_whole = not room.is_full
+        more += not is_whole
+    if rows:
+        yield from chain(["\n"], table(rows), ["\n"], items)
+    if more:
         yield f"\n… and {more:,} more\n"
+
+
+class _Room:
+    """The bytes that a file may still get. It is full from the first text that does not fit."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a text did not fit."""
+        return self._left < 0
+
+    def takes(self, text: str) -> bool:
+        """Whether a text fits; the room for it is then taken."""
+        if not self.is_full:
+            self._left -= len(text.encode(errors="backslashreplace"))
+        return not self.is_full
 
 
 def _annotation(entry: Entry, finding: Finding) -> str:

@@ -8,6 +8,7 @@ from ctxtrim.reports.model import Report
 from ctxtrim.reports.phrases import totals_line
 from ctxtrim.text.escaping import clean
 
+_LIST = re.compile(r"^( *)(?:(\d+)(?=[.)])|(?=[-+]))")  # the start of a list
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&!$])")
 
 
@@ -45,5 +46,5 @@ def findings(found: Iterable[Entry]) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """The text as it is, on one line: no character formats it."""
-    return _SPECIAL.sub(r"\\\1", clean(text))
+    """The text as it is, on one line: no character formats it, or begins a list."""
+    return _LIST.sub(r"\1\2\\", _SPECIAL.sub(r"\\\1", clean(text)), 1)

@@ -1,12 +1,15 @@
 """`sessions` and `--latest`: the sessions of agent programs, in invented home folders."""
 
+import gzip
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from conftest import Ran, run
 
 
@@ -178,3 +181,47 @@ def test_without_a_session_or_with_a_file_the_error_says_what_to_do(home: Home) 
     assert "no session found; name a file" in ran.err
     ran = home.run("count", "--latest", "a.jsonl")
     assert (ran.code, "leave out FILE" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_a_compressed_session_has_its_project_and_no_false_bound(
+    home: Home, pack: Callable[[bytes], bytes]
+) -> None:
+    data = codex(str(home.project)) + lines({"type": "event_msg", "payload": {"a": "x" * 999}})
+    home.add(".codex/sessions/2026/11/22/rollout-1.jsonl.zst", pack(data))
+    broken = home.add(".codex/sessions/2026/11/22/rollout-2.jsonl.zst", pack(data)[:-9])
+    cut, whole = home.listed()
+    assert whole["project"] == str(home.project)
+    assert (whole["exactness"], whole["tokens"]) == ("estimated", 8)
+    assert (cut["bytes"], cut["tokens"], cut["exactness"]) == (broken.stat().st_size, None, None)
+    assert home.run("sessions", COLUMNS="300").out.decode().splitlines()[1].split()[4] == "-"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_pipes_and_folders_are_no_sessions(home: Home) -> None:
+    mine = home.add(".claude/projects/l/1.jsonl", claude(str(home.project)))
+    event = {"id": "a1", "source": "user", "kind": "MessageEvent"}
+    other = home.add(
+        ".openhands/conversations/1/events/event-0-a1.json", json.dumps(event).encode()
+    )
+    os.mkfifo(mine.parent / "pipe.jsonl")
+    (mine.parent / "folder.jsonl").mkdir()
+    os.mkfifo(other.parent / "event-1-b1.json")
+    os.mkfifo(other.parent.parent / "base_state.json")
+    home.add(".gemini/tmp/light/chats/session-1.json", b"{}")
+    os.mkfifo(home.folder / ".gemini/tmp/light/.project_root")
+    paths = {session["path"] for session in home.listed()}
+    assert {str(mine), str(other.parent.parent)} < paths and len(paths) == 3
+    (row,) = json.loads(home.run("count", "--latest", "--json").out)["transcripts"]
+    assert row["path"] == str(mine)
+
+
+def test_an_argument_of_a_tool_is_not_the_project(home: Home) -> None:
+    call = {"name": "shell", "args": {"cwd": "/elsewhere"}}
+    home.add(".gemini/tmp/light/.project_root", b"/lighthouse\n")
+    data = json.dumps({"messages": [{"type": "gemini", "toolCalls": [call]}]}).encode()
+    home.add(".gemini/tmp/light/chats/session-1.json", data)
+    content = [{"type": "tool_use", "id": "t", "name": "shell", "input": {"cwd": "/elsewhere"}}]
+    first = {"type": "assistant", "message": {"role": "assistant", "content": content}}
+    home.add(".claude/projects/l/1.jsonl", lines(first) + claude("/own"))
+    assert [session["project"] for session in home.listed()] == ["/own", "/lighthouse"]

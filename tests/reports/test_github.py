@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 from conftest import Run
-from samples import line, orphan, oversized_chat
+from samples import line, messages, orphan, oversized_chat
 
 WORDS = ("check", "--tokenizer=chars4", "--budget=300", "--report-format=github")
 
@@ -58,3 +58,51 @@ def test_a_summary_that_cannot_be_written_is_an_error_next_to_the_report(
         shown = (tmp_path / name).read_text() if name else ran.out.decode()
         assert ran.code == 1 and "title=ctxtrim%3A not-written::cannot be written: " in shown
         assert "1 transcript, " in shown
+
+
+def test_a_file_name_is_no_workflow_command(ctxtrim: Run, tmp_path: Path) -> None:
+    name = "::stop-commands::x ##[add-mask]y.jsonl"
+    (tmp_path / name).write_bytes(line(orphan()) + b'{"messages": [{"ro\n')
+    (tmp_path / "ctxtrim.toml").write_text('llm-command = "cat"\n')
+    for words in (WORDS, WORDS[:-1], (*WORDS, "--report", "r")):
+        ran = ctxtrim(*words, name, cwd=tmp_path, GITHUB_ACTIONS="true")
+        commands = [item for item in ran.out.decode().splitlines() if item.startswith("::")]
+        assert all(item.startswith(("::error file=", "::warning file=")) for item in commands)
+        assert bool(commands) is (words is WORDS)
+        others = [item for item in ran.out.decode().splitlines() if item not in commands]
+        for item in (*others, *ran.err.splitlines()):
+            assert not item.lstrip().startswith("::") and "##[" not in item
+        assert ran.code == 1 and (ran.err == "") is (words is WORDS)
+    assert r"\x3a:stop-commands::x \x23#[add-mask]y.jsonl:2: error: " in ran.err
+    assert name in ctxtrim(*WORDS[:-1], name, cwd=tmp_path).err
+
+
+def test_quiet_leaves_out_warnings_and_totals(ctxtrim: Run, tmp_path: Path) -> None:
+    (tmp_path / "ctxtrim.toml").write_text('llm-command = "cat"\n')
+    (tmp_path / "a.jsonl").write_bytes(line(messages(2)[:-1]) + line(orphan()))
+    words = ("check", "--report-format=github", "--model=gpt-4o", "a.jsonl")
+    loud, quiet = (ctxtrim(*words, *more, cwd=tmp_path) for more in ((), ("--quiet",)))
+    shown = loud.out.decode().splitlines()
+    assert "::warning " in loud.out.decode() and shown[-1].startswith("2 transcripts, ")
+    assert quiet.out.decode().splitlines() == [item for item in shown if item[:7] == "::error"]
+    assert (loud.code, quiet.code, loud.err, quiet.err) == (4, 4, "", "")
+
+
+def test_the_summary_is_as_long_as_github_accepts(ctxtrim: Run, tmp_path: Path) -> None:
+    summary, most = tmp_path / "summary.md", 1 << 20
+    call = {"id": "€" * 3000, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    broken = [{"role": "assistant", "tool_calls": [call]}, {"role": "user", "content": "And?"}]
+    environment = {"GITHUB_STEP_SUMMARY": str(summary)}
+    sizes = (0, most - 50_000, most - 100, most + 1)
+    for size in sizes:
+        summary.write_bytes(b"x" * size)
+        ctxtrim(*WORDS, stdin=line(broken) * 300, **environment)
+        written = summary.read_bytes()[size:]
+        if size < most - 100:
+            last = written.decode().splitlines()[-1]
+            assert most - 10_000 < size + len(written) <= most
+            number = int(re.fullmatch(r"… and (\d+) more", last)[1])  # type: ignore[index]
+            whole = written.decode().count("has no result")
+            assert number == 300 - whole > 0
+        else:
+            assert written == b""

@@ -35,8 +35,8 @@ def list_sessions(most: str, json: bool) -> int:
     session of the current project, else the newest of all.
 
     Tokens are those of count. A session that is not read, because it or the newer ones are large,
-    has at most (≤) as many tokens as bytes. A narrow terminal has no room for the files; --json has
-    them. Nothing is written.
+    has at most (≤) as many tokens as bytes; a compressed one has no number. A narrow terminal has
+    no room for the files; --json has them. Nothing is written.
     """
     number = _MOST.parse("--most", most)
     found = sessions(os.environ)
@@ -64,7 +64,9 @@ def _described(found: Iterable[Session]) -> Iterator[dict[str, Any]]:
     for session in found:
         remaining -= session.size
         counted = _counted(session, metering) if remaining >= 0 else None
-        tokens, exactness = counted or (session.size, "bounded")
+        # the size of a compressed file is no bound of its tokens
+        bound = (None, None) if session.is_packed else (session.size, "bounded")
+        tokens, exactness = counted or bound
         yield {
             "program": session.program.name,
             "time": utc(session.modified),
@@ -95,11 +97,12 @@ def _counted(session: Session, metering: Metering) -> tuple[int, Exactness] | No
 
 
 def _cells(session: dict[str, Any]) -> tuple[str, ...]:
+    exactness = session["exactness"]
     return (
         session["program"],
         minute(session["time"]),
         f"{session['bytes']:,}",
-        f"{MARKS[session['exactness']]}{session['tokens']:,}",
+        f"{MARKS[exactness]}{session['tokens']:,}" if exactness else "-",
         session["project"] or "-",
         session["path"],
     )

@@ -113,7 +113,13 @@ def openhands_session(path: Path) -> OpenhandsSession | None:
 def _event_files(folder: Path) -> list[Path]:
     """The files of a folder whose names have the number of an event, by number."""
     found = [(_NAME.fullmatch(path.name), path) for path in folder.glob("[!.]*.json")]
-    return [path for _, path in sorted((int(name[1]), path) for name, path in found if name)]
+    # a pipe would wait for a writer
+    return [
+        path
+        for _, path in sorted(
+            (int(name[1]), path) for name, path in found if name and path.is_file()
+        )
+    ]
 
 
 def _is_event(path: Path) -> bool:

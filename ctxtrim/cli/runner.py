@@ -44,7 +44,7 @@ def _run(request: Request) -> int:
             sink = write_to(request.report.file)
             stack.callback(sink.discard)
         if request.log is not None:
-            _log_rows(report, Appended(request.log), stack)
+            _log_rows(report, request, Appended(request.log), stack)
         if request.events is not None:
             request = _with_events(request, Appended(request.events), stack)
         shares_lines = request.targets.shares_stdout and request.target is None
@@ -118,12 +118,13 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     return report
 
 
-def _log_rows(report: Report, log: Appended, stack: ExitStack) -> None:
+def _log_rows(report: Report, request: Request, log: Appended, stack: ExitStack) -> None:
     """Append a line to the log for each transcript."""
     from ctxtrim.reports.usage_log import entry
 
     stack.callback(log.close)
-    report.listeners.append(lambda row: log.add([entry(row, now())]))
+    writes = request.targets.writes
+    report.listeners.append(lambda row: log.add([entry(row, now(), writes=writes)]))
 
 
 def _results(report: Report, request: Request) -> Iterator["_Write"]:

@@ -88,7 +88,9 @@ def assign(
     is_weak: bool = False,
 ) -> None:
     """Add values to a source. A weak value does not replace an earlier one of the same setting."""
-    for stage, setting, value in matches:
+    # the message about a number that is too small for several stages names the largest bound
+    strictest = sorted(matches, key=lambda meaning: -(meaning.setting.least or 0))
+    for stage, setting, value in strictest:
         found = check(setting, location, value)
         if not source.is_trusted and setting.restricts(found):
             source.note_restricted(location.removeprefix(f"{source.path}: "))

@@ -93,3 +93,9 @@ def lines_of(text: str) -> int:
 def tool_name(part: Part | None, call: Part | None) -> str:
     """The tool of a call or a result; `?` if unknown."""
     return (part.name if part else None) or (call.name if call else None) or "?"
+
+
+def call_label(call: Part) -> str:
+    """The id and the tool of a call, which follow the word `call`: `c1 of bash`, `of bash`."""
+    name = f"of {call.name}" if call.name else ""
+    return " ".join(filter(None, (call.call_id, name))) or "without an id"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -13,7 +14,7 @@ from ctxtrim.pipeline import Spec, StageRun
 from ctxtrim.reports.tables import WHOLE, View
 from ctxtrim.stage import LEFT_OUT, LIMITS, OVERFLOW, Action, Finding, has_overflow, is_handled
 from ctxtrim.text.json_paths import Path
-from ctxtrim.tokens import ORDER, Budget, Exactness
+from ctxtrim.tokens import Budget, Exactness, worse
 from ctxtrim.tokens.counter import Count
 from ctxtrim.tokens.request import Addends
 
@@ -63,7 +64,8 @@ class Row(Struct, frozen=True):
     `tokens_read`. `is_counted`: the tokens were counted; otherwise they are an upper bound that
     fits. `by` has the tokens by one of `GROUPS`. `overhead_read`: the tokens outside of messages as
     read, next to `explained` messages. `lines_left_out`: lines of the file that are no part of the
-    conversation. `is_edited`: a stage changed the transcript. `large`: its largest messages.
+    conversation. `is_edited`: a stage changed the transcript. `dropped`: the number of messages as
+    read that are not in it any more. `large`: its largest messages.
     """
 
     path: str
@@ -92,6 +94,7 @@ class Row(Struct, frozen=True):
     by: dict[str, int] = {}
     lines_left_out: int = 0
     is_edited: bool = True
+    dropped: int = 0
     large: tuple[Finding, ...] = ()
 
     @property
@@ -173,14 +176,14 @@ class TokenSum(Struct):
         self.transcripts += 1
         self.tokens_read += row.tokens_read
         self.tokens += row.count.tokens
-        self.exactness = _worse(self.exactness, row.count.exactness)
-        self.exactness_read = _worse(self.exactness_read, row.exactness_read)
+        self.exactness = worse(self.exactness, row.count.exactness)
+        self.exactness_read = worse(self.exactness_read, row.exactness_read)
 
 
 class Overview(Struct):
     """Facts about all rows that tables need before their first row, and sums.
 
-    `large` has the largest messages: tokens, row without details, finding; the largest first.
+    `large` is a heap of the largest messages: tokens, a falling number, brief row, finding.
     """
 
     # format, model, tokenizer; at most two
@@ -196,7 +199,8 @@ class Overview(Struct):
     tools_schema: int = 0
     by: dict[str, int] = field(default_factory=dict)
     lines_left_out: int = 0
-    large: list[tuple[int, Row, Finding]] = field(default_factory=list)
+    large: list[tuple[int, int, Row, Finding]] = field(default_factory=list)
+    _noted: int = 0
 
     def add(self, row: Row, most: int | None) -> None:
         """Add a row. Keep the `most` largest messages; None if no stage lists them."""
@@ -235,13 +239,15 @@ class Overview(Struct):
 
     def with_largest(self, row: Row, most: int) -> Row:
         """The row with only those large messages that are among the `most` largest so far."""
-        found = []
+        found, brief = [], replace(row, steps=(), lines={}, explained=(), large=())
         for finding in row.large:
             tokens = finding.tokens or 0
-            if len(self.large) < most or (self.large and tokens > self.large[-1][0]):
+            if len(self.large) < most or (self.large and tokens > self.large[0][0]):
                 found.append(finding)
-                self.large += [(tokens, replace(row, steps=(), lines={}, explained=()), finding)]
-                self.large = sorted(self.large, key=lambda item: -item[0])[:most]
+                self._noted += 1
+                heappush(self.large, (tokens, -self._noted, brief, finding))
+                if len(self.large) > most:
+                    heappop(self.large)
         return replace(row, large=tuple(found)) if len(found) < len(row.large) else row
 
 
@@ -308,8 +314,8 @@ class Report(Struct, dict=True):
             totals.tokens += row.count.tokens
             self.left_out += not row.is_written
             self.edited += row.is_edited
-            self.exactness = _worse(self.exactness, row.count.exactness)
-            self.exactness_read = _worse(self.exactness_read, row.exactness_read)
+            self.exactness = worse(self.exactness, row.count.exactness)
+            self.exactness_read = worse(self.exactness_read, row.exactness_read)
             if row.is_counted:
                 self.counted.add(row)
             if row.findings:
@@ -349,12 +355,3 @@ class Report(Struct, dict=True):
         if self.totals.overflowing or self.totals.above_limits:
             return 3
         return 4 if self.totals.malformed or self.has_errors else 0
-
-
-def _worse(exactness: Exactness, other: Exactness) -> Exactness:
-    """The exactness of a sum. A bound plus a value that may be too low is only an estimate."""
-    if exactness == other:
-        return exactness
-    if {exactness, other} == {"reconstructed", "bounded"}:
-        return "estimated"
-    return max(exactness, other, key=ORDER.index)

@@ -78,6 +78,7 @@ def row(
         lines=_lines(transcript, result) if details.changes else {},
         explained=tuple(explained(transcript, result)) if details.explained else (),
         overhead_read=meter.counter.overhead(transcript) if details.explained else {},
+        dropped=_dropped(len(transcript.messages), result),
         is_edited=True in [step.is_edited for step in result.steps],
         is_counted=not isinstance(meter.counter.tokenizer, Ceiling),
         by=_tokens_by(details.by, result) if details.by else {},
@@ -90,6 +91,13 @@ def row(
             if finding.code == "large-message"
         ),
     )
+
+
+def _dropped(number: int, result: PipelineRun) -> int:
+    """How many of a number of messages left the transcript: dropped, summarized or merged."""
+    after = result.edited or result.transcript  # indices are those of the messages as read
+    kept = {message.index for message in after.messages} - {None}
+    return number - len(kept)
 
 
 def _lines(transcript: Transcript, result: PipelineRun) -> dict[int, int]:

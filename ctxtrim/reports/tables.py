@@ -18,6 +18,8 @@ T = TypeVar("T")
 _SHORT = 5_000  # rows of a table that are held in memory while it is written
 _GAP = 2  # columns between cells
 _LEAST = 12  # columns to which a text is shortened at most
+_LONGEST = 5_000  # columns of a text: a longer one is shortened in every table
+_MARKS = 8  # characters in a column at most: letters with many marks count as wide
 _CHARACTERS = 1024  # whose columns are cached
 BAR = 20
 """The columns of a bar for 100 %."""
@@ -66,7 +68,7 @@ class Each(Struct, Generic[T], frozen=True):
 
 
 def _cleaned(cells: Cells) -> Cells:
-    return tuple(map(clean, cells))
+    return tuple(shortened(clean(cell), _LONGEST) for cell in cells)
 
 
 class Look(Struct, frozen=True):
@@ -170,19 +172,34 @@ def _total(widths: list[int]) -> int:
 
 
 def _narrowed(table: Table, widths: list[int], most: int | None) -> list[int]:
-    """The widths with which the table fits: the widest text column gets narrower first."""
-    widths = list(widths)
+    """The widths with which the table fits: the widest text columns get narrower first."""
     texts = [
         position
         for position, name in enumerate(table.columns)
         if not name.startswith(">") and name not in table.whole
     ]
-    while most is not None and texts and _total(widths) > most:
-        widest = max(texts, key=widths.__getitem__)
-        if widths[widest] <= _LEAST:
-            break
-        widths[widest] -= 1
+    if most is None or not texts or _total(widths) <= most:
+        return widths
+    room = most - _total(widths) + sum(widths[position] for position in texts)
+    own = {position: widths[position] for position in texts}
+    level = max(_LEAST, _level(list(own.values()), room))
+    room -= sum(min(width, level) for width in own.values())
+    wide = [position for position in texts if own[position] > level]
+    wider = wide[len(wide) - max(0, room) :]  # columns on the right get what is left over
+    for position in wide:
+        widths[position] = level + (position in wider)
     return widths
+
+
+def _level(widths: list[int], room: int) -> int:
+    """The largest width such that these, each at most this wide, have no more than `room`."""
+    widths = sorted(widths)
+    for index, width in enumerate(widths):
+        level = room // (len(widths) - index)
+        if level < width:
+            return level
+        room -= width
+    return max(widths)
 
 
 def _line(
@@ -201,13 +218,16 @@ def _line(
 
 def shortened(text: str, width: int) -> str:
     """The text in at most `width` columns; if it is longer, without a part of its middle."""
-    if _width(text) <= width:
+    if len(text) <= _MARKS * width and _width(text) <= width:
         return text
     start = (width - 1) // 3
-    head, tail = text[:start], text[start:][-width:]
-    while tail and _width(head) + 1 + _width(tail) > width:
-        tail = tail[1:]
-    return f"{head}…{tail}"
+    head = text[:start]
+    room, end = width - 1 - _width(head), len(text)
+    while end > start and (room := room - _columns(text[end - 1])) >= 0:
+        end -= 1
+    while end < len(text) and unicodedata.combining(text[end]):  # a mark without its letter
+        end += 1
+    return f"{head}…{text[end:]}"
 
 
 def _width(text: str) -> int:

@@ -260,7 +260,7 @@ def _largest(report: Report) -> Iterator[Table]:
             clean(finding.message.rsplit(":", 1)[0].rsplit(", line ", 1)[0]),
             place(replace(row, line=finding.line or row.line)),
         )
-        for tokens, row, finding in report.overview.large
+        for tokens, _, row, finding in sorted(report.overview.large, reverse=True)
     )
     if rows:
         yield Table("largest messages", (">tokens", "message", "transcript"), rows)

@@ -3,10 +3,12 @@
 ::
 
     {"time": "2025-01-31T12:00:00.000Z", "path": "a.jsonl", "line": 1, "id": "…", "model": "gpt-4o",
-     "original": 9011, "final": 4512, "max": 8000, "trimmed": true, "dropped": 12}
+     "original": 9011, "final": 4512, "max": 8000, "trimmed": true, "dropped": 12,
+     "written": true}
 
-`original`, `final` and `max` are tokens; `dropped` is the difference of the message counts. Mean
-utilization is the mean of `final` / `max`; the trimmed share is the mean of `trimmed`.
+`original`, `final` and `max` are tokens; `dropped` is the number of messages as read that left the
+transcript. It is not `written` if it was left out, and by runs that write none. Mean utilization is
+the mean of `final` / `max`; the trimmed share is the mean of `trimmed`.
 """
 
 from typing import Any
@@ -14,8 +16,8 @@ from typing import Any
 from ctxtrim.reports.model import Row
 
 
-def entry(row: Row, moment: str) -> dict[str, Any]:
-    """The log entry of a transcript."""
+def entry(row: Row, moment: str, *, writes: bool) -> dict[str, Any]:
+    """The log entry of a transcript. `writes`: the run writes transcripts."""
     return {
         "time": moment,
         "path": row.path,
@@ -26,5 +28,6 @@ def entry(row: Row, moment: str) -> dict[str, Any]:
         "final": row.count.tokens,
         "max": row.budget.available,
         "trimmed": row.count.tokens < row.tokens_read,
-        "dropped": row.messages_read - row.messages,
+        "dropped": row.dropped,
+        "written": writes and row.is_written,
     }

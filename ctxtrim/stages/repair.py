@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
+from ctxtrim.conversation.tool_results import call_label
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.errors import NotEditableError
 from ctxtrim.model import Message, Part, Transcript
@@ -93,7 +94,7 @@ class Repair:
             is_last = position + 1 == len(messages) or shape.caller[position + 1] != home
             if is_last and self.repair == "synthesize":
                 for call in unanswered.pop(home, ()):
-                    reason = f"call {call.call_id} had no result"
+                    reason = f"call {call_label(call)} had no result"
                     yield _answer(call), Change(None, "repaired", reason, position + 1)
 
     def _without(
@@ -103,7 +104,7 @@ class Repair:
         message = transcript.messages[position]
         removed = {id(call) for call in calls}
         parts = tuple(part for part in message.parts if id(part) not in removed)
-        names = ", ".join(f"{call.call_id} of {call.name}" for call in calls)
+        names = ", ".join(map(call_label, calls))
         is_continued = any(later.continues for later in transcript.messages[position + 1 :][:1])
         if not is_continued and all(
             part.kind == "reasoning" or (part.kind == "text" and not part.text.strip())

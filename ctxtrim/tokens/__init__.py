@@ -13,6 +13,7 @@ from ctxtrim.tokens.tokenizer import (
     Tokenizer,
     head,
     tail,
+    worse,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "Tokenizer",
     "head",
     "tail",
+    "worse",
 ]

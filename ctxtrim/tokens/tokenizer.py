@@ -20,6 +20,15 @@ MEANINGS: dict[Exactness, str] = {
 }  # fmt: skip
 
 
+def worse(exactness: Exactness, other: Exactness) -> Exactness:
+    """The exactness of a sum. A bound plus a value that may be too low is only an estimate."""
+    if exactness == other:
+        return exactness
+    if {exactness, other} == {"reconstructed", "bounded"}:
+        return "estimated"
+    return max(exactness, other, key=ORDER.index)
+
+
 class Tokenizer(Protocol):
     """Counts the tokens of a text, and states the exactness of its counts."""
 

@@ -78,7 +78,8 @@ def test_fewer_tokens_pass_and_are_the_next_bound_after_an_update(
 
 
 @pytest.mark.parametrize(
-    ("tolerance", "code"), [("4", 0), ("3", 3), ("20%", 0), ("19%", 3), ("0", 3)]
+    ("tolerance", "code"),
+    [("4", 0), ("3", 3), ("20%", 0), ("19%", 3), ("0", 3), ("1k", 0), ("1,000", 0), ("19.5%", 0)],
 )
 def test_the_tolerance_is_tokens_or_a_share_of_the_baseline(
     ctxtrim: Run, project: Path, tolerance: str, code: int

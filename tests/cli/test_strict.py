@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from conftest import Run
+from conftest import FIXTURES, Run
 from samples import chat, line, messages
 
 PENDING = messages(2)[:-1]  # the last call has no result: a warning in a recording
@@ -61,3 +61,48 @@ def test_what_is_shown_does_not_change_the_exit_code(
     (tmp_path / "a.jsonl").write_bytes(line(chat()))
     ran = ctxtrim("check", "--strict", "a.jsonl", *words, cwd=tmp_path)
     assert ran.code == 4 and b"the count is estimated with o200k_base" in ran.out
+
+
+PDF = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,"}}
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        ((), "no exact tokenizer of qwen-plus is known; "),
+        (("--model", "grok-4"), "no exact tokenizer of grok-4 is known; "),
+        (("--model", "qwen-plus", "--tokenizer", "o200k_base"), "of qwen-plus is known; "),
+        (("--model", "qwen-plus", "--calibrate"), "no exact tokenizer of qwen-plus is known; "),
+        (
+            ("--model", "gpt-4o", "--tokenizer", "chars4"),
+            "the tokenizer of gpt-4o is o200k_base; leave out --tokenizer",
+        ),
+        (
+            ("--model", "claude-sonnet-4-5", "--tokenizer", "chars4"),
+            "the tokenizer of claude-sonnet-4-5 is claude-v3; leave out --tokenizer",
+        ),
+        (("--model", "gpt-4o", "--tokenizer", "usage"), "leave out --tokenizer"),
+        (("--model", "gpt-4o", "--calibrate"), "leave out --calibrate"),
+        (("--model", "gpt-4oo", "--budget", "9k"), "gpt-4oo is not in the registry of models"),
+    ],
+)
+def test_the_cause_of_an_estimate_is_named(
+    ctxtrim: Run, words: tuple[str, ...], cause: str
+) -> None:
+    ran = ctxtrim("check", "--strict", *words, FIXTURES / "recorded.jsonl")
+    (error,) = [item for item in ran.out.decode().splitlines() if "is estimated with" in item]
+    assert ran.code == 4 and cause in error
+
+
+def test_a_part_whose_cost_is_assumed_is_an_estimate_with_that_cause(ctxtrim: Run) -> None:
+    data = line([{"role": "user", "content": [PDF]}])
+    ran = ctxtrim("check", "--strict", "--model", "gpt-4o", "--budget", "1M", stdin=data)
+    assert ran.code == 4 and b"o200k_base: the cost of a part is assumed" in ran.out
+
+
+@pytest.mark.parametrize("words", [(), ("--tokenizer", "o200k_base")])
+def test_without_a_model_the_remedy_is_to_name_it(ctxtrim: Run, words: tuple[str, ...]) -> None:
+    ran = ctxtrim("check", "--strict", *words, stdin=line(chat()))
+    cause = b"with o200k_base: no model is named or recorded; name it with --model"
+    assert ran.code == 4 and cause in ran.out
+    assert ctxtrim("check", "--strict", "--model=gpt-4o", *words, stdin=line(chat())).code == 0

@@ -75,6 +75,15 @@ def test_an_invalid_number_is_one_line(ctxtrim: Run, words: tuple[str], expected
     assert expected in ran.err
 
 
+@pytest.mark.parametrize("number", ["-1", "0"])
+def test_a_bound_of_several_stages_is_the_same_for_every_number(ctxtrim: Run, number: str) -> None:
+    expected = f"max-messages {number}: expected at least 1"
+    assert expected in ctxtrim("check", "--max-messages", number, stdin=TALK).err
+    assert expected.replace("max-messages", "CTXTRIM_MAX_MESSAGES") in (
+        ctxtrim("check", stdin=TALK, CTXTRIM_MAX_MESSAGES=number).err
+    )
+
+
 def test_the_python_api_takes_numbers_only() -> None:
     with pytest.raises(UsageError, match="expected a whole number, found '5k'"):
         trim_conversation([], 10, keep_recent_turns="5k")

@@ -231,7 +231,7 @@ def test_calls_without_ids_are_paired_in_their_order() -> None:
     (finding,) = run(data, [("check", {})]).findings or run(data, [("check", {})]).rows[0].findings
     assert (finding.code, finding.message) == (
         "call-without-result",
-        "call None of b has no result",
+        "call of b has no result",
     )
 
 

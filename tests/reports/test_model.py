@@ -1,5 +1,7 @@
 """The totals of a report."""
 
+from time import process_time
+
 import pytest
 from builders import conversation, user
 from harness import run
@@ -47,10 +49,25 @@ def test_the_largest_messages_of_a_run_are_among_those_of_its_pieces(
             whole.add(sized, most)
             parts.add(sent.with_largest(sized, most), most)
     shown = [
-        [(tokens, row.line, finding) for tokens, row, finding in found.large]
+        [
+            (tokens, row.line, finding)
+            for tokens, _, row, finding in sorted(found.large, reverse=True)
+        ]
         for found in (whole, parts)
     ]
     assert shown[0] == shown[1]
     assert [tokens for tokens, *_ in shown[0]] == sorted(
         (tokens for piece in pieces for sizes in piece for tokens in sizes), reverse=True
     )[:most]
+
+
+def test_many_largest_messages_take_no_quadratic_time() -> None:
+    (row,) = run(conversation([user("go")])).rows
+    sizes = [n * 7919 % 30_000 for n in range(30_000)]
+    large = tuple(Finding("large-message", "info", "", tokens=n) for n in sizes)
+    found = Overview()
+    start = process_time()
+    found.add(replace(row, large=large), 20_000)
+    assert process_time() - start < 2
+    shown = [tokens for tokens, *_ in sorted(found.large, reverse=True)]
+    assert shown == sorted(sizes, reverse=True)[:20_000]

@@ -1,3 +1,5 @@
+from time import process_time
+
 import pytest
 
 from ctxtrim.reports.tables import Look, Table, bar, drawn, shortened
@@ -49,3 +51,20 @@ def test_a_column_that_is_whole_keeps_its_texts() -> None:
     row = list(drawn(table, Look(width=60)))[1]
     assert row.startswith("call_" * 8)
     assert len(row.rstrip()) <= 60
+
+
+def test_the_widest_columns_of_a_narrow_table_get_one_width() -> None:
+    cells = ("a" * 40, "b" * 20, "c" * 41, "d" * 8)
+    (row,) = drawn(Table("", ("", "", "", ""), (cells,)), Look(width=75))
+    assert [len(text) for text in row.split()] == [20, 20, 21, 8]
+    (row,) = drawn(Table("", ("", "", "", ""), (cells,)), Look(width=10))
+    assert [len(text) for text in row.split()] == [12, 12, 12, 8]
+
+
+@pytest.mark.parametrize("text", ["x" * 20_000_000, "码" * 2_000_000])
+@pytest.mark.parametrize("width", [None, 80])
+def test_a_long_text_takes_no_long_time(text: str, width: int | None) -> None:
+    start = process_time()
+    lines = list(drawn(Table("", ("name", ">n"), ((text, "1"), ("b", "2"))), Look(width)))
+    assert process_time() - start < 2
+    assert max(map(len, lines)) <= 5_100

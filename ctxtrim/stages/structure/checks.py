@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+from ctxtrim.conversation.tool_results import call_label
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message, Part, ServerLink
 from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
@@ -19,10 +20,9 @@ def result_without_call(conversation: CheckedMessages) -> Breaches:
             and message.role == "tool"
             and conversation.shape.call[position] is None
         ):
-            result = message.result
             yield Breach(
                 position,
-                f"tool result {result.call_id if result else None} answers no call before it",
+                f"{_result(message)} answers no call before it",
             )
 
 
@@ -47,7 +47,14 @@ def pending_call(conversation: CheckedMessages) -> Breaches:
 
 
 def _unanswered(position: int, call: Part, yet: str = "") -> Breach:
-    return Breach(position, f"call {call.call_id} of {call.name} has no result{yet}")
+    return Breach(position, f"call {call_label(call)} has no result{yet}")
+
+
+def _result(message: Message) -> str:
+    """The result of a message in messages, by its id if it has one."""
+    result = message.result
+    name = result.call_id if result else None
+    return "tool result" if name is None else f"tool result {name}"
 
 
 def _last_spoken(conversation: CheckedMessages) -> int:
@@ -72,12 +79,7 @@ def result_apart(conversation: CheckedMessages) -> Breaches:
             other = previous
         previous = position
         if home < other:
-            result = message.result
-            yield Breach(
-                position,
-                f"tool result {result.call_id if result else None} does not follow its "
-                "call directly",
-            )
+            yield Breach(position, f"{_result(message)} does not follow its call directly")
 
 
 def server_result_without_use(conversation: CheckedMessages) -> Breaches:
@@ -160,7 +162,7 @@ def arguments_no_json(conversation: CheckedMessages) -> Breaches:
             if not _is_object(call.text):
                 yield Breach(
                     position,
-                    f"the arguments of call {call.call_id} of {call.name} are not a JSON object",
+                    f"the arguments of call {call_label(call)} are not a JSON object",
                 )
 
 

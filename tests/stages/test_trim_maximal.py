@@ -4,21 +4,25 @@ import json
 from pathlib import Path
 from typing import Any
 
+import builders
 import pytest
 from builders import call, contents, conversation, result, says, step, user
 from conftest import Run
 from depth import examples
-from harness import Ran, read, run, unpaired
+from harness import Ran, parse, read, run, unpaired
 from hypothesis import given, settings
+from msgspec.structs import replace
 from strategies import budgets, files, trims
 
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.metering import Metering
 from ctxtrim.model import Message
 from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
-from ctxtrim.stages.trim import STRATEGIES
+from ctxtrim.stages.trim import STRATEGIES, Trim
 from ctxtrim.tokenizers import tokenizer
+from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import FRAMINGS
 
 SYSTEM = {"role": "system", "content": "You are terse."}
 
@@ -241,3 +245,20 @@ def test_a_long_session_of_small_steps_fills_the_budget() -> None:
     talk += [message for at in range(300) for message in step(f"c{at}", f"page {at} " * 20)]
     for budget in (500, 2000, 8000):
         assert trimmed(talk, budget).rows[0].count.tokens > budget * 0.95
+
+
+def test_the_tokens_of_a_merged_summary_are_used() -> None:
+    """An earlier summary becomes part of the new one, which is shorter."""
+    facts = "".join(f"- /app/wharf/crane_{number}.py\n" for number in range(150))
+    talk = [user(f"[Summary of 40 earlier messages]\n## Files read\n{facts}")]
+    for number in range(60):
+        talk += step(f"c{number}", f"crate {number} is on the quay\n" * 6, command=f"ls {number}")
+    talk.append(user("And now?"))
+    first, *rest = builders.transcript(talk).messages
+    whole = replace(builders.transcript([]), messages=(replace(first, is_summary=True), *rest))
+    counter = Counter(tokenizer("chars4"), FRAMINGS["openai"])
+    for budget in (2500, 3000, 4000):
+        how = parse("trim", {"summarize": True, "summary_tokens": 200}).settings
+        outcome = Trim(counter, Budget(128_000, 0, limit=budget), **how)(whole)
+        assert outcome.summary is not None
+        assert budget - 300 < counter.tokens(outcome.transcript) <= budget

@@ -133,16 +133,11 @@ class Trim(KeepRules, _Order):
         ranking = Ranking(situation, STRATEGIES[self.strategy])
         forms = Forms(situation)
         fit = self._fit(ranking, forms, fixed, available - self._reserve(transcript))
-        if self.summarize and fit.room >= 0 and len(fit.kept) < len(messages):
-            roomy = self._fit(
-                ranking, forms, fixed, available - min(self.summary_tokens, available // _SHARE)
-            )
-            fit = roomy if roomy.room >= 0 else fit
         outcome = self._outcome(transcript, fit)
         if outcome.findings:  # it does not fit
             return outcome
         if self.summarize and len(fit.kept) < len(messages):
-            outcome = self._summarized(transcript, fit, outcome)
+            outcome = self._summarized(transcript, fit) or outcome
         else:
             outcome = with_stored(self.counter, outcome, self.stored, available)
         cached = tuple(_cached(situation, outcome.transcript.messages))
@@ -181,8 +176,26 @@ class Trim(KeepRules, _Order):
         )
         return 0 if placed is None else max(0, placed.tokens - tokens)
 
-    def _summarized(self, transcript: Transcript, fit: Fit, outcome: Outcome) -> Outcome:
-        """The outcome with a summary of the dropped messages if there is room."""
+    def _summarized(self, transcript: Transcript, fit: Fit) -> Outcome | None:
+        """The outcome with a summary of the dropped messages; None if there is no room.
+
+        `fit` is the fit without a summary. Kept earlier summaries become part of the new one, so
+        their tokens are free for other messages.
+        """
+        situation, available = fit.situation, self.budget.available
+        most = available - min(self.summary_tokens, available // _SHARE)
+        earlier = [position for position in situation.summaries if position in fit.kept]
+        merged = sum(situation.costs[position] for position in earlier)
+        outcome = None
+        for limit in (most + merged, most) if merged else (most,):
+            outcome = outcome or self._with_summary(transcript, fit, limit)
+        return outcome
+
+    def _with_summary(self, transcript: Transcript, fit: Fit, limit: int) -> Outcome | None:
+        """The outcome with a summary of what is dropped to fit a limit."""
+        fit = self._fit(fit.ranking, fit.forms, fit.fixed, limit)
+        if fit.room < 0:
+            return None
         writer = SummaryWriter(
             self.counter,
             self.summary_tokens,
@@ -200,8 +213,9 @@ class Trim(KeepRules, _Order):
             writer, transcript.messages, shortened, dropped, self.budget.available
         )
         if placed is None:
-            return outcome
-        return replace(with_summary(outcome, placed), smallest_dropped=None)
+            return None
+        changes = tuple(self._changes(transcript.messages, fit))
+        return with_summary(Outcome(shortened, changes), placed)
 
     def _outcome(self, transcript: Transcript, fit: Fit) -> Outcome:
         """The kept messages with reasons, and an overflow if they exceed the budget."""

@@ -21,6 +21,7 @@ from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.stage import Finding, Keeper
 from ctxtrim.stream import START, Done
+from ctxtrim.text.records import BOM
 
 if TYPE_CHECKING:
     from ctxtrim.archive.recorder import Recording
@@ -48,7 +49,7 @@ class Progress(Struct):
 
     def add(self, done: Done) -> None:
         """Add the result of a chunk, but not its rows."""
-        self.start = self.start or done.read[:START].strip()
+        self.start = self.start or done.read[:START].removeprefix(BOM).strip()
         self.has_rows |= bool(done.rows)
         self.has_written |= any(row.is_written for row in done.rows)
         self.is_changed |= done.is_changed

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 Kind = Literal["gzip", "zstd"]
 SUFFIXES: dict[str, Kind] = {".gz": "gzip", ".zst": "zstd"}
-_MAGIC: dict[bytes, Kind] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_SKIPPABLE = b"\x2a\x4d\x18"  # of a zstd frame that a reader skips, after one of 16 bytes
+MAGIC: dict[bytes, Kind] = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    **{bytes([0x50 + number]) + _SKIPPABLE: "zstd" for number in range(16)},
+}
+"""The first bytes of compressed files."""
 _BLOCK = 1 << 17  # bytes read at a time
 _MOST = 1 << 20  # bytes that one step of zlib may give
 # compressed bytes that one step of zstd takes; 4 of them give at most 128 KiB, so a step gives 8
@@ -26,7 +32,7 @@ _GZIP = 31  # zlib's code for a window of 32 kB inside gzip's frame
 
 def kind_of(start: bytes) -> Kind | None:
     """The compression of a file that starts with these bytes, None if it is not compressed."""
-    return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+    return next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), None)
 
 
 def kind_named(path: PurePath) -> Kind | None:
@@ -47,10 +53,10 @@ def unpacked(file: BinaryIO, kind: Kind) -> Iterator[bytes]:
 
 
 def _gunzipped(file: BinaryIO) -> Generator[bytes, None, bool]:
-    """The blocks; returns whether the last frame has its end."""
+    """The blocks; returns whether the last frame has its end. Frames may be padded with zeros."""
     frame: Any = None
     while data := file.read(_BLOCK):
-        while data:
+        while data := data if frame else data.lstrip(b"\0"):
             frame = frame or zlib.decompressobj(_GZIP)
             yield frame.decompress(data, _MOST)
             data = frame.unused_data if frame.eof else frame.unconsumed_tail
@@ -63,7 +69,9 @@ def _unzstd(file: BinaryIO) -> Generator[bytes, None, bool]:
 
     A zstd step has no limit for its output, so it gets little input.
     """
-    decompressor = _zstandard(InputError).ZstdDecompressor()
+    zstandard = _zstandard(InputError)
+    # the default refuses files of `zstd --long`; memory is used only as far as there are bytes
+    decompressor = zstandard.ZstdDecompressor(max_window_size=1 << zstandard.WINDOWLOG_MAX)
     frame: Any = None
     while data := file.read(_BLOCK):
         start = 0

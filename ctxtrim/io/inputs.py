@@ -1,24 +1,27 @@
 """Inputs: paths, folders and standard input: text, compressed text, and containers."""
 
+import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from io import BufferedReader, BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import IO, BinaryIO
 
 from msgspec import Struct
 
 from ctxtrim.errors import STDIN, InputError, UsageError, reason, source_name, too_large
-from ctxtrim.io.compression import Kind, Unpacked, kind_named, kind_of, unpacked
-from ctxtrim.io.containers import LONGEST, Container, container_of
+from ctxtrim.io.compression import MAGIC, Kind, Unpacked, kind_named, kind_of, unpacked
+from ctxtrim.io.containers import CONTAINERS, LONGEST, Container, container_of
 from ctxtrim.io.paths import mode_of
 from ctxtrim.io.storage import StoredSession, stored_session
 from ctxtrim.io.walk import EVERYTHING, SUFFIXES, Scan, walk
 
 _PIECE = 1 << 20  # bytes that are read at a time
+_MAGICS = (*MAGIC, *(container.magic for container in CONTAINERS))
 
 
 class Input(Struct, frozen=True, dict=True):
@@ -134,7 +137,8 @@ def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
     if source.is_stdin:
         if sys.stdin is None:
             raise InputError("standard input is closed")
-        yield _lines(sys.stdin.buffer, max_size)
+        with _waiting(sys.stdin.buffer):
+            yield _lines(sys.stdin.buffer, max_size)
         return
     try:
         if source.session is not None:
@@ -148,10 +152,52 @@ def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
         raise InputError(f"cannot be read: {reason(error)}") from error
 
 
+@contextmanager
+def _waiting(file: BinaryIO) -> Iterator[None]:
+    """Within the block a read of standard input waits for bytes.
+
+    A program may hand over a pipe that does not wait: a read before the next bytes would look like
+    the end.
+    """
+    waits = True
+    with suppress(OSError, AttributeError):  # no descriptor, or Windows before Python 3.12
+        waits = os.get_blocking(file.fileno())
+    if waits:
+        yield
+        return
+    handle = file.fileno()
+    os.set_blocking(handle, True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # closed
+            os.set_blocking(handle, False)  # other programs may share it
+
+
+def _started(file: BinaryIO) -> tuple[BinaryIO, bytes]:
+    """A file and its first bytes: as many as its kind needs, even if a pipe gives them one by one."""
+    start = file.peek(LONGEST) if isinstance(file, BufferedReader) else b""
+    if not _is_partial(start):
+        return file, start
+    read = getattr(file, "read1", file.read)
+    start = read(_PIECE)
+    while _is_partial(start) and (more := read(_PIECE)):
+        start += more
+    rest = chain([start], iter(lambda: read(_PIECE), b""))
+    return BufferedReader(Unpacked(rest), _PIECE), start
+
+
+def _is_partial(start: bytes) -> bool:
+    """Whether more bytes may make some first bytes those of compressed data or a container."""
+    return bool(start) and any(
+        len(start) < len(magic) and magic.startswith(start) for magic in _MAGICS
+    )
+
+
 def _lines(file: BinaryIO, max_size: int, path: Path | None = None) -> Iterator[bytes]:
     """The lines of an open file; its path if it can be opened again."""
     try:
-        start = file.peek(LONGEST) if isinstance(file, BufferedReader) else b""
+        file, start = _started(file)
         kind, container = kind_of(start), container_of(start)
         if container is not None:
             with _on_disk(file, path) as place:

@@ -25,6 +25,10 @@ MAX_SIZE: Final = 1 << 30
 BOM: Final = b"\xef\xbb\xbf"
 ZIP: Final = b"PK\x03\x04"
 _SPACE: Final = " \t\r\n"
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")  # byte order marks
+_UTF_32: Final = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
+_NULS: Final = b"\0\0\0"  # between two ASCII characters of UTF-32
+_START: Final = 16  # bytes of a line that show its encoding
 
 
 def _integer(digits: str) -> int | float:
@@ -71,20 +75,12 @@ def _split_slowly(line: bytes, number: int) -> list[JsonRecord]:
     """The records of a line that msgspec rejects: blank, invalid or glued values, or only valid for
     Python's parser.
     """
-    if not line.strip():
+    if not line.removeprefix(BOM).strip():
         return [JsonRecord(line, number, BLANK)]
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
-        reason = f"not UTF-8 at byte {error.start + 1} of the line"
-        return [
-            JsonRecord(
-                line,
-                number,
-                NOT_JSON,
-                "a zip archive: unpack it first" if line.startswith(ZIP) else reason,
-            )
-        ]
+        return [JsonRecord(line, number, NOT_JSON, _not_text(line, error))]
     found: list[JsonRecord] = []
     start = 0
     while start < len(text):
@@ -200,6 +196,31 @@ def value_in(text: str) -> Any:
     return record.value if record and isinstance(record.value, (dict, list)) else None
 
 
+def _not_text(line: bytes, error: UnicodeDecodeError) -> str:
+    """Why a line is not UTF-8."""
+    if line.startswith(ZIP):
+        return "a zip archive: unpack it first"
+    return _other_encoding(line) or f"not UTF-8 at byte {error.start + 1} of the line"
+
+
+def _other_encoding(line: bytes) -> str | None:
+    """The problem and the remedy of a line in UTF-16 or UTF-32; None for other lines."""
+    start = line[:_START]
+    if start.startswith(_UTF_32) or _NULS in start.strip(b"\0"):
+        name = "utf-32"
+    elif start.startswith(_UTF_16) or _has_every_other_nul(start):
+        name = "utf-16"
+    else:
+        return None
+    return f"the file is {name.upper()}; convert it with iconv -f {name} -t utf-8"
+
+
+def _has_every_other_nul(start: bytes) -> bool:
+    """Whether every other byte is NUL, as in UTF-16, and the bytes between are not."""
+    odd, even = set(start[1::2]), set(start[::2])
+    return (odd == {0} and 0 not in even) or (even == {0} and 0 not in odd)
+
+
 def _document_reason(error: json.JSONDecodeError) -> str:
     if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
         return "the document ends in the middle of a value"
@@ -210,6 +231,8 @@ def _document_reason(error: json.JSONDecodeError) -> str:
 
 
 def _reason(error: Exception, text: str) -> str:
+    if "\0" in text and (problem := _other_encoding(text.encode())):
+        return problem
     if isinstance(error, json.JSONDecodeError):
         if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
             return "the line ends in the middle of a JSON value"

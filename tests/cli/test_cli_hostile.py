@@ -16,6 +16,7 @@ BIG = "9" * 5_000  # more digits than Python's own parser takes
 # message, exit code 0).
 ODDITIES: dict[str, tuple[bytes, str | None]] = {
     "blank lines": (b"\n  \n\t\n\r\n", None),
+    "a line with only a BOM": (b"\xef\xbb\xbf\n", None),
     "CRLF": (line(chat(), end="\r\n"), None),
     "BOM in the middle": (b"\xef\xbb\xbf" + line(chat()), None),
     "lone surrogates": (line(chat("\ud800 and \udfff")), None),
@@ -29,6 +30,7 @@ ODDITIES: dict[str, tuple[bytes, str | None]] = {
     "an empty conversation": (b'{"messages": []}\n', None),
     "bad UTF-8": (b'{"messages": [{"role": "user", "content": "caf\xe9"}]}\n', "not UTF-8"),
     "cut off in mid-line": (line(chat())[:50] + b"\n", "ends in the middle of a JSON value"),
+    "UTF-16": ('{"messages": []}'.encode("utf-16") + b"\n", "iconv -f utf-16 -t utf-8"),
     "a log line": (b"2026-02-03 INFO ready\n", "not JSON"),
     "NUL bytes": (b"\x00\x00\x00\x00\n", "not JSON"),
     "nested 100,000 deep": (b"[" * 100_000 + b"]" * 100_000 + b"\n", "nested too deeply"),

@@ -121,3 +121,31 @@ def test_a_compressed_file_without_a_suffix_is_compressed_again_in_place(
     assert gzip.decompress(path.read_bytes()) != PLAIN
     assert ctxtrim("restore", *words).code == 0
     assert gzip.decompress(path.read_bytes()) == PLAIN
+
+
+SKIPPED = b"\x5f\x2a\x4d\x18\x05\0\0\0notes"
+WIDE = zstandard.ZstdCompressionParameters(window_log=28)
+
+
+def wide(data: bytes) -> bytes:
+    """A frame that refers further back than readers take by default."""
+    frame = zstandard.ZstdCompressor(compression_params=WIDE).compressobj()
+    return frame.compress(data) + frame.flush()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        PACKED["gz"] + b"\0" * 512,
+        PACKED["gz"] + b"\0" * 200_000,
+        SKIPPED + PACKED["zst"],
+        PACKED["zst"] + SKIPPED,
+        wide(PLAIN),
+    ],
+    ids=["zeros", "many zeros", "skipped first", "skipped last", "wide window"],
+)
+def test_rare_frames_are_read(ctxtrim: Run, tmp_path: Path, data: bytes) -> None:
+    file = tmp_path / "a.jsonl.x"
+    file.write_bytes(data)
+    for ran in (ctxtrim("run", file), ctxtrim("run", stdin=data)):
+        assert (ran.code, ran.out) == (0, PLAIN)

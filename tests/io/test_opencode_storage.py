@@ -2,12 +2,13 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run
+from conftest import COMMAND, ENVIRONMENT, Run
 from writers import opencode_storage
 
 from ctxtrim.io.replacement import ChangedError
@@ -125,6 +126,23 @@ def test_an_error_in_the_middle_puts_files_back(ctxtrim: Run, session: Path) -> 
     assert ran.code == 1
     assert "open for writing" in ran.err
     assert tree(root) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no limit for files")
+def test_a_full_disk_for_the_journal_leaves_none(session: Path) -> None:
+    from resource import RLIMIT_FSIZE, setrlimit
+
+    before = tree(root_of(session))
+    limit = 4000  # bytes: less than the journal
+    words = [*COMMAND, *TRIM, "--in-place", "--no-archive", str(session)]
+    done = subprocess.run(
+        words,
+        capture_output=True,
+        env=ENVIRONMENT,
+        preexec_fn=lambda: setrlimit(RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert (done.returncode, b"cannot be written: file too large" in done.stderr) == (1, True)
+    assert tree(root_of(session)) == before
 
 
 def test_a_file_that_changes_during_the_edit_is_kept(session: Path) -> None:

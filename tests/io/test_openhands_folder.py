@@ -145,6 +145,32 @@ def test_patterns_for_paths_mean_the_folder_of_a_conversation(ctxtrim: Run, tmp_
         assert [row["path"] for row in json.loads(ran.out)["transcripts"]] == ["gale"]
 
 
+def test_a_byte_order_mark_of_an_event_stays_and_comes_back(
+    ctxtrim: Run, session: Path, tmp_path: Path
+) -> None:
+    for path in (session / "events").iterdir():
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes() + b"\n")
+    before, archive = tree(session), tmp_path / "archive"
+    assert ctxtrim(*CUT, "--in-place", "--archive", archive, session).code == 0
+    after = tree(session)
+    assert len([name for name in before if after[name] != before[name]]) == 4
+    assert all(after[name].startswith(b"\xef\xbb\xbf{") for name in after if "/" in name)
+    assert ctxtrim("restore", session, "--archive", archive, "--in-place").code == 0
+    assert tree(session) == before
+
+
+def test_an_event_that_is_not_utf_8_is_named(ctxtrim: Run, session: Path) -> None:
+    path = max((session / "events").iterdir(), key=lambda path: b"knots" in path.read_bytes())
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"knots", b"n\xe5uds", 1))
+    before = tree(session)
+    ran = ctxtrim(*CUT, "--in-place", session)
+    assert ran.code == 1
+    place = data.index(b"knots") + 2
+    assert f"{path.name}: not UTF-8 at byte {place} of the line; write the session" in ran.err
+    assert tree(session) == before
+
+
 def test_an_event_that_is_no_object_is_named(ctxtrim: Run, session: Path) -> None:
     path = max((session / "events").iterdir())
     path.write_text("")

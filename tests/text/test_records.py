@@ -21,6 +21,8 @@ settings.load_profile("ctxtrim")
         (b'{"a": 1}{"b": 2}\n', [{"a": 1}, {"b": 2}]),
         (b'{"a": 1}  [2]  \n', [{"a": 1}, [2]]),
         (b" \t\r\n", [BLANK]),
+        (b"\xef\xbb\xbf", [BLANK]),
+        (b"\xef\xbb\xbf \n", [BLANK]),
         (b'"\\ud800"', ["\ud800"]),
         (b"42", [42]),
         (b'{"a": 1} {"b"', [{"a": 1}, NOT_JSON]),
@@ -47,10 +49,20 @@ def test_a_line_is_split_into_its_values(line: bytes, values: list[object]) -> N
         (b'{"a" 1}', "not JSON (expecting ':' delimiter at character 6)"),
         (b'{"a": "\xff"}', "not UTF-8 at byte 8 of the line"),
         (b"[" * 100_000, "nested too deeply to read"),
+        (b"\0" * 50 + b"{}", "not JSON (expecting value at character 1)"),
     ],
 )
 def test_a_problem_has_a_text_and_a_position(line: bytes, problem: str) -> None:
     assert split(line, 1)[0].problem == problem
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+def test_another_encoding_is_named_with_its_remedy(encoding: str) -> None:
+    name = encoding[:6]
+    for line in '{"a": "buoy"}\n{"a": "beacon"}\n'.encode(encoding).splitlines(keepends=True)[:2]:
+        (record,) = split(line, 1)
+        remedy = f"the file is {name.upper()}; convert it with iconv -f {name} -t utf-8"
+        assert (record.data, record.problem) == (line, remedy)
 
 
 LONG = "123456789012345678901"  # more than 64 bits

@@ -32,15 +32,20 @@ class Journal:
 
     @classmethod
     def started(cls, path: Path, before: bytes, after: bytes) -> "Journal":
-        """A new journal, on the disk."""
+        """A new journal, on the disk. An error removes it: no file of the session is changed."""
         data = json.dumps([before.decode(), after.decode()]).encode()
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
-        _lock(handle, path)
-        with os.fdopen(os.dup(handle), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(handle)
-        sync_folder(path.parent)
+        try:
+            _lock(handle, path)
+            with os.fdopen(os.dup(handle), "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(handle)
+            sync_folder(path.parent)
+        except BaseException:
+            os.close(handle)
+            path.unlink(missing_ok=True)
+            raise
         return cls(path, before, after, handle)
 
     @classmethod
@@ -53,13 +58,16 @@ class Journal:
             handle = os.open(path, os.O_RDWR | _BINARY)
         except FileNotFoundError:
             return None
-        _lock(handle, path)
         try:
+            _lock(handle, path)
             before, after = json.loads(path.read_bytes())
         except ValueError:  # interrupted before the journal was complete, so before any change
             os.close(handle)
-            path.unlink()
+            path.unlink(missing_ok=True)
             return None
+        except BaseException:
+            os.close(handle)
+            raise
         return cls(path, before.encode(), after.encode(), handle)
 
     def end(self) -> None:
@@ -83,5 +91,4 @@ def _lock(handle: int, path: Path) -> None:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(handle)
         raise OutputError(f"{path}: another run edits this session; try again later") from None

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from ctxtrim.errors import InputError, OutputError, reason, too_large
 from ctxtrim.io.storage.journal import must_be_complete
-from ctxtrim.text.records import value_of
+from ctxtrim.text.records import BOM, document, split, value_of
 
 _NAME = re.compile(r"(?:event-)?(\d+)(?:-[^/]+)?\.json")
 
@@ -65,20 +65,21 @@ class OpenhandsSession(Struct, frozen=True):
         return written
 
     def files_of(self, document: bytes) -> dict[Path, bytes]:
-        """The file of each event of a document, with the white space that the file has around it.
+        """The file of each event of a document, with the white space and the byte order mark that
+        the file has around it.
 
         Events are found by their ids; a new one has no file.
         """
         held = {path: path.read_bytes() for path in self.files()}
-        paths = {_id(data): path for path, data in held.items()}
+        paths = {self._id(data, path.name): path for path, data in held.items()}
         found = {}
         for line in document.removesuffix(b"\n").split(b"\n"):
-            path = paths.get(_id(line))
+            path = paths.get(self._id(line, "one of the new events"))
             if path is None:
                 raise self._unfit("OpenHands numbers its events, so none can be inserted")
             data = held[path]
             is_same = _line(data, path) == line + b"\n"
-            found[path] = data if is_same else data.replace(data.strip(), line, 1)
+            found[path] = data if is_same else data.replace(_text(data), line, 1)
         return found
 
     def must_be_writable(self, held: Mapping[Path, bytes], meant: Mapping[Path, bytes]) -> None:
@@ -93,6 +94,14 @@ class OpenhandsSession(Struct, frozen=True):
     def may_be_removed(self, folder: Path) -> bool:
         """Whether a folder has no use when it is empty: never."""
         return False
+
+    def _id(self, data: bytes, place: str) -> Any:
+        """The id of an event; an `OutputError` if it has none."""
+        record = document(data) or split(data, 1)[0]
+        name = record.value.get("id") if isinstance(record.value, dict) else None
+        if not isinstance(name, (int, str)):
+            raise self._unfit(f"{place}: {record.problem or 'the event has no id'}")
+        return name
 
     def _unfit(self, why: str) -> OutputError:
         return OutputError(
@@ -127,18 +136,14 @@ def _is_event(path: Path) -> bool:
     return isinstance(value, dict) and {"id", "source"} <= value.keys()
 
 
-def _id(data: bytes) -> Any:
-    """The id of an event; an `OutputError` if it has none."""
-    value = value_of(data or b"{}")
-    name = value.get("id") if isinstance(value, dict) else None
-    if not isinstance(name, (int, str)):
-        raise OutputError("one of the events has no id; write the session with -o x.jsonl")
-    return name
+def _text(data: bytes) -> bytes:
+    """The bytes of an event without what may surround it."""
+    return data.removeprefix(BOM).strip()
 
 
 def _line(data: bytes, path: Path) -> bytes:
     """An event on a line; an `InputError` if the file has no object."""
-    line = data.removeprefix(b"\xef\xbb\xbf").strip()
+    line = _text(data)
     if not line.startswith(b"{"):
         raise InputError(f"{path}: not a JSON object; the session cannot be read without it")
     return line.replace(b"\n", b" ") + b"\n"

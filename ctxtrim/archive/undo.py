@@ -1,18 +1,23 @@
 """Find the run that wrote a file, and make the bytes before that run.
 
-A program may have appended lines to the file since. They follow the restored bytes::
+A program may have appended lines to the file since, after a line break of its own if the file has
+no final one. They follow the restored bytes::
 
     file      output of a run + lines
     restored  input of the run + lines
 """
 
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from ctxtrim.archive.blobs import sha256
 from ctxtrim.archive.index import Archive, Run
 from ctxtrim.errors import ArchiveError
+
+_ENDS = re.compile(rb"\n|\}(?=\{)")
+"""Where an output may end: before or after a line break, or between two values on a line."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +43,7 @@ def find_undo(archive: Archive, data: bytes, path: str, source: str = "") -> Und
     runs = _chosen(archive.runs(whole), path, source)
     if runs:
         return Undo(runs, len(data))
-    known = archive.outputs()
-    starts = [start for start in _starts(data) if start[0] in known]
-    for output, length in reversed(starts):
+    for output, length in reversed(_starts(data, archive.outputs())):
         runs = _chosen([run for run in archive.runs(output) if run.input != whole], path, source)
         if runs:
             return Undo(runs, length)
@@ -59,7 +62,7 @@ def undone(archive: Archive, run: Run, data: bytes, length: int) -> bytes:
             f"input {run.input}"
         )
     rest = data[length:]
-    if rest and whole and not whole.endswith(b"\n"):
+    if rest and whole and not (whole.endswith(b"\n") or rest.startswith(b"\n")):
         whole += b"\n"
     return whole + rest
 
@@ -72,12 +75,15 @@ def _chosen(runs: Sequence[Run], path: str, source: str) -> tuple[Run, ...]:
     return tuple(runs) if len({run.input for run in runs}) > 1 else tuple(runs[-1:])
 
 
-def _starts(data: bytes) -> list[tuple[str, int]]:
-    """The SHA-256 and the length of the first line, of the first two lines, and so on."""
+def _starts(data: bytes, known: Set[str]) -> list[tuple[str, int]]:
+    """The SHA-256 and the length of each start of some bytes that is a known output."""
     digest, length = hashlib.sha256(), 0
     starts = []
-    for line in data.split(b"\n")[:-1]:
-        digest.update(line + b"\n")
-        length += len(line) + 1
-        starts.append((digest.copy().hexdigest(), length))
+    for end in _ENDS.finditer(data):
+        for place in (end.start(), end.end()):
+            if place > length:
+                digest.update(data[length:place])
+                length = place
+                if (output := digest.copy().hexdigest()) in known:
+                    starts.append((output, length))
     return starts

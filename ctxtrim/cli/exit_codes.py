@@ -7,15 +7,23 @@ from ctxtrim.cli.messages import print_error
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.errors import CtxtrimError, OutputError, UsageError, unexpected
 from ctxtrim.io.outputs import silence_stdout
-from ctxtrim.io.signals import Terminated, termination_raises
+from ctxtrim.io.signals import received, termination_raises
 
 
 def exit_code_of(command: Callable[[], int], *, shows_traceback: bool = False) -> int:
     """Run a command and return its exit code. Every error is one line on standard error.
 
+    After a signal that ends the program, the code is 128 plus the signal, as shells use it.
+
     With `shows_traceback` or the variable `CTXTRIM_DEBUG`, the traceback of an unexpected error
     follows.
     """
+    code = _code_of(command, shows_traceback)
+    signum = received()  # also if an import or a library replaced its exception
+    return code if signum is None else 128 + signum
+
+
+def _code_of(command: Callable[[], int], shows_traceback: bool) -> int:
     try:
         with termination_raises():
             return command()
@@ -24,17 +32,16 @@ def exit_code_of(command: Callable[[], int], *, shows_traceback: bool = False) -
         if isinstance(error, OutputError):
             silence_stdout()
         return 2 if isinstance(error, UsageError) else 1
-    except Terminated as signal:  # temporary files are removed by now; shells use the same code
-        return 128 + signal.signum
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # temporary files are removed by now
         return 130
     except BrokenPipeError:  # the reader closed the pipe, as `head` does
         silence_stdout()
         return 0
     except Exception as error:  # noqa: BLE001 - no exception may reach a user as a traceback
-        print_error(f"ctxtrim: {unexpected(error)}")
-        for line in _frames(error) if shows_traceback or os.environ.get(DEBUG) else ():
-            print_error(line)
+        if received() is None:
+            print_error(f"ctxtrim: {unexpected(error)}")
+            for line in _frames(error) if shows_traceback or os.environ.get(DEBUG) else ():
+                print_error(line)
         silence_stdout()
         return 1
 

@@ -44,7 +44,7 @@ def _run(request: Request) -> int:
             sink = write_to(request.report.file)
             stack.callback(sink.discard)
         if request.log is not None:
-            _log_rows(report, request, Appended(request.log), stack)
+            _log_rows(report, request, request.log, stack)
         if request.events is not None:
             request = _with_events(request, Appended(request.events), stack)
         shares_lines = request.targets.shares_stdout and request.target is None
@@ -71,12 +71,8 @@ def _run(request: Request) -> int:
         for path, write in chain(_results(report, request), _reports(report, request, sink)):
             try:
                 write()
-            except (
-                InputError,
-                OutputError,
-            ) as error:  # a finding, so that the report is printed anyway
-                text = str(error).removeprefix(f"{path}: ")
-                report.note(str(path), Finding("not-written", "error", text))
+            except (InputError, OutputError) as error:  # files are edited already
+                _note(report, path, error)
         _print(request, report, problems)
         return report.exit_code
 
@@ -118,13 +114,30 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     return report
 
 
-def _log_rows(report: Report, request: Request, log: Appended, stack: ExitStack) -> None:
-    """Append a line to the log for each transcript."""
+def _log_rows(report: Report, request: Request, path: Path, stack: ExitStack) -> None:
+    """Append a line to the log for each transcript. The first error is noted and ends the log."""
     from ctxtrim.reports.usage_log import entry
 
+    log = Appended(path)
     stack.callback(log.close)
     writes = request.targets.writes
-    report.listeners.append(lambda row: log.add([entry(row, now(), writes=writes)]))
+    errors: list[OutputError] = []
+
+    def append(row: Row) -> None:
+        try:
+            if not errors:
+                log.add([entry(row, now(), writes=writes)])
+        except OutputError as error:  # the file of the row is written already
+            errors.append(error)
+            _note(report, path, error)
+
+    report.listeners.append(append)
+
+
+def _note(report: Report, path: Path, error: Exception) -> None:
+    """Add the finding about a file that could not be written."""
+    text = str(error).removeprefix(f"{path}: ")
+    report.note(str(path), Finding("not-written", "error", text))
 
 
 def _results(report: Report, request: Request) -> Iterator["_Write"]:

@@ -16,6 +16,7 @@ from ctxtrim.formats.reading import Detection, Reading
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Sink
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
+from ctxtrim.io.signals import must_continue
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
@@ -152,6 +153,7 @@ class Work:
         except (CtxtrimError, BrokenPipeError):
             raise
         except Exception as error:  # noqa: BLE001 - it must not stop the other inputs
+            must_continue()
             finding = not_handled(error, None, self._request.job.shows_tracebacks)
             self._report.note(source.path, finding)
 
@@ -232,6 +234,7 @@ class Work:
         progress = Progress()
         try:
             for done in results(recording or self._recordings.spills):
+                must_continue()  # else what an interrupt broke is reported as an error
                 progress.add(done)
                 self._write(done, recording, sink)
                 if request.targets.holds_back:

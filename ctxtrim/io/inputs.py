@@ -175,7 +175,7 @@ def _waiting(file: BinaryIO) -> Iterator[None]:
 
 
 def _started(file: BinaryIO) -> tuple[BinaryIO, bytes]:
-    """A file and its first bytes: as many as its kind needs, even if a pipe gives them one by one."""
+    """A file and its first bytes: as many as show its kind, even if a pipe gives them singly."""
     start = file.peek(LONGEST) if isinstance(file, BufferedReader) else b""
     if not _is_partial(start):
         return file, start

@@ -4,11 +4,20 @@ They are delayed while a file is replaced.
 """
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 _TERMINATION = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+_received: list[int] = []
+"""The signals that ended this run. An import or a finalizer may replace or drop their exception."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -24,24 +33,43 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def termination_raises() -> Iterator[None]:
-    """Within the block SIGTERM and SIGHUP raise `Terminated`, unless they are ignored.
+    """Within the block SIGINT, SIGTERM and SIGHUP raise `Terminated`, unless they are ignored.
 
-    Main thread only.
+    `received` has the signal afterwards. Main thread only.
     """
 
     def terminate(signum: int, frame: FrameType | None) -> None:
+        _received.append(signum)
         raise Terminated(signum)
 
-    former = {
-        signum: signal.signal(signum, terminate)
-        for signum in _TERMINATION
-        if signal.getsignal(signum) is signal.SIG_DFL  # `nohup` ignores SIGHUP: leave it so
-    }
+    def ignore_interrupts(problem: "UnraisableHookArgs") -> None:
+        if not isinstance(problem.exc_value, KeyboardInterrupt):
+            former_hook(problem)
+
+    unhandled = (signal.SIG_DFL, signal.default_int_handler)  # `nohup` ignores SIGHUP: leave it so
+    found = [each for each in (signal.SIGINT, *_TERMINATION) if signal.getsignal(each) in unhandled]
+    if found:  # else within another such block
+        _received.clear()
+    former_hook = sys.unraisablehook
+    sys.unraisablehook = ignore_interrupts
+    former = {signum: signal.signal(signum, terminate) for signum in found}
     try:
         yield
     finally:
         for signum, handler in former.items():
             signal.signal(signum, handler)
+        sys.unraisablehook = former_hook
+
+
+def received() -> int | None:
+    """The first signal that ended the last block of `termination_raises`; None if there is none."""
+    return _received[0] if _received else None
+
+
+def must_continue() -> None:
+    """Raise `Terminated` if a signal that ends the program was received but had no effect."""
+    if _received:
+        raise Terminated(_received[0])
 
 
 @contextmanager

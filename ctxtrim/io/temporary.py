@@ -16,7 +16,7 @@ from pathlib import Path
 from weakref import finalize
 
 from ctxtrim.errors import OutputError, os_errors_as
-from ctxtrim.io.signals import delayed
+from ctxtrim.io.signals import delayed, must_continue
 
 try:
     import fcntl
@@ -71,10 +71,11 @@ class Temporary:
         os.fsync(self.handle)
 
     def replace(self, target: Path) -> None:
-        """Rename the file to its target, which it replaces.
+        """Rename the file to its target, which it replaces, unless a signal ends the program.
 
         The file stays open and locked until `discard`.
         """
+        must_continue()
         if _CLOSES_FIRST:
             self._file.close()
         self.path.replace(target)

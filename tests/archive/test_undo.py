@@ -117,6 +117,30 @@ def test_lines_that_a_program_appended_since_are_kept(home: Home) -> None:
     assert "2 appended lines are kept" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("added", "kept"),
+    [
+        (b'\n{"messages": []}', b'\n{"messages": []}'),
+        (b'\n{"messages": []}\n', b'\n{"messages": []}\n'),
+        (b'{"messages": []}\n', b'\n{"messages": []}\n'),
+        (b"\n", b"\n"),
+    ],
+    ids=["no line break at the end", "own lines", "glued", "line break"],
+)
+def test_a_file_without_a_final_line_break_is_undone_after_an_append(
+    home: Home, added: bytes, kept: bytes
+) -> None:
+    data = line() + line(end="")
+    home.file.write_bytes(data)
+    home.run(*TRUNCATE, "t.jsonl")
+    assert home.file.read_bytes() != data
+    with home.file.open("ab") as file:
+        file.write(added)
+    ran = home.run("restore", "--in-place", "t.jsonl")
+    assert (ran.code, home.file.read_bytes()) == (0, data + kept)
+    assert ("1 appended line is kept" in ran.err) == (added != b"\n")
+
+
 def test_lines_that_a_run_left_out_are_not_appended_again(home: Home) -> None:
     """The output of the run is the start of its input."""
     small, large = line(chat()), line(oversized_chat())

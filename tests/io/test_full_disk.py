@@ -41,6 +41,24 @@ def test_a_full_disk_for_the_output_is_a_single_line(
     )
 
 
+@needs_full
+@pytest.mark.parametrize("option", ["--log", "--report"])
+def test_an_edited_file_is_reported_and_undone_if_the_record_cannot_be_written(
+    ctxtrim: Run, tmp_path: Path, option: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(line() * 3)
+    words = ("--in-place", "--archive", tmp_path / "kept", path)
+    ran = ctxtrim("truncate", *QUICK, option, FULL, *words)
+    assert (ran.code, path.read_bytes()) == (1, shortened(line()) * 3)
+    (error,) = [line for line in ran.err.splitlines() if "error" in line or "cannot" in line]
+    assert error.removeprefix("ctxtrim: ").startswith(f"{FULL}: ")
+    assert "ctxtrim: truncate: 3 transcripts" in ran.err
+    assert "undo: ctxtrim restore" in ran.err
+    assert ctxtrim("restore", *words).code == 0
+    assert path.read_bytes() == line() * 3
+
+
 PRINTS = (
     ("truncate", *QUICK, str(AGENT)),
     ("count", "--json", *QUICK, str(AGENT)),

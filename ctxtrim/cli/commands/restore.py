@@ -150,7 +150,7 @@ def _named(run: Run) -> str:
 def _account(found: Undo, run: Run, data: bytes, whole: bytes) -> str:
     """What was undone, in bytes, and the lines that were kept."""
     text = f"undid {_named(run)}: {len(data):,} → {len(whole):,} bytes"
-    if lines := len(data[found.length :].splitlines()):
+    if lines := sum(1 for line in data[found.length :].splitlines() if line.strip()):
         text += f"; {lines:,} appended {'line is' if lines == 1 else 'lines are'} kept"
     return text
 

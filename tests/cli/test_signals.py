@@ -1,0 +1,67 @@
+"""A signal that ends the program has its exit code, and no file is edited after it.
+
+An import may replace the exception of a signal, and a finalizer drops it.
+"""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ENVIRONMENT, FIXTURES
+
+CODE = """
+import os, sys
+from ctxtrim.cli import app, exit_codes
+module, number, effect = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+class Sender:
+    def find_spec(self, name, path=None, target=None):
+        if name != module:
+            return None
+        sys.meta_path.remove(self)
+        if effect == "dropped":
+            Finalizer()
+            return None
+        try:
+            os.kill(os.getpid(), number)
+        except KeyboardInterrupt:
+            if effect == "raised":
+                raise
+            raise RuntimeError("Error calling __set_name__")
+class Finalizer:
+    def __del__(self):
+        os.kill(os.getpid(), number)
+sys.meta_path.insert(0, Sender())
+sys.argv = ["ctxtrim", *sys.argv[4:]]
+from ctxtrim.__main__ import main
+main()
+"""
+EARLY = "ctxtrim.cli.commands.trim"
+LATE = "ctxtrim.stages.trim.fit"
+
+
+def sent(words: list[str], module: str, effect: str, number: int) -> tuple[int, str]:
+    """Exit code and standard error of a run that gets a signal when it imports a module."""
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, module, str(number), effect, *words],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    return done.returncode, done.stderr.strip()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("effect", ["raised", "replaced", "dropped"])
+@pytest.mark.parametrize("module", [EARLY, LATE])
+def test_a_signal_during_an_import_ends_the_run(
+    tmp_path: Path, module: str, effect: str, number: int
+) -> None:
+    path = tmp_path / "a.jsonl"
+    data = (FIXTURES / "agent.jsonl").read_bytes()
+    path.write_bytes(data)
+    words = ["trim", "--budget", "600", "--in-place", str(path)]
+    assert sent(words, module, effect, number) == (128 + number, "")
+    assert (path.read_bytes(), list(tmp_path.iterdir())) == (data, [path])

@@ -148,6 +148,8 @@ def os_errors_as(error_class: type[CtxtrimError], text: str) -> Iterator[None]:
 
 def reason(error: OSError) -> str:
     """The reason of the operating system, in lower case."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:
+        return "the working directory was deleted; change to another one"  # a relative path
     return (error.strerror or str(error)).lower()
 
 

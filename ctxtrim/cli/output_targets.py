@@ -172,6 +172,8 @@ def _files(sources: Sequence[Input], output: Path, text: str, is_jsonl: bool) ->
             raise UsageError(
                 f"-o {text}: {sources[0].name} has no file name; give the path of a file"
             )
+        if not is_folder:
+            _must_name_lines(sources[0], output, text)
         inside = _named(sources[0], is_jsonl)
         return {sources[0].path: output / inside if is_folder else output}
     mode = mode_of(output)
@@ -195,6 +197,15 @@ def _files(sources: Sequence[Input], output: Path, text: str, is_jsonl: bool) ->
         taken[target] = source.path
         files[source.path] = target
     return files
+
+
+def _must_name_lines(source: Input, output: Path, text: str) -> None:
+    """Raise `UsageError` if an output of JSON lines would have the ending of a container."""
+    if output.suffix and output.suffix == Path(source.path).suffix and source.container is not None:
+        raise UsageError(
+            f"-o {text}: {source.name} is {source.container.name}, and the output has JSON lines; "
+            f"write to {text}.jsonl"
+        )
 
 
 def _named(source: Input, is_jsonl: bool) -> Path:

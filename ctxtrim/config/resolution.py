@@ -246,9 +246,12 @@ def _found(named: Path | None) -> list[SettingsSource]:
     """The settings in the nearest folder with a configuration, without the file of `--config`.
 
     Folders from the working directory up to the root of its repository are searched; without a
-    repository, the working directory only.
+    repository, the working directory only. If it was deleted, nothing is searched.
     """
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        return []
     root = repository(here) or here
     for level in range(len(here.relative_to(root).parts) + 1):
         folder = Path(*[".."] * level)

@@ -105,8 +105,19 @@ def inputs(paths: Iterable[str], scan: Scan = EVERYTHING) -> InputList:
             found += _inside(Path(path), scan, skipped)
         else:
             named = path if Path(path).name else str(Path(path).absolute())  # `.` is a session
-            found.append(Input(named, Path(named).name))
+            found.append(Input(named, Path(named).name, _problem(named)))
     return InputList(tuple(found), tuple(skipped))
+
+
+def _problem(path: str) -> str | None:
+    """The reason if a relative path leads nowhere because the working directory was deleted."""
+    if path == STDIN or Path(path).is_absolute() or mode_of(Path(path)):
+        return None
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        return f"cannot be read: {reason(error)}"
+    return None
 
 
 def _inside(folder: Path, scan: Scan, skipped: list[tuple[str, str]]) -> list[Input]:

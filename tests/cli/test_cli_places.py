@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 from itertools import combinations
 from pathlib import Path
 
@@ -228,3 +229,28 @@ def test_no_output_of_check_replaces_a_file_that_it_reads(
     assert (ran.code, ran.out) == (2, b"")
     assert f"{option} {target} and " in ran.err and f"{name} are the same file" in ran.err
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system keeps folders that are in use")
+def test_a_deleted_working_directory_matters_only_for_relative_paths(tmp_path: Path) -> None:
+    code = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.executable, sys.argv[1:])"
+    (tmp_path / "a.jsonl").write_bytes(line())
+
+    def ran(*words: object) -> tuple[int, str]:
+        gone = tmp_path / "gone"
+        gone.mkdir()
+        done = subprocess.run(
+            [sys.executable, "-c", code, *COMMAND, *map(str, words)],
+            capture_output=True,
+            text=True,
+            cwd=gone,
+            env=ENVIRONMENT,
+        )
+        return done.returncode, done.stderr.strip()
+
+    assert ran("count", tmp_path / "a.jsonl") == (0, "")
+    assert ran("truncate", "--in-place", "--quiet", tmp_path / "a.jsonl") == (0, "")
+    assert (tmp_path / "a.jsonl").read_bytes() == shortened(line())
+    why = "the working directory was deleted; change to another one"
+    assert ran("count", "b.jsonl") == (1, f"b.jsonl: error: cannot be read: {why}")
+    assert ran("truncate", tmp_path / "a.jsonl", "-o", "b.jsonl") == (1, f"ctxtrim: {why}")

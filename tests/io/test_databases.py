@@ -311,6 +311,36 @@ def test_a_database_without_sessions_is_one_clear_line(
     assert f"{path}:" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("program", "column", "value", "what"),
+    [
+        ("opencode", "part.data", None, "NULL"),
+        ("opencode", "message.data", None, "NULL"),
+        ("crush", "messages.parts", 7, "the number 7"),
+    ],
+)
+def test_a_column_without_json_names_the_session(
+    ctxtrim: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program: str,
+    column: str,
+    value: int | None,
+    what: str,
+) -> None:
+    path = tmp_path / "a.db"
+    monkeypatch.setitem(SCHEMAS, program, SCHEMAS[program].replace("NOT NULL", ""))
+    written(path, program)
+    table, name = column.split(".")
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"UPDATE {table} SET {name} = ?", (value,))
+        database.commit()
+    ran = ctxtrim("count", path)
+    assert ran.code == 1
+    assert f"{path}:1: error: session " in ran.err
+    assert f"has a value that is not JSON ({what})" in ran.err
+
+
 def test_a_damaged_database_is_one_clear_line(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     written(path, "opencode")

@@ -309,3 +309,16 @@ def test_a_sample_that_is_not_json_is_reported_and_the_others_are_read(ctxtrim: 
 def test_detection_reads_the_lines_as_it_reads_any_file(file: Path) -> None:
     lines = b"".join(eval_log.lines(file, 1 << 30))
     assert [chunk.data for chunk in read(lines)] == LINES.splitlines(keepends=True)
+
+
+def test_restore_gives_the_lines_of_a_log_and_says_so(ctxtrim: Run, tmp_path: Path) -> None:
+    file, archive = tmp_path / "a.eval", tmp_path / "archive"
+    file.write_bytes(log(sample(1)))
+    cut = ("truncate", "--clock", "none", "--max-tokens", "50", "--archive", archive, file, "-o")
+    ran = ctxtrim(*cut, tmp_path / "b.eval")
+    assert (ran.code, (tmp_path / "b.eval").exists()) == (2, False)
+    assert f"the output has JSON lines; write to {tmp_path / 'b.eval'}.jsonl" in ran.err
+    assert ctxtrim(*cut, tmp_path / "b.jsonl").code == 0
+    ran = ctxtrim("restore", "--archive", archive, tmp_path / "b.jsonl")
+    assert (ran.code, ran.out) == (0, ctxtrim("trim", file).out)
+    assert f"; {file} is a zip archive, of which the JSON lines are restored" in ran.err

@@ -148,10 +148,13 @@ def _named(run: Run) -> str:
 
 
 def _account(found: Undo, run: Run, data: bytes, whole: bytes) -> str:
-    """What was undone, in bytes, and the lines that were kept."""
+    """What was undone, in bytes, the lines that were kept, and what of a container is restored."""
     text = f"undid {_named(run)}: {len(data):,} → {len(whole):,} bytes"
     if lines := sum(1 for line in data[found.length :].splitlines() if line.strip()):
         text += f"; {lines:,} appended {'line is' if lines == 1 else 'lines are'} kept"
+    container = Input(run.path, run.path).container
+    if container is not None:
+        text += f"; {run.path} is {container.name}, of which the JSON lines are restored"
     return text
 
 

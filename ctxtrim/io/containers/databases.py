@@ -1,10 +1,11 @@
-"""Databases of agents (SQLite): read without changing, blocking or locking them.
+"""Databases of agents (SQLite): read without changing their data, blocking or locking them.
 
 A database in use has a write-ahead log (`-wal`) and its index (`-shm`): it is read with them, which
-blocks no writer. A log without its index belongs to a program that ended early: database and log
-are copied to a temporary folder, where the index can be made. A database without a log is opened as
-immutable if it has the mode of such logs, because SQLite would make both files. Sessions are read
-one at a time, so a database without this mode is locked only for a moment.
+blocks no writer. SQLite then updates the index, which has no data. A log without its index belongs
+to a program that ended early: database and log are copied to a temporary folder, where the index
+can be made. A database without a log is opened as immutable if it has the mode of such logs,
+because SQLite would make both files. Sessions are read one at a time, so a database without this
+mode is locked only for a moment.
 """
 
 import shutil

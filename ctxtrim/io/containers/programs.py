@@ -15,7 +15,7 @@ left out. Sources: `packages/opencode/src/session/session.sql.ts` of anomalyco/o
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from msgspec import Raw, Struct, json
+from msgspec import DecodeError, Raw, Struct, json
 
 Row = Mapping[str, Any]
 
@@ -37,12 +37,19 @@ class Program(Struct, frozen=True):
 
 def _json(text: Any) -> Any:
     """A column that holds JSON; a `DecodeError` if it does not. An empty one has no value."""
-    return json.decode(text, type=Raw) if text else None
+    return json.decode(_encoded(text), type=Raw) if text else None
 
 
 def _members(text: Any) -> dict[str, Raw]:
-    """The members of a column that holds an object."""
-    return json.decode(text, type=dict[str, Raw])
+    """The members of a column that holds an object; a `DecodeError` if it does not."""
+    return json.decode(_encoded(text), type=dict[str, Raw])
+
+
+def _encoded(value: Any) -> str | bytes:
+    """The value of a column that holds JSON; a `DecodeError` if it is NULL or a number."""
+    if isinstance(value, (str, bytes)):
+        return value
+    raise DecodeError("NULL" if value is None else f"the number {value}")
 
 
 def _known(values: Row) -> dict[str, Any]:
@@ -123,9 +130,10 @@ _GOOSE_CHANGED = (
 )  # fmt: skip
 
 
-def _goose_time(text: str) -> str:
-    """A time of SQLite, in UTC, as an export writes it."""
-    return f"{text.replace(' ', 'T')}Z" if len(text) == len("2025-01-31 12:00:00") else text
+def _goose_time(value: Any) -> Any:
+    """A time of SQLite, in UTC, as an export writes it; other values as they are."""
+    is_time = isinstance(value, str) and len(value) == len("2025-01-31 12:00:00")
+    return f"{value.replace(' ', 'T')}Z" if is_time else value
 
 
 def _goose_message(row: Row) -> Row:

@@ -44,6 +44,10 @@ def _code_of(command: Callable[[], int], shows_traceback: bool) -> int:
                 print_error(line)
         silence_stdout()
         return 1
+    except BaseException:
+        if received() is None:
+            raise
+        return 1  # a library replaced the exception of a signal by one of its own
 
 
 def _frames(error: Exception) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
+from ctxtrim.io.signals import delayed
 from ctxtrim.tokens.tokenizer import printable
 
 # Linux: memory of this process in pages; the second number is the resident set
@@ -49,7 +50,10 @@ class _Bounded:
         self._counted = 0  # characters since the last measurement
 
     def _build(self) -> None:
-        self._encode: Callable[[str | bytes], Any] | None = self._make().backend.encode
+        encode: Callable[[str | bytes], Any] = self._make().backend.encode
+        with delayed():  # the first call loads numpy, and panics if a signal interrupts that
+            encode("a")
+        self._encode: Callable[[str | bytes], Any] | None = encode
         self._peak = _resident()
         self._size: float = _FIRST  # bytes of the cache, estimated
 

@@ -3,6 +3,7 @@
 An import may replace the exception of a signal, and a finalizer drops it.
 """
 
+import random
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ENVIRONMENT, FIXTURES
+from samples import chat, line
 
 CODE = """
 import os, sys
@@ -65,3 +67,13 @@ def test_a_signal_during_an_import_ends_the_run(
     words = ["trim", "--budget", "600", "--in-place", str(path)]
     assert sent(words, module, effect, number) == (128 + number, "")
     assert (path.read_bytes(), list(tmp_path.iterdir())) == (data, [path])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signals")
+def test_a_signal_while_numpy_loads_ends_the_run(tmp_path: Path) -> None:
+    pytest.importorskip("gigatoken")  # which loads numpy for long texts
+    words = random.Random(1).choices(("buoy", "reef", "tide", "gale"), k=400_000)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(line(chat(" ".join(words))))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        assert sent(["count", str(path)], "numpy.linalg", "raised", number) == (128 + number, "")

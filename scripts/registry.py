@@ -70,7 +70,7 @@ COLUMNS = (
 # tokenizers are unknown.
 TOKENIZERS = (
     ("gpt-3.5|gpt-4(?![.o])", "cl100k_base"),
-    ("gpt-4o.*(audio|realtime)|gpt-5.6-cyber", "unknown"),
+    ("gpt-4o.*(audio|realtime|transcribe)|gpt-5.6-cyber", "unknown"),
     ("chatgpt-4o|gpt-4|gpt-5|gpt-oss|o[134](-|$)|codex-mini", "o200k_base"),
     ("claude-(v?2|instant)", "unknown"),
     ("claude-3|claude-[a-z]+-4(?!-[789])", "claude-v3"),
@@ -81,7 +81,7 @@ TOKENIZERS = (
 # The API's own counts verified the frame of plain messages for the chat models of "openai" alone.
 FRAMINGS = (
     ("gpt-3.5-turbo-0301", "generic"),  # one more token per message than the successors
-    ("gpt-4o.*(audio|realtime|search)|gpt-3.5-turbo-instruct", "openai-reasoning"),
+    ("gpt-4o.*(audio|realtime|search|transcribe)|gpt-3.5-turbo-instruct", "openai-reasoning"),
     ("gpt-3.5|gpt-4|chatgpt", "openai"),
     ("gpt-oss", "harmony"),
     ("gpt-[56]|gpt-daybreak|chat-latest|daybreak", "openai-gpt-5"),

@@ -17,14 +17,24 @@ def chat_options(fields: Fields) -> RequestOptions:
     """
     wanted = members(members(fields.get("response_format")).get("json_schema"))
     is_thinking = members(fields.get("thinking")).get("type") == "enabled"
-    return RequestOptions("chat", _output(wanted, "schema"), "enabled" if is_thinking else None)
+    return RequestOptions(
+        "chat",
+        _output(wanted, "schema"),
+        "enabled" if is_thinking else None,
+        hidden=_injected(fields),
+    )
 
 
 def responses_options(fields: Fields) -> RequestOptions:
     """OpenAI Responses: `text.format` with a schema, and `reasoning.mode`."""
     wanted = members(members(fields.get("text")).get("format"))
     mode = members(fields.get("reasoning")).get("mode")
-    return RequestOptions("responses", _output(wanted, "schema"), "pro" if mode == "pro" else None)
+    return RequestOptions(
+        "responses",
+        _output(wanted, "schema"),
+        "pro" if mode == "pro" else None,
+        hidden=_stored(fields) + _injected(fields),
+    )
 
 
 def anthropic_options(fields: Fields) -> RequestOptions:
@@ -45,17 +55,57 @@ def anthropic_options(fields: Fields) -> RequestOptions:
         citations=any(
             members(block.get("citations")).get("enabled") is True for block in _blocks(fields)
         ),
+        hidden=_injected(fields),
     )
 
 
 def gemini_options(fields: Fields) -> RequestOptions:
-    """Gemini: `responseSchema` in the generation config, in camel or snake case."""
+    """Gemini: `responseSchema` in the generation config, and `cachedContent`; in camel or snake
+    case.
+    """
     config = members(fields.get("generationConfig", fields.get("generation_config")))
     schema = next((key for key in _SCHEMAS if key in config), "")
-    return RequestOptions("gemini", _output(config, schema))
+    hidden = tuple(key for key in _CACHES if string(fields.get(key)))
+    return RequestOptions("gemini", _output(config, schema), hidden=hidden)
 
 
 _SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
+_CACHES = ("cachedContent", "cached_content")
+_ONLINE = ":online"  # OpenRouter's suffix of models that search the web first
+_HARMLESS = ("auto-router", "moderation", "response-healing")  # plugins that add no text
+
+
+def _stored(fields: Fields) -> tuple[str, ...]:
+    """The fields that name text on OpenAI's servers: an earlier response, a conversation, a
+    prompt.
+    """
+    earlier, talk = fields.get("previous_response_id"), fields.get("conversation")
+    found = {
+        "previous_response_id": string(earlier),
+        "conversation": string(talk) or members(talk).get("id"),
+        "prompt": members(fields.get("prompt")).get("id"),
+    }
+    return tuple(name for name, value in found.items() if value)
+
+
+def _injected(fields: Fields) -> tuple[str, ...]:
+    """The fields by which a provider adds text: searches, documents, tools of a server, skills."""
+    model = string(fields.get("model")) or ""
+    found = {
+        "model": model.endswith(_ONLINE),
+        "plugins": any(map(_adds_text, elements(fields.get("plugins")))),
+        "web_search_options": isinstance(fields.get("web_search_options"), dict),
+        "data_sources": elements(fields.get("data_sources")),
+        "mcp_servers": elements(fields.get("mcp_servers")),
+        "container": elements(members(fields.get("container")).get("skills")),
+    }
+    return tuple(name for name, value in found.items() if value)
+
+
+def _adds_text(plugin: Any) -> bool:
+    """Whether a plugin of OpenRouter may add text to the prompt."""
+    fields = members(plugin)
+    return "id" in fields and fields["id"] not in _HARMLESS and fields.get("enabled") is not False
 
 
 def _output(wanted: Fields, key: str) -> OutputFormat | None:

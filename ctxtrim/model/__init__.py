@@ -23,9 +23,6 @@ KINDS: tuple[Kind, ...] = ("text", "reasoning", "tool_call", "tool_result", "att
 VISIBLE = (True, True, None)
 """The default visibility: the model and the person see the message, and it has no kind."""
 
-SMALLEST = 100
-"""Bytes below which image data is not a complete image: the smallest JPEG has 107, a TIFF 110."""
-
 MediaKind = Literal["image", "audio", "pdf", "file", "sealed"]
 
 
@@ -66,12 +63,9 @@ class Media(Struct, frozen=True, gc=False):
 
     @property
     def pixels(self) -> tuple[int, int] | None:
-        """Width and height if both are known and positive.
-
-        Data too small for an image counts as one pixel.
-        """
+        """Width and height if both are known and positive."""
         if self.width is None or self.height is None or min(self.width, self.height) < 1:
-            return (1, 1) if self.size is not None and self.size < SMALLEST else None
+            return None
         return self.width, self.height
 
 

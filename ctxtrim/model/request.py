@@ -20,7 +20,7 @@ class RequestOptions(Struct, frozen=True):
 
     `api` is the API of the request; None if the file does not show it. `reasoning` is the mode that
     the request selects: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` and
-    `citations` are Anthropic options.
+    `citations` are Anthropic options. `hidden`: the fields whose text only the provider has.
     """
 
     api: Api | None = None
@@ -28,6 +28,7 @@ class RequestOptions(Struct, frozen=True):
     reasoning: str | None = None
     task_budget: bool = False
     citations: bool = False
+    hidden: tuple[str, ...] = ()
 
     def __or__(self, later: "RequestOptions") -> "RequestOptions":
         """The combined fields of two parts of one request; the first value wins."""
@@ -37,6 +38,7 @@ class RequestOptions(Struct, frozen=True):
             self.reasoning or later.reasoning,
             self.task_budget or later.task_budget,
             self.citations or later.citations,
+            tuple(dict.fromkeys(self.hidden + later.hidden)),
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from ctxtrim.metering import BOUNDED
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import PipelineRun
 from ctxtrim.reports.model import Difference, Explained, Row
@@ -73,7 +74,7 @@ def row(
         budget=meter.budget,
         is_written=is_written,
         steps=result.steps if details.changes else (),
-        findings=(*meter.notes, *_uncounted(transcript), *result.findings),
+        findings=(*_notes(result), *_uncounted(transcript), *result.findings),
         usage=transcript.usage,
         lines=_lines(transcript, result) if details.changes else {},
         explained=tuple(explained(transcript, result)) if details.explained else (),
@@ -135,13 +136,22 @@ def _left_out(transcript: Transcript, lines: int) -> int:
     return max(0, lines - len(starts))
 
 
-def _uncounted(transcript: Transcript) -> tuple[Finding, ...]:
-    if not transcript.uncounted:
-        return ()
-    number = transcript.uncounted
-    noun = "message has" if number == 1 else "messages have"
-    text = f"{number} {noun} an unknown role; kept unchanged, not counted"
-    return (Finding("not-counted", "warning", text),)
+def _notes(result: PipelineRun) -> Iterator[Finding]:
+    """The notes about assumptions. An estimate is not called an upper bound."""
+    for note in result.meter.notes:
+        if note != BOUNDED or result.count.exactness == "bounded":
+            yield note
+
+
+def _uncounted(transcript: Transcript) -> Iterator[Finding]:
+    if number := transcript.uncounted:
+        noun = "message has" if number == 1 else "messages have"
+        text = f"{number} {noun} an unknown role; kept unchanged, not counted"
+        yield Finding("not-counted", "warning", text)
+    if hidden := transcript.options.hidden:
+        names = ", ".join(f"`{name}`" for name in hidden)
+        text = f"{names}: the provider adds text that the file does not contain; not counted"
+        yield Finding("not-counted", "warning", text)
 
 
 def explained(transcript: Transcript, result: PipelineRun) -> Iterator[Explained]:

@@ -116,16 +116,14 @@ def _has_text(message: Message) -> bool:
 
 
 def is_assumed(part: Part) -> bool:
-    """Whether the cost of a part is an assumption: encrypted reasoning, or media of
-    unknown length.
+    """Whether the cost of a part is an assumption: encrypted reasoning, the text of a PDF, or media
+    of unknown length.
     """
     media = part.media
     if media is None or part.sealed:
         return part.sealed > 0
     if media.kind == "image":
         return False
-    if media.kind == "pdf":
-        return media.pages is None
     return media.kind != "audio" or media.seconds is None
 
 

@@ -26,7 +26,8 @@ class Model(Struct, frozen=True):
     Limits are tokens, None if unknown; without `max_input` the whole window is available.
     `tokenizer`, `framing` and `image_policy` are names. `tool_prompt` is the cost of the provider's
     tool instructions, and their cost if a tool must be called; None if the framing defines it.
-    `source` and `date` name the origin of the facts.
+    `is_known`: the facts are those of the name, not of a name that begins it. `source` and `date`
+    name the origin of the facts.
     """
 
     name: str
@@ -87,6 +88,13 @@ _SPELLINGS = (
 # A name may be followed by a hyphen and anything but another version number. 2024-08-06, 05-20 and
 # 08-2024 are dates, 8b is a size.
 _FOLLOWS = re.compile(r"-(?!\d{1,2}(?:-|$))|-\d\d-\d\d(?:\d\d)?(?:-|$)|$")
+# What may follow the name of the same model: dates, numbers, versions, and words for modes, hosts
+# and compressed weights. Other words may name another model, such as gpt-4o-distill-llama-3-8b.
+_SAME = re.compile(
+    r"(?:-(?:v?\d+|latest|preview|default|free|extended|beta|nitro|floor|exacto|vision"
+    r"|thinking|think|fast|none|minimal|low|medium|high|xhigh|max"
+    r"|cloud|maas|gguf|mlx|mxfp\d*|fp\d+|bf16|q\d|\d+bit))*(?:-ft-.*)?"
+)
 _LONG = re.compile(r"\[1m\]$")  # Claude Code's suffix for a window of 1,000,000 tokens
 
 
@@ -96,7 +104,8 @@ def find_model(name: str) -> Model | None:
 
     Prefixes and suffixes of hosts are ignored (`openai/…`, `us.anthropic.…-v1:0`, ARNs,
     `ft:…:org::id`, `…@date`, `…-latest`, `llama3:8b`). A higher version than the listed ones is
-    another model. A model listed only as a preview is also found without that word.
+    another model. A model listed only as a preview is also found without that word. A name with
+    other words after it is a derived model with the same facts, which are assumptions.
     """
     bare = _bare(name)
     found = _by_name().get(bare) or _variant(bare)
@@ -117,7 +126,8 @@ def _variant(bare: str) -> Model | None:
         for end in ends:
             found = models.get(spelled[:end])
             if found is not None and _FOLLOWS.match(spelled, end):
-                return found
+                is_same = _SAME.fullmatch(spelled, end)
+                return found if is_same else replace(found, is_known=False)
     return next(
         (models[f"{spelled}-preview"] for spelled in spellings if f"{spelled}-preview" in models),
         None,

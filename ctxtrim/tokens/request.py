@@ -116,7 +116,8 @@ class RequestFraming(Struct, frozen=True):
 
     def exactness(self, options: RequestOptions, costs: Addends) -> Exactness:
         """The exactness of the tokens besides messages."""
-        if options.reasoning == "pro" or any(name in costs for name in self.estimates):
+        is_unknown = bool(options.hidden) or options.reasoning == "pro"
+        if is_unknown or any(name in costs for name in self.estimates):
             return "estimated"
         return "exact" if options.output is None else "bounded"
 

@@ -110,7 +110,7 @@ def test_each_result_and_the_text_next_to_them_is_a_message() -> None:
             ['{"type":"tool_use","id":"a","name":"bash","input":{}}'],
         ),
         (says({"type": "thinking", "thinking": "hm", "signature": "c2ln"}), ["reasoning"], ["hm"]),
-        (says({"type": "redacted_thinking", "data": "b3Bh"}), ["reasoning"], ["b3Bh"]),
+        (says({"type": "redacted_thinking", "data": "b3Bh"}), ["reasoning"], [""]),
         (says(tool_use("a", x=[1])), ["tool_call"], ['{"x":[1]}']),
         (
             says({"type": "server_tool_use", "id": "s"}),

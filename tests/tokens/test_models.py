@@ -158,6 +158,39 @@ def test_a_model_is_the_longest_name_it_begins_with(name: str, known: str | None
 @pytest.mark.parametrize(
     "name",
     [
+        "openai/gpt-4o", "gpt-4o-2024-08-06", "gpt-4o:extended", "azure/gpt-4-0613",
+        "gpt-4-1106-vision-preview", "ft:gpt-4o-2024-08-06:acme::1", "gpt-4o-2024-08-06.ft-0123abc",
+        "o3-mini-high", "lemonade/gpt-oss-20b-mxfp4-GGUF", "vertex_ai/claude-opus-4-6@default",
+        "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "anthropic/claude-3.7-sonnet:thinking",
+    ],
+)  # fmt: skip
+def test_dates_modes_and_hosts_do_not_change_a_model(name: str) -> None:
+    model = find_model(name)
+    assert model is not None
+    assert model.is_known
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "someone/gpt-4o-distill-llama-3-8b", "chavinlo/gpt-4-x-alpaca", "gpt-4-chinese-llama",
+        "gpt-4o-mini-audio", "gpt-4o-mini-realtime", "gpt-4o-mini-tts", "gpt-4o-transcribe",
+        "gpt-4o-transcribe-diarize", "openai/gpt-4o:online",
+    ],
+)  # fmt: skip
+def test_a_count_for_a_derived_model_is_an_estimate(name: str, ctxtrim: Run) -> None:
+    line = json.dumps({"model": name, "messages": [{"role": "user", "content": "How deep?"}]})
+    (row,) = json.loads(ctxtrim("count", "--json", stdin=line.encode()).out)["transcripts"]
+    assert row["exactness"] == "estimated"
+    assert "unknown-model" not in [finding["code"] for finding in row["findings"]]
+    assert (
+        json.loads(ctxtrim("models", "--json", name).out)["models"][0]["exactness"] == "estimated"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
         "", " ", "/", "nobody-knows", "gpt", "gpt-", "gpt-4p", "gpt-5.9", "gpt-7", "claude",
         "claude-opus-4-9", "claude-opus-6", "claude-sonnet-4.9-20991231", "o5", "llama",
         "llama-5-70b", "my-deployment", "ft:", "ft::", "[1m]",
@@ -213,6 +246,10 @@ def test_the_long_window_mark_of_claude_code_is_recognized() -> None:
         ("deepseek-chat", (128_000, None, 8_192)),  # the smaller of two sources
         ("llama-4-scout", (128_000, None, None)),
         ("mistral-large-latest", (262_144, None, 262_144)),
+        ("mistralai/Mistral-Large-Instruct-2407", (128_000, None, 4_096)),
+        ("magistral-medium-2506", (40_000, None, 40_000)),
+        ("mistralai/Ministral-8B-Instruct-2410", (128_000, None, None)),
+        ("gpt-4o-mini-transcribe", (16_000, None, 2_000)),
     ],
 )
 def test_the_limits_match_their_sources(

@@ -1,5 +1,6 @@
 """Counts: the vocabularies, the engines, the framing, the budget."""
 
+import base64
 import hashlib
 import json
 from binascii import a2b_base64
@@ -368,9 +369,13 @@ def test_substitute_tokenizers_are_labelled_estimated() -> None:
 
 def test_a_bound_that_rests_on_a_guess_is_an_estimate() -> None:
     sound = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}}
-    talk = transcript([{"role": "user", "content": [sound]}])
-    for model in ("gpt-4o", "claude-sonnet-4"):
-        assert Metering(tokenizer, model).meter(talk).counter.count(talk).exactness == "estimated"
+    page = base64.b64encode(b"%PDF-1.4\n1 0 obj<</Type/Page>>").decode()
+    document = {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{page}"}}
+    for block in (sound, document):  # a page has 3,000 tokens of text typically, not at most
+        talk = transcript([{"role": "user", "content": [block]}])
+        for model in ("gpt-4o", "claude-sonnet-4"):
+            counted = Metering(tokenizer, model).meter(talk).counter.count(talk)
+            assert counted.exactness == "estimated"
 
 
 def test_an_unknown_model_uses_the_larger_of_two_counts_with_a_note() -> None:

@@ -76,6 +76,8 @@ def _fields(model: Model) -> dict[str, Any]:
 
 def _exactness(model: Model) -> Exactness:
     """The exactness of a count of plain messages."""
+    if not model.is_known:
+        return "estimated"
     counts = tokenizer(model.tokenizer).exactness
     return counts if counts != "exact" or framing_of(model, counts)[1].is_verified else "bounded"
 

@@ -107,7 +107,7 @@ class PieceReader:
 
     def _text(self, message: Message, part: Part) -> Iterator[Piece]:
         value = self.value_of(part) if part.span is None else None
-        if isinstance(value, dict) and dump(value) == part.text:
+        if isinstance(value, dict) and (part.sealed or dump(value) == part.text):
             yield from self._block(message, value)
             return
         signature = thought_signature(self.value_of(part)) if part.sealed else None

@@ -47,9 +47,10 @@ _REQUEST = {
 
 
 _FIELDS = _REQUEST | {
-    "background", "conversation", "input", "max_tool_calls", "metadata", "model", "prompt",
-    "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "stream",
-    "stream_options", "temperature", "text", "top_logprobs", "top_p", "user",
+    "background", "context_management", "conversation", "input", "max_tool_calls", "metadata",
+    "model", "prompt", "prompt_cache_key", "prompt_cache_retention", "safety_identifier",
+    "service_tier", "stream", "stream_options", "temperature", "text", "top_logprobs", "top_p",
+    "user",
 }  # fmt: skip
 # whose requests have an input and a model too
 _OTHER_APIS = ("embed", "moderation", "tts", "whisper")

@@ -348,10 +348,10 @@ def keep(cache: dict[K, T], key: K, value: T) -> T:
 
 
 def _are_plain(messages: Messages) -> bool:
-    """Whether the messages that the model reads have only texts of the file and are no results."""
+    """Whether the messages that the model reads have one text of the file each, and no results."""
     for message in messages:
         if message.agent_visible:
-            if message.role == "tool":
+            if message.role == "tool" or len(message.parts) > 1:  # never recorded: two texts
                 return False
             for part in message.parts:
                 if part.kind != "text" or part.span is None:

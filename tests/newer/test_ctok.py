@@ -226,6 +226,23 @@ def test_the_bound_covers_repetitions_of_one_to_six_characters(version: str) -> 
         assert bound(text) + 12 >= token_count(text, version), text
 
 
+@pytest.mark.parametrize("version", ["4.7", "4.8"])
+def test_the_bound_covers_any_words_in_capitals(version: str) -> None:
+    bound = TOKENIZERS[f"claude-v{version}-bound"](False).count
+    chance = random.Random(7)
+    for _ in range(1000):
+        signs = chance.choice(
+            ["QXZJVWK", "QXZJ01", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "AXQ_7", "EIOU9_"]
+        )
+        most = chance.choice([1, 3, 9, 40])
+        words = (
+            chance.choice("AEQXZ") + "".join(chance.choices(signs, k=chance.randint(1, most)))
+            for _ in range(chance.choice([30, 300]))
+        )
+        text = chance.choice([" ", "\n", ",", "-", "\t", ", ", '","', " x "]).join(words)
+        assert bound(text) + 12 >= token_count(text, version), text
+
+
 @pytest.mark.parametrize("version", ["4.5", "4.7"])
 def test_the_bound_covers_repeated_words_and_phrases(version: str) -> None:
     bound = TOKENIZERS["claude-v3-bound" if version == "4.5" else "claude-v4.7-bound"](False).count

@@ -197,6 +197,14 @@ def test_a_constant_without_a_source_is_an_estimate(
     assert count(request_body, model).exactness == "estimated"
 
 
+def test_messages_of_several_texts_are_bounded() -> None:
+    """No recorded request shows what OpenAI counts between two texts of a message."""
+    texts = [{"type": "text", "text": "How "}, {"type": "text", "text": "deep?"}]
+    for number, label in ((1, "exact"), (2, "bounded")):
+        message = {"role": "user", "content": texts[:number]}
+        assert count({"messages": [message]}, "gpt-4o").exactness == label
+
+
 @needs_ctok
 def test_a_reconstructed_text_with_a_bound_is_not_a_bound(ctxtrim: Run) -> None:
     wanted = {"output_format": {"type": "json_schema", "schema": SCHEMA}}

@@ -179,6 +179,42 @@ def test_words_in_capitals_count_as_bytes_from_claude_4_7() -> None:
     assert tokenizer("claude-v3-bound").count(f"{name}=") < len(name)
 
 
+@pytest.mark.parametrize(
+    ("text", "older", "newer"),
+    [
+        (" ".join(a + b for a in "ABCDEFGHJKLMNPQRSTUVWXYZ" for b in "XZQJK"), 233, 317),
+        (" ".join(f"{letter}{number}" for letter in "QXZJVWK" for number in range(10)), 209, 229),
+        (
+            " ".join(
+                f"{first}_{second}_{third}"
+                for first in ("USER", "NAME", "MAX")
+                for second in ("ID", "SIZE", "URL")
+                for third in ("PATH", "HTTP", "CONFIG")
+            ),
+            135,
+            306,
+        ),
+        (
+            "\t".join(
+                f"{word}\t{other}"
+                for word in ("user", "name", "id", "max", "size", "http", "url", "path", "get")
+                for other in ("read", "write", "data", "item", "list", "map", "key", "file")
+            ),
+            287,
+            287,
+        ),
+    ],
+    ids=["codes", "labels", "constants", "table"],
+)
+def test_the_bound_for_claude_covers_lists_of_capitals_and_tables(
+    text: str, older: int, newer: int
+) -> None:
+    """The numbers are those of ctok 1.3."""
+    assert tokenizer("claude-v3-bound").count(text) >= older
+    for name in ("claude-v4.7-bound", "claude-v4.8-bound"):
+        assert tokenizer(name).count(text) >= newer
+
+
 @pytest.mark.parametrize("length", [15, 16, 17, 40, 4096])
 @pytest.mark.parametrize("before", ["", "x", "xy", "xyz", "word " * 30])
 def test_a_long_run_of_a_character_counts_as_bytes_for_claude(length: int, before: str) -> None:

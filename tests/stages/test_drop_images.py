@@ -11,7 +11,7 @@ from conftest import Run
 from harness import read, run
 from hypothesis import given
 from msgspec.structs import replace
-from pictures import PICTURE, URL
+from pictures import PICTURE, URL, png
 from strategies import CONVERSATIONS, EVENTS, files, removals
 
 from ctxtrim.config.presets import PRESETS
@@ -192,7 +192,8 @@ def test_the_line_contains_kind_size_and_tokens(block: dict[str, Any], line: str
 
 def test_sounds_and_images_smaller_than_the_line_are_kept() -> None:
     sound = {"type": "input_audio", "input_audio": {"data": PICTURE, "format": "wav"}}
-    small = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    pixel = f"data:image/png;base64,{png(1, 1)}"
+    small = {"type": "image_url", "image_url": {"url": pixel}}
     content = [sound, small]
     data = conversation([{"role": "user", "content": content}, *step("end", "ok")])
     assert run(data, [("drop-images", {"max_age": 0})], model="claude-opus-4-6").data == data

@@ -384,7 +384,9 @@ def test_s1_5_droppable_system_messages_are_dropped_last() -> None:
     talk = [{"role": "system", "content": "rule " * 50}, *TALK[1:]]
     budget = tokens([talk[0], TALK[21]])
     assert remaining(talk, budget, preserve_system_prompt=False) == ["rule " * 50, "current task"]
-    assert remaining(talk, budget - 1, preserve_system_prompt=False)[0] == "current task"
+    left = remaining(talk, budget - 1, preserve_system_prompt=False)
+    assert "current task" in left
+    assert "rule " * 50 not in left
     assert (0, "dropped", "system, does not fit") in descent(talk, preserve_system_prompt=False)
 
 

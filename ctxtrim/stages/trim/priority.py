@@ -11,9 +11,10 @@
 `priority` weighs the cost of a step against the likelihood that it is needed again. The weights
 were fitted on recorded sessions (`benchmarks/kept.py`): need falls with age, grows slower than
 length above a thousand tokens, is half as large for text of the assistant, and larger for files and
-for results that later calls used. The first tokens of an exchange count more than the rest: without
-them its step is gone. An edit ranks no lower than an older read of its file, because a read without
-the edits after it shows a file that no longer exists.
+for results that later calls used. That an exchange happened is worth some tokens, so the first ones
+of an exchange count more than the rest. An edit ranks no lower than an older read of its file,
+because a read without the edits after it shows a file that no longer exists
+(`benchmarks/edits.py`).
 """
 
 from bisect import bisect_left
@@ -40,7 +41,7 @@ _FILES = 1.5  # for reads and edits of files
 # for results that 0, 1, 2 to 3, or more later calls took an argument from
 _USES = (1, 1.6, 2.2, 2.8)
 _WORTH_KEEPING = 1.5  # for errors, quotations, files in use, ...
-_FIRST = 1.5  # for the first level of an exchange
+_EVENT = 40  # tokens: the need for the fact that an exchange happened, at any level
 _PLACEHOLDER = 16  # approximate tokens of a replaced result
 
 
@@ -116,8 +117,8 @@ def _by_priority(situation: Situation) -> list[Allocation]:
         unit = Unit(positions, turn=situation.turns[home], home=home)
         fade = (1 + age / _FADE) ** -_SLOWNESS
         for order, (density, level) in enumerate(_increments(situation, home, positions)):
-            need = density * fade * (1 if order else _FIRST)
-            ranked.append(_Ranked(is_demo, is_old, -need, -home, order, Allocation(unit, level)))
+            need = -density * fade
+            ranked.append(_Ranked(is_demo, is_old, need, -home, order, Allocation(unit, level)))
     ranked = _with_edits(situation, ranked)
     ranked.sort()  # no two entries have the same home and order
     return [entry.allocation for entry in ranked]
@@ -178,7 +179,7 @@ def _density(level: _Level, before: _Level) -> float:
 
 def _levels(situation: Situation, home: int, positions: Sequence[int]) -> list[_Level]:
     costs, results = situation.costs, situation.results
-    rest, need = 0, 0.0
+    rest, need = 0, float(_EVENT)
     needs: list[tuple[int, float]] = []  # the cost of each result and the need for it
     for position in positions:
         if position in results:

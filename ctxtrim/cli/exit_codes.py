@@ -7,7 +7,7 @@ from ctxtrim.cli.messages import print_error
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.errors import CtxtrimError, OutputError, UsageError, unexpected
 from ctxtrim.io.outputs import silence_stdout
-from ctxtrim.io.signals import received, termination_raises
+from ctxtrim.io.signals import received, take_received, termination_raises
 
 
 def exit_code_of(command: Callable[[], int], *, shows_traceback: bool = False) -> int:
@@ -19,7 +19,7 @@ def exit_code_of(command: Callable[[], int], *, shows_traceback: bool = False) -
     follows.
     """
     code = _code_of(command, shows_traceback)
-    signum = received()  # also if an import or a library replaced its exception
+    signum = take_received()  # also if an import or a library replaced its exception
     return code if signum is None else 128 + signum
 
 

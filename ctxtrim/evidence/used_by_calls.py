@@ -42,14 +42,15 @@ def chained(
 ) -> dict[int, list[Use]]:
     """The uses of each used result in order, by the position of the result.
 
-    `users`: which messages count as users; None for all.
+    `users`: which messages count as users; None for all. Hidden messages use nothing, and are no
+    source: the model does not read them.
     """
     first = next((at for at, message in enumerate(messages) if message.role == "tool"), None)
     if first is None:
         return {}
     used: dict[int, set[str]] = {}
     for position in range(first, len(messages)):
-        is_user = users is None or users[position]
+        is_user = messages[position].agent_visible and (users is None or users[position])
         if is_user and (texts := strings_of_calls(messages[position])):
             used[position] = tokens(texts)
     sources = _sources(messages, used)
@@ -83,6 +84,8 @@ def _sources(messages: Sequence[Message], used: Mapping[int, set[str]]) -> dict[
     for position, message in enumerate(messages):
         if not (waiting.words or waiting.others):
             break
+        if not message.agent_visible:
+            continue
         texts = _texts(message)
         first_seen = waiting.among(texts)
         if message.role != "tool":

@@ -66,6 +66,13 @@ def received() -> int | None:
     return _received[0] if _received else None
 
 
+def take_received() -> int | None:
+    """The signal of `received`, which does not end later work of this process."""
+    signum = received()
+    _received.clear()
+    return signum
+
+
 def must_continue() -> None:
     """Raise `Terminated` if a signal that ends the program was received but had no effect."""
     if _received:

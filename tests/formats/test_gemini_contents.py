@@ -323,7 +323,8 @@ def test_metadata_is_stored_next_to_the_response() -> None:
 def test_a_content_is_dropped_with_its_last_message() -> None:
     step = (model(call()), user(result({"output": "long " * 99}), "and?"))
     data = request(user("start"), user("please"), *step, model("so " * 99), user("now"))
-    left = json.loads(run(data, [("trim", {})], limit=130).data or b"")["contents"]
+    oldest = [("trim", {"strategy": "oldest"})]
+    left = json.loads(run(data, oldest, limit=130).data or b"")["contents"]
     assert left == [user("start"), user("and?"), model("so " * 99), user("now")]
     left = json.loads(run(data, [("trim", {})], limit=20).data or b"")["contents"]
     assert left == [user("start"), user("now")]

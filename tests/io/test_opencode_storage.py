@@ -138,7 +138,7 @@ def test_a_full_disk_for_the_journal_leaves_none(session: Path) -> None:
     done = subprocess.run(
         words,
         capture_output=True,
-        env=ENVIRONMENT,
+        env={**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"},  # it would be cut off
         preexec_fn=lambda: setrlimit(RLIMIT_FSIZE, (limit, limit)),
     )
     assert (done.returncode, b"cannot be written: file too large" in done.stderr) == (1, True)

@@ -632,11 +632,11 @@ def test_s1_8_every_format_has_one_merged_summary_and_a_second_run_changes_nothi
         as_json(value, {"ensure_ascii": False}) + b"\n" for value in FORMS[form](plain(8))
     )
     before = run(data, tokenizer="o200k_base").rows[0].count.tokens
-    for keep, share in ((16, 2), (4, 4)):
+    for keep, share in ((16, 2.5), (4, 4)):
         how = {"keep_recent_turns": 0, "keep_recent_messages": keep} | (
             {"summarize": True} if stage == "trim" else {}
         )
-        limit = before // share if stage == "trim" else before
+        limit = int(before / share) if stage == "trim" else before
         ran = run(data, [(stage, how)], limit=limit, tokenizer="o200k_base")
         assert [finding.code for finding in ran.findings if finding.severity == "error"] == []
         assert ran.data is not None

@@ -209,6 +209,11 @@ class Situation:
                 return home if home in self.exchanges else None
         return None
 
+    def is_before_others(self, position: int) -> bool:
+        """Whether a message is a visible prompt before other prompts."""
+        message = self.messages[position]
+        return message.role == "user" and message.agent_visible and position != self.last_prompt
+
     def company(self, position: int) -> tuple[int, ...]:
         """The cheapest exchange of a prompt's turn, which separates it from the next prompt if
         roles alternate.
@@ -260,11 +265,8 @@ def firsts(situation: Situation) -> Iterator[Unit]:
         for position in range(len(messages) - 1, -1, -1):
             if messages[position].role == "system" and position not in situation.protected:
                 yield Unit((position,), "system")
-    for position in situation.protected:
-        is_last = position == situation.last_prompt
-        company = (
-            () if messages[position].role != "user" or is_last else situation.company(position)
-        )
+    for position in filter(situation.is_before_others, situation.protected):
+        company = situation.company(position)
         if company:
             yield Unit(company, APART, situation.turns[position])
     if situation.newest is not None:

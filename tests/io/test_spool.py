@@ -115,7 +115,7 @@ def test_an_unwritable_temporary_file_is_a_single_line(ctxtrim: Run, tmp_path: P
         [*COMMAND, "check", "--tokenizer", "chars4", str(file)],
         capture_output=True,
         cwd=ROOT,
-        env=ENVIRONMENT,
+        env={**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"},  # it would be cut off
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
     )
     assert done.returncode == 1

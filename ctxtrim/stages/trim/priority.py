@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.evidence import kind_of_tool
+from ctxtrim.evidence.tool_kinds import ToolKind
 from ctxtrim.stages.trim.situation import Situation, Unit, firsts, named
 
 LEVELS = (0, 64, 150, 300, 600, 1200, 2500, None)
@@ -42,6 +43,7 @@ _FILES = 1.5  # for reads and edits of files
 _USES = (1, 1.6, 2.2, 2.8)
 _WORTH_KEEPING = 1.5  # for errors, quotations, files in use, ...
 _EVENT = 40  # tokens: the need for the fact that an exchange happened, at any level
+_CHANGES = ("edit", "write", "delete")
 _PLACEHOLDER = 16  # approximate tokens of a replaced result
 
 
@@ -126,6 +128,8 @@ def _by_priority(situation: Situation) -> list[Allocation]:
 
 def _with_edits(situation: Situation, ranked: list[_Ranked]) -> list[_Ranked]:
     """The same with the first levels of edits ranked no lower than older reads of their files."""
+    if not any(_kind(result) in _CHANGES for result in situation.results.values()):
+        return ranked  # as in most conversations; the accesses take longer
     shown: dict[int, tuple[bool, bool, float]] = {}  # by exchange, its first rank with content
     for entry in ranked:
         if entry.allocation.level != 0:
@@ -236,9 +240,13 @@ def _need_of_result(situation: Situation, result: ToolResult) -> float:
         _length(situation.costs[result.position])
         * _USES[min(len(_USES) - 1, kept.uses.bit_length())]
     )
-    if kind_of_tool(result.tool, result.call.text if result.call else "") in ("read", "edit"):
+    if _kind(result) in ("read", "edit"):
         need *= _FILES
     return need * _WORTH_KEEPING if kept.reason is not None and not kept.is_used else need
+
+
+def _kind(result: ToolResult) -> ToolKind:
+    return kind_of_tool(result.tool, result.call.text if result.call else "")
 
 
 def _length(tokens: int) -> float:

@@ -1,7 +1,7 @@
 """Find the run that wrote a file, and make the bytes before that run.
 
-A program may have appended lines to the file since, after a line break of its own if the file has
-no final one. They follow the restored bytes::
+A program may append lines to the file after the run, with a line break before them if the output
+does not end with a line break. They follow the restored bytes::
 
     file      output of a run + lines
     restored  input of the run + lines

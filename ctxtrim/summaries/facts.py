@@ -217,8 +217,9 @@ def _facts_in_result(message: Message, call: Part | None) -> Iterator[_Fact]:
         for path, kind in accesses(call):
             if kind in _SECTIONS and path.strip():
                 yield _Fact(_SECTIONS[kind], path)
-    line = text[slice(*failed)] if failed else _failure(text) if is_failure else ""
-    if line:
+    if failed is not None:
+        yield _Fact(ERRORS, f"{name}: {text[slice(*failed)]}")
+    elif is_failure and (line := _failure(text)):
         yield _Fact(ERRORS, f"{name}: {line}")
 
 

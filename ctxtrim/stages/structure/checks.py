@@ -84,21 +84,15 @@ def result_apart(conversation: CheckedMessages) -> Breaches:
 
 def server_result_without_use(conversation: CheckedMessages) -> Breaches:
     """Results of server tools without a use before them."""
-    uses: set[str] = set()
-    for position, link in _server_links(conversation):
-        if link.kind == "use":
-            uses.add(link.id)
-        elif link.kind == "result" and link.id not in uses:
+    for position, link in _links_without_use(conversation):
+        if link.kind == "result":
             yield Breach(position, f"server tool result {link.id} has no use before it")
 
 
 def caller_without_use(conversation: CheckedMessages) -> Breaches:
     """Calls by server tools whose use is not before them."""
-    uses: set[str] = set()
-    for position, link in _server_links(conversation):
-        if link.kind == "use":
-            uses.add(link.id)
-        elif link.kind == "call" and link.id not in uses:
+    for position, link in _links_without_use(conversation):
+        if link.kind == "call":
             yield Breach(
                 position, f"a call names server tool use {link.id}, which is not before it"
             )
@@ -118,6 +112,16 @@ def _server_links(conversation: CheckedMessages) -> Iterator[tuple[int, ServerLi
             for part in message.parts:
                 for link in part.server:
                     yield position, link
+
+
+def _links_without_use(conversation: CheckedMessages) -> Iterator[tuple[int, ServerLink]]:
+    """The results and calls of server tools whose use is not before them."""
+    uses: set[str] = set()
+    for position, link in _server_links(conversation):
+        if link.kind == "use":
+            uses.add(link.id)
+        elif link.id not in uses:
+            yield position, link
 
 
 def _open_server_uses(conversation: CheckedMessages) -> dict[str, int]:

@@ -186,10 +186,11 @@ class Trim(KeepRules, _Order):
         most = available - min(self.summary_tokens, available // _SHARE)
         earlier = [position for position in situation.summaries if position in fit.kept]
         merged = sum(situation.costs[position] for position in earlier)
-        outcome = None
         for limit in (most + merged, most) if merged else (most,):
-            outcome = outcome or self._with_summary(transcript, fit, limit)
-        return outcome
+            outcome = self._with_summary(transcript, fit, limit)
+            if outcome is not None:
+                return outcome
+        return None
 
     def _with_summary(self, transcript: Transcript, fit: Fit, limit: int) -> Outcome | None:
         """The outcome with a summary of what is dropped to fit a limit."""

@@ -95,6 +95,10 @@ class Ranking:
         return unit.reason or self.strategy.reason(self.situation, unit.home)
 
 
+_Rank = tuple[bool, bool, float]
+"""The place of an allocation in the order, except for its exchange: smaller values first."""
+
+
 class _Ranked(NamedTuple):
     """An allocation and its place in the order: smaller values first, newer exchanges first."""
 
@@ -106,8 +110,8 @@ class _Ranked(NamedTuple):
     allocation: Allocation
 
     @property
-    def rank(self) -> tuple[bool, bool, float]:
-        """The place without the exchange."""
+    def rank(self) -> _Rank:
+        """The place in the order, except for the exchange."""
         return self[:3]
 
 
@@ -127,29 +131,29 @@ def _by_priority(situation: Situation) -> list[Allocation]:
 
 
 def _with_edits(situation: Situation, ranked: list[_Ranked]) -> list[_Ranked]:
-    """The same with the first levels of edits ranked no lower than older reads of their files."""
+    """The entries, with first levels of edits ranked no lower than older reads of their files."""
     if not any(_kind(result) in _CHANGES for result in situation.results.values()):
         return ranked  # as in most conversations; the accesses take longer
-    shown: dict[int, tuple[bool, bool, float]] = {}  # by exchange, its first rank with content
+    shown: dict[int, _Rank] = {}  # by exchange, its first rank with content
     for entry in ranked:
         if entry.allocation.level != 0:
             shown.setdefault(entry.allocation.unit.home, entry.rank)
-    read: dict[str, tuple[bool, bool, float]] = {}
-    edited: dict[int, tuple[bool, bool, float]] = {}
+    reads: dict[str, _Rank] = {}
+    edits: dict[int, _Rank] = {}
     for access in situation.accesses:
-        home = situation.shape.exchange[access.position]
-        rank = read.get(access.path)
-        if access.kind != "read":
-            if rank is not None:
-                edited[home] = min(rank, edited.get(home, rank))
-        elif access.is_read and home in shown:
-            read[access.path] = min(shown[home], shown[home] if rank is None else rank)
-    return [
-        _Ranked(*min(entry.rank, edited.get(-entry.newness, entry.rank)), *entry[3:])
-        if entry.order == 0
-        else entry
-        for entry in ranked
-    ]
+        home, path = situation.shape.exchange[access.position], access.path
+        if access.is_read and home in shown:
+            reads[path] = min(shown[home], reads.get(path, shown[home]))
+        elif access.kind != "read" and path in reads:
+            edits[home] = min(reads[path], edits.get(home, reads[path]))
+    raised = []
+    for entry in ranked:
+        rank = edits.get(entry.allocation.unit.home)
+        if entry.order == 0 and rank is not None:
+            is_demo, is_old, need = min(rank, entry.rank)
+            entry = entry._replace(is_demo=is_demo, is_old=is_old, need=need)
+        raised.append(entry)
+    return raised
 
 
 _Level = tuple[int | None, float, float]

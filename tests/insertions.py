@@ -23,7 +23,7 @@ def format_of(data: bytes) -> Format:
 
 def written(chunk: Chunk, dialect: Format, *meant: Transcript) -> bytes:
     """The chunk with some transcripts as they are meant, which it reads back as."""
-    data = rewrite(dialect, chunk.lines, meant)
+    data = rewrite(dialect, chunk.lines, meant).pieces
     check(dialect, chunk.lines, data, meant)
     return b"".join(data)
 

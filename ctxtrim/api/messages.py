@@ -54,7 +54,7 @@ class PlainConversation:
         if chunk.format is None or transcript.messages == transcript.source.messages:
             data = chunk.data
         else:
-            lines = rewrite(chunk.format, chunk.lines, [transcript])
+            lines = rewrite(chunk.format, chunk.lines, [transcript]).pieces
             check(chunk.format, chunk.lines, lines, [transcript])
             data = lines.data
         found: list[dict[str, Any]] = json.loads(data)["messages"]

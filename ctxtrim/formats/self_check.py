@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.errors import BUG, SelfCheckError
@@ -14,31 +15,41 @@ from ctxtrim.model import Line, Message, Part, Transcript
 from ctxtrim.text.records import JsonRecord, document, split
 
 
-def written_chunk(
-    chunk: Chunk, out: Sequence[Transcript], failed: Sequence[bool]
-) -> tuple[bytes | None, Mapping[int, Transcript]]:
-    """The bytes of the edited chunk without failed transcripts; None if nothing is left.
+class WrittenChunk(Struct, frozen=True):
+    """The bytes of an edited chunk, None if nothing is left.
 
-    Also returns the transcripts as they read back, by position; none if nothing was edited. A
-    document or line with several transcripts cannot be written in part: if one fails, all are left
-    out. So are all if a line contains values of a failed transcript and of another.
+    `read_back`: the transcripts as they read back, by position; none if nothing was edited.
+    `linked`: the line numbers of `Rewritten.linked`.
+    """
+
+    data: bytes | None
+    read_back: Mapping[int, Transcript] = {}
+    linked: Sequence[int] = ()
+
+
+def written_chunk(chunk: Chunk, out: Sequence[Transcript], failed: Sequence[bool]) -> WrittenChunk:
+    """The edited chunk without failed transcripts.
+
+    A document or line with several transcripts cannot be written in part: if one fails, all are
+    left out. So are all if a line contains values of a failed transcript and of another.
     """
     if not any(failed) and all(found.messages is found.source.messages for found in out):
-        return chunk.data, {}
+        return WrittenChunk(chunk.data)
     if any(failed) and (all(failed) or len(chunk.lines) == 1):
-        return None, {}
+        return WrittenChunk(None)
     kept = [transcript for transcript, is_lost in zip(out, failed, strict=True) if not is_lost]
     lost = _lines(transcript for transcript, is_lost in zip(out, failed, strict=True) if is_lost)
     if lost and not lost.isdisjoint(_lines(kept)):
-        return None, {}
+        return WrittenChunk(None)
     is_same = not lost and all(
         transcript.messages == transcript.source.messages for transcript in kept
     )
     if chunk.format is None or is_same:
-        return chunk.data, {}
+        return WrittenChunk(chunk.data)
     from ctxtrim.formats.writing import rewrite  # for edited transcripts only
 
-    pieces = rewrite(chunk.format, chunk.lines, kept, lost)
+    rewritten = rewrite(chunk.format, chunk.lines, kept, lost)
+    pieces = rewritten.pieces
     found = check(chunk.format, chunk.lines, pieces, kept)
     places = [
         position
@@ -47,7 +58,11 @@ def written_chunk(
     ]
     if chunk.element is not None and not any(pieces[0].strip(b"[] \t\r\n")):
         raise SelfCheckError(f"an edit empties an element of an array; it was not written; {BUG}")
-    return chunk.joined(pieces.data), dict(zip(places, found, strict=True))
+    return WrittenChunk(
+        chunk.joined(pieces.data),
+        dict(zip(places, found, strict=True)),
+        [chunk.lines[index].number for index in rewritten.linked],
+    )
 
 
 def _lines(transcripts: Iterable[Transcript]) -> set[int]:

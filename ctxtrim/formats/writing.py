@@ -30,13 +30,24 @@ from ctxtrim.text.json_paths import Path
 from ctxtrim.text.splice import splice
 
 
+class Rewritten(Struct, frozen=True):
+    """The bytes of the kept and the new lines.
+
+    `linked`: the indices of lines without a message that were removed with the message they link
+    to.
+    """
+
+    pieces: ByteBlock
+    linked: Sequence[int] = ()
+
+
 def rewrite(
     dialect: Format,
     lines: Sequence[Line],
     transcripts: Sequence[Transcript],
     without: Set[int] = frozenset(),
-) -> ByteBlock:
-    """The bytes of the kept lines with their edited transcripts.
+) -> Rewritten:
+    """The kept lines with their edited transcripts.
 
     `without`: indices of lines to leave out.
     """
@@ -55,6 +66,7 @@ def rewrite(
         for path in _owners(dialect, source, index, edit.remove, filled):
             edits.remove(Span(index, path))
     removed = edits.removed
+    linked: list[int] = []
     if removed or inserted:
         kept = {
             span
@@ -62,8 +74,10 @@ def rewrite(
             for message in transcript.messages
             for span in message.spans
         }
+        before = set(edits.without)
         _relink(dialect, edits, Edit(source, removed, kept, inserted, texts=edits.texts))
-    return ByteBlock.of(_written(dialect, source, edits))
+        linked = sorted(edits.without - before)
+    return Rewritten(ByteBlock.of(_written(dialect, source, edits)), linked)
 
 
 def _relink(dialect: Format, edits: LineEdits, edit: Edit) -> None:

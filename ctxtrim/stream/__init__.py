@@ -28,6 +28,7 @@ from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import PLAIN, Details, Origin, row
 from ctxtrim.stage import NOTHING_STORED, Finding, Keeper, Kept, Memory, is_handled, overflow
 from ctxtrim.stages.events import Event
+from ctxtrim.stream.linked_lines import with_linked_lines
 from ctxtrim.stream.recount import recounted
 
 if TYPE_CHECKING:
@@ -327,21 +328,22 @@ def _written(
             for result in results
         ]
         transcripts = [result.transcript for result in results]
-        data, read_back = written_chunk(chunk, transcripts, left_out)
+        written = written_chunk(chunk, transcripts, left_out)
         counted = [
-            recounted(job.pipeline, result, read_back.get(index))
+            recounted(job.pipeline, result, written.read_back.get(index))
             for index, result in enumerate(results)
         ]
         too_large = {index for index, result in enumerate(counted) if result is None}
         if not too_large:
-            return data, [result for result in counted if result is not None], left_out
+            done = [result for result in counted if result is not None]
+            return written.data, with_linked_lines(done, written.linked), left_out
         if not retried.isdisjoint(too_large):
             raise SelfCheckError(
                 "no edit fits the model that the output names; name the model with --model"
             )
         retried |= too_large
         for index in too_large:
-            results[index] = tasks[index].run(read_back[index].model)
+            results[index] = tasks[index].run(written.read_back[index].model)
 
 
 def _converted(

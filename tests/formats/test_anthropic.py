@@ -59,7 +59,7 @@ def written(data: bytes, edit: Callable[[tuple[Message, ...]], Sequence[Message]
     chunk = read(data)[0]
     transcript = chunk.transcripts[0]
     meant = replace(transcript, messages=tuple(edit(transcript.messages)))
-    out = rewrite(FORMATS["anthropic"], chunk.lines, [meant])
+    out = rewrite(FORMATS["anthropic"], chunk.lines, [meant]).pieces
     check(FORMATS["anthropic"], chunk.lines, out, [meant])
     return b"".join(out)
 

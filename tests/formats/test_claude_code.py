@@ -188,7 +188,7 @@ def keeping(data: bytes, *places: int) -> bytes:
     meant = replace(
         transcript, messages=tuple(transcript.messages[position] for position in places)
     )
-    written = rewrite(FORMATS["claude-code"], chunk.lines, [meant])
+    written = rewrite(FORMATS["claude-code"], chunk.lines, [meant]).pieces
     check(FORMATS["claude-code"], chunk.lines, written, [meant])
     return b"".join(written)
 
@@ -373,6 +373,11 @@ def test_an_abandoned_branch_never_becomes_live() -> None:
         says("c", "b", "m4", type="text", text=LONG),
     )
     assert survivors(16, *events) == ["a", "t"]
+    (row,) = run(session(*events), [("trim", {})], limit=16).rows
+    changes = [measured.change for step in row.steps for measured in step.changes]
+    assert [(change.action, change.line) for change in changes if change.message is None] == [
+        ("dropped", 4)
+    ]
     rootless = (
         line("z", None, "user", "dead"),
         line("a", None, "user", LONG),

@@ -282,7 +282,7 @@ def written(events: tuple[Event, ...], *messages: Message) -> list[Event]:
     dialect = open_reading(BytesIO(session(*events))).format
     assert dialect is not None
     meant = replace(chunk.transcripts[0], messages=messages)
-    lines = rewrite(dialect, chunk.lines, [meant])
+    lines = rewrite(dialect, chunk.lines, [meant]).pieces
     check(dialect, chunk.lines, lines, [meant])
     return [json.loads(line) for line in lines]
 

@@ -349,8 +349,9 @@ def inserted(data: bytes, *messages: Message | int) -> Any:
         transcript.messages[each] if isinstance(each, int) else each for each in messages
     )
     assert dialect is not None
-    written = rewrite(dialect, chunk.lines, [replace(transcript, messages=parsed_messages)])
-    check(dialect, chunk.lines, written, [replace(transcript, messages=parsed_messages)])
+    meant = [replace(transcript, messages=parsed_messages)]
+    written = rewrite(dialect, chunk.lines, meant).pieces
+    check(dialect, chunk.lines, written, meant)
     return json.loads(b"".join(written))
 
 

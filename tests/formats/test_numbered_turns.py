@@ -139,7 +139,7 @@ def test_inserted_messages_have_the_following_turn_and_a_new_id(
     meant = replace(
         transcript, messages=(*transcript.messages[:4], result, summary, *transcript.messages[4:])
     )
-    out = rewrite(FORMATS["context"], chunk.lines, [meant])
+    out = rewrite(FORMATS["context"], chunk.lines, [meant]).pieces
     check(FORMATS["context"], chunk.lines, out, [meant])
     values = [json.loads(value) for value in b"".join(out).splitlines()]
     values = values[0]["messages"] if len(values) == 1 else values
@@ -155,4 +155,4 @@ def test_inserted_messages_have_the_following_turn_and_a_new_id(
         {"type": "user", "content": "In short.", "turn": 3},
     ]
     assert len({value["id"] for value in values}) == 8
-    assert rewrite(FORMATS["context"], chunk.lines, [meant]) == out
+    assert rewrite(FORMATS["context"], chunk.lines, [meant]).pieces == out

@@ -482,7 +482,7 @@ def written(value: Any, *messages: Message) -> Any:
     dialect = open_reading(BytesIO(data(value))).format
     assert dialect is not None
     meant = replace(chunk.transcripts[0], messages=messages)
-    lines = rewrite(dialect, chunk.lines, [meant])
+    lines = rewrite(dialect, chunk.lines, [meant]).pieces
     check(dialect, chunk.lines, lines, [meant])
     return json.loads(b"".join(lines))
 

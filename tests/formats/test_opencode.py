@@ -244,7 +244,7 @@ def edited(data: bytes, *messages: int | str) -> list[dict[str, Any]]:
         else Message("user", (MessagePart("text", item),), is_injected=True)
         for item in messages
     )
-    written, _ = written_chunk(chunk, [replace(whole, messages=left)], [False])
+    written = written_chunk(chunk, [replace(whole, messages=left)], [False]).data
     values: list[dict[str, Any]] = json.loads(written or b"")["messages"]
     return values
 

@@ -480,7 +480,7 @@ def test_a_file_with_hidden_messages_reads_back_unchanged(data: bytes, draw: st.
         st.sampled_from([ARCHIVED, {"agent_visible": True, "kind": None}, {"user_visible": False}])
     )
     meant = hiding(transcript, *places, **how)
-    out = rewrite(format_of(data), chunk.lines, [meant])
+    out = rewrite(format_of(data), chunk.lines, [meant]).pieces
     check(format_of(data), chunk.lines, out, [meant])
     pairs = zip(transcript.messages, meant.messages, strict=True)
     touched = {span.line for old, new in pairs for span in new.spans if old != new}
@@ -517,7 +517,7 @@ def test_digests_follow_archived_messages_while_others_are_dropped(
         ):
             messages.append(DIGEST)
     meant = replace(transcript, messages=tuple(messages))
-    out = b"".join(rewrite(format_of(data), chunk.lines, [meant]))
+    out = b"".join(rewrite(format_of(data), chunk.lines, [meant]).pieces)
     (again,) = read(out)[0].transcripts
     assert again.messages == meant.messages
     assert counter(transcript).count(again) == counter(transcript).count(without(meant))

@@ -25,7 +25,7 @@ def separate_prompts(
     """
     spent = 0
     sizes = Counter(shape.exchange)
-    # the last prompts kept so far, with nothing but system messages after them
+    # the last prompt kept so far and what continues it, with only system messages after them
     before: list[int] = []
     between: list[int] = []  # messages dropped since then
     for position, message in enumerate(messages):
@@ -51,6 +51,8 @@ def separate_prompts(
             before, between = [position], []
         elif message.role != "system":
             before, between = [], []
+        elif message.continues:  # no prompt may follow it, either
+            before.append(position)
     return spent
 
 

@@ -19,7 +19,7 @@ def not_summarized(
     for position, message in enumerate(messages):
         if not message.agent_visible:
             reasons[position] = "hidden"
-        elif message.role == "system":
+        elif message.role == "system" and not message.continues:
             reasons[position] = "system"
         elif position in pinned:
             reasons[position] = pinned[position]
@@ -48,8 +48,8 @@ def not_dropped(
             reasons[position] = pinned[position]
         elif shape.exchange[position] == task:
             reasons[position] = reason
-        elif message.role == "system" and keeps_system:
+        elif message.role == "system" and not message.continues and keeps_system:
             reasons[position] = "system"
-        elif message.role == "user" and shape.turn[position] in turns:
+        elif shape.turn[position] in turns and messages[shape.exchange[position]].role == "user":
             reasons[position] = "prompt of a pinned message"
     return reasons

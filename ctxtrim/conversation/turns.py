@@ -7,7 +7,8 @@ closes the other calls too.
 
 Some providers split one answer: a message begins with the result of a server tool that an earlier
 message used, or continues the reasoning of the message before it. All messages of such an answer,
-and the results between them, are one exchange.
+and the results between them, are one exchange. A system message in the middle that a provider
+accepts only after the prompt or the results before it belongs to their exchange.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -88,7 +89,7 @@ def shape(messages: Sequence[Message]) -> Shape:
         elif role is not None:
             if closing:
                 _close(waiting, closing)
-            calls = 0 if role == "system" else _opened(message, position, waiting, linked)
+            calls = _opened(message, position, waiting, linked)
             fan[position] = calls
             acts = role == "assistant" and message.action is not None
             acting = position if acts else None
@@ -151,7 +152,7 @@ def _joined(
     """
     exchange = list(caller)
     root = end = -1
-    for first, last in sorted(_split_answers(messages, linked)):
+    for first, last in sorted(_split_answers(messages, caller, linked)):
         if first > end:
             root = end = first
         for position in range(end + 1, last + 1):
@@ -165,16 +166,18 @@ def _joined(
     return tuple(exchange)
 
 
-def _split_answers(messages: Sequence[Message], linked: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _split_answers(
+    messages: Sequence[Message], caller: Sequence[int], linked: Sequence[int]
+) -> Iterator[tuple[int, int]]:
     """The positions of two pieces of one answer, the first before the last.
 
     A result without a use before it, as in a damaged file, belongs to no other message.
     """
     uses: dict[str, int] = {}
     for position in linked:
-        before = _answer_before(messages, position) if messages[position].continues else None
+        before = _message_before(messages, position) if messages[position].continues else None
         if before is not None:
-            yield before, position
+            yield caller[before], position
         for part in messages[position].parts:
             for kind, name in part.server:
                 if kind == "use":
@@ -183,11 +186,16 @@ def _split_answers(messages: Sequence[Message], linked: Sequence[int]) -> Iterat
                     yield uses[name], position
 
 
-def _answer_before(messages: Sequence[Message], position: int) -> int | None:
-    """The position of the visible message before another, if it is an answer."""
+def _message_before(messages: Sequence[Message], position: int) -> int | None:
+    """The position of the visible message that another one continues.
+
+    A system message continues any message, others continue answers only.
+    """
     for before in range(position - 1, -1, -1):
         if messages[before].agent_visible:
-            return before if messages[before].role == "assistant" else None
+            is_attached = messages[position].role == "system"
+            is_answer = messages[before].role == "assistant"
+            return before if is_attached or is_answer else None
     return None
 
 

@@ -210,8 +210,8 @@ class Message(_Readable, frozen=True, eq=False):
     `tool_result_archived`. `action`: a tool call written in the text of an assistant message; it
     pairs with the next result and costs nothing extra. `is_demo`: part of a demonstration, dropped
     before messages of the session. `companions`: lines that are removed with the message.
-    `continues`: the provider accepts the message only after the answer before it, so both are kept
-    or dropped together.
+    `continues`: the provider accepts the message only after the one before it, so both are kept or
+    dropped together.
     """
 
     role: Role

@@ -185,6 +185,8 @@ def _facts_in(message: Message, text: str, call: Part | None) -> Iterator[_Fact]
     if is_typed(message) and text.strip():
         yield _Fact(REQUESTS, text)
         yield from _matching_lines(text, {CONSTRAINTS: _CONSTRAINED.search})
+    elif message.role == "system" and message.continues and text.strip():
+        yield _Fact(REQUESTS, f"[system] {text}")
     elif message.role == "assistant" and text.strip():
         if not message.calls and message.action is None:
             yield _Fact(ANSWERS, text)

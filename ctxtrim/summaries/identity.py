@@ -84,7 +84,7 @@ def identity(
     """
     prompts = [message for message in messages if message.role == "user" and not message.is_summary]
     opening = next((message for message in prompts if not message.is_injected), None)
-    start = [message for message in messages if message.role == "system"]
+    start = [message for message in messages if message.role == "system" and not message.continues]
     start += [opening] if opening is not None else prompts[:1]
     return Identity(
         transcript_id if transcript_id is not None else f"{path}#{line}.{index}",

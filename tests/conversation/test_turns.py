@@ -58,6 +58,7 @@ def link(*links: tuple[str, str], call: str | None = None) -> Message:
 USE, FOUND, BY = link(("use", "s")), link(("result", "s")), link(("call", "s"))
 DONE = Message("tool", (Part("tool_result", "seen", "a"),))
 MORE = Message("assistant", (Part("text", "And."),), continues=True)
+RULE = Message("system", (Part("text", "Be brief."),), continues=True)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +78,9 @@ MORE = Message("assistant", (Part("text", "And."),), continues=True)
         ([TYPED, FOUND, BY, USE], [0, 1, 2, 3]),  # damaged
         ([TYPED, ANSWER, MORE, MORE, TYPED, MORE], [0, 1, 1, 1, 4, 5]),
         ([Message("user", USE.parts), FOUND], [0, 1]),
+        ([TYPED, RULE, ANSWER, TYPED], [0, 0, 2, 3]),
+        ([TYPED, link(call="a"), DONE, RULE, ANSWER], [0, 1, 1, 1, 4]),
+        ([TYPED, link(("use", "s"), call="a"), DONE, RULE, FOUND], [0, 1, 1, 1, 1]),
     ],
 )
 def test_the_pieces_of_a_split_answer_are_one_exchange(

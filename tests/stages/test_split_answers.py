@@ -1,7 +1,8 @@
 """Answers of several messages that a provider accepts only together: no stage leaves a piece.
 
 Anthropic splits an answer at a server tool whose result follows in a later message. A response of
-OpenAI with reasoning, a search and a text is read as two messages.
+OpenAI with reasoning, a search and a text is read as two messages. Anthropic accepts a system
+message in the middle only after a user turn and before an answer.
 """
 
 import json
@@ -286,3 +287,77 @@ def test_repair_keeps_reasoning_that_the_next_message_continues() -> None:
     talk = [said("user", "Look."), reasoning, call_item, text, said("user", "So?")]
     out = json.loads(run(items(talk), [("repair", {})]).data or b"")["input"]
     assert [item["id"] for item in out if "id" in item] == ["rs_a", "msg_a"]
+
+
+def rule(text: str) -> Value:
+    return {"role": "system", "content": text}
+
+
+def misplaced(messages: Sequence[Value]) -> list[int]:
+    """The positions of system messages that Anthropic refuses."""
+    roles = ["assistant", *(message["role"] for message in messages), "assistant"]
+    return [
+        position
+        for position in range(len(messages))
+        if roles[position + 1] == "system"
+        and (roles[position] != "user" or roles[position + 2] != "assistant")
+    ]
+
+
+@st.composite
+def ruled(draw: st.DrawFn) -> list[Value]:
+    """A conversation with system messages after prompts and after results."""
+    talk: list[Value] = []
+    for turn in range(draw(st.integers(1, 4))):
+        talk.append(user(f"Question {turn}"))
+        for step in range(draw(st.integers(0, 3))):
+            if draw(st.booleans()):
+                talk.append(rule(f"Rule {turn}.{step}"))
+            name = f"{turn}.{step}"
+            talk += [says(call(name)), user(result(name, "rows " * draw(st.integers(1, 90))))]
+        if draw(st.booleans()):
+            talk.append(rule(f"Last rule of turn {turn}"))
+        talk.append(says("tide " * draw(st.integers(1, 40))))
+    return [*talk, user("thanks")]
+
+
+@given(
+    ruled(),
+    st.one_of(
+        st.tuples(st.just("trim"), trims),
+        st.tuples(st.just("summarize"), summaries),
+        st.tuples(st.just("compact"), compactions),
+        st.tuples(st.just("cutoff"), cutoffs),
+    ),
+    budgets,
+)
+def test_a_system_message_in_the_middle_keeps_its_place(
+    talk: list[Value], stage: tuple[str, dict[str, Any]], budget: int
+) -> None:
+    assert misplaced(talk) == []
+    out = run(messages(talk), [stage], limit=budget).data
+    if out is not None:
+        assert misplaced(json.loads(out)["messages"]) == []
+
+
+def test_a_system_message_in_the_middle_is_kept_with_its_prompt() -> None:
+    talk = [user("one"), rule("Be brief."), says("tide " * 50), user("two"), says("so " * 30)]
+    talk.append(user("3"))
+
+    def kept(limit: int) -> list[Value]:
+        out = run(messages(talk), [("trim", {})], limit=limit).data
+        found: list[Value] = json.loads(out or b"")["messages"]
+        return found
+
+    assert kept(90) == [*talk[:3], talk[-1]]
+    assert kept(60) == talk[3:]
+
+
+def test_a_summary_quotes_a_system_message_in_the_middle() -> None:
+    talk = [user("one"), rule("No bold text."), says("tide " * 400), user("two")]
+    for number in range(3):
+        talk += [says("so " * 100), user(f"more {number}")]
+    settings = {"keep_recent_tokens": 60, "keep_recent_messages": 1}
+    out = json.loads(run(messages(talk), [("summarize", settings)]).data or b"")["messages"]
+    assert "> [system] No bold text." in json.dumps(out[0])
+    assert [message["role"] for message in out].count("system") == 0

@@ -61,12 +61,23 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             del found.messages[start:]
             found.usages.clear()
             found.messages.append(_compacted(role, content, inner_span, first - 1, start, before))
-        found.messages += _messages(role, content, inner_span, whole, len(found.messages), first)
+        messages = _messages(role, content, inner_span, whole, len(found.messages), first)
+        if role == "system" and _takes_system(found.messages[start:]):
+            messages = (replace(message, continues=True) for message in messages)
+        found.messages += messages
         before.append(whole)
         if role == "assistant":
             _note(message, found)
     if any(call.call_id is None for message in found.messages for call in message.calls):
         found.messages[start:] = _by_order(found.messages[start:])
+
+
+def _takes_system(messages: Sequence[Message]) -> bool:
+    """Whether a system message may follow some messages: after a prompt, or after results.
+
+    Newer models accept it only there. [BerriAI/litellm, `mid_conversation_system.py`]
+    """
+    return bool(messages) and (messages[-1].continues or messages[-1].role in ("user", "tool"))
 
 
 def _by_order(messages: Sequence[Message]) -> Iterator[Message]:

@@ -84,6 +84,12 @@ PROFILE = Profile(
             "warning",
         ),
         Rule(
+            "system-out-of-place",
+            checks.system_out_of_place,
+            "refused also by newer models: a system message must follow a user turn and precede an "
+            "assistant turn [BerriAI/litellm, mid_conversation_system.py]",
+        ),
+        Rule(
             "ends-with-assistant",
             checks.ends_with_assistant,
             "This model does not support assistant message prefill. The conversation must end with "

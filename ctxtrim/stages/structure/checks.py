@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ctxtrim.conversation.tool_results import call_label
 from ctxtrim.loading.lazy_pattern import lazy_pattern
-from ctxtrim.model import Message, Part, ServerLink
+from ctxtrim.model import Message, Part, Role, ServerLink
 from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
 
 Breaches = Iterator[Breach]
@@ -260,6 +260,19 @@ def system_not_first(conversation: CheckedMessages) -> Breaches:
         if message.role == "system" and begun:
             yield Breach(position, "a system message follows other messages")
         begun |= message.role != "system"
+
+
+def system_out_of_place(conversation: CheckedMessages) -> Breaches:
+    """System messages in the middle that follow no user turn, or that no assistant turn follows."""
+    before: Role | None = None
+    begun = False
+    for position, message in conversation.sent:
+        if message.role == "system" and before == "assistant":
+            yield Breach(position, "a system message follows the assistant, not the user")
+        elif begun and before == "system" and message.role in ("user", "system"):
+            yield Breach(position, f"a {message.role} message follows a system message")
+        before = message.role
+        begun |= before != "system"
 
 
 def ends_with_assistant(conversation: CheckedMessages) -> Breaches:

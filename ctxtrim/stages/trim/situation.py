@@ -242,11 +242,11 @@ class Situation:
 
     @cached_property
     def _free(self) -> list[int]:
-        """The positions of messages that may be dropped, without system messages."""
+        """The positions of messages that may be dropped, without system messages of their own."""
         return [
             position
             for position, message in enumerate(self.messages)
-            if position not in self.protected and message.role != "system"
+            if position not in self.protected and (message.role != "system" or message.continues)
         ]
 
     def _is_prompt(self, position: int) -> bool:
@@ -263,7 +263,9 @@ def firsts(situation: Situation) -> Iterator[Unit]:
     messages = situation.messages
     if situation.drops_system:
         for position in range(len(messages) - 1, -1, -1):
-            if messages[position].role == "system" and position not in situation.protected:
+            message = messages[position]
+            is_own = message.role == "system" and not message.continues
+            if is_own and position not in situation.protected:
                 yield Unit((position,), "system")
     for position in filter(situation.is_before_others, situation.protected):
         company = situation.company(position)
@@ -282,7 +284,10 @@ def firsts(situation: Situation) -> Iterator[Unit]:
 
 
 def _with_company(situation: Situation, position: int) -> tuple[int, ...]:
-    return tuple(sorted({position, *situation.company(position)}))
+    """A prompt, what belongs to its exchange, and an answer after it if roles alternate."""
+    prompts = situation.prompts.get(situation.turns[position], ())
+    own = {other for other in prompts if situation.shape.exchange[other] == position}
+    return tuple(sorted({position, *own, *situation.company(position)}))
 
 
 def named(rank: str, situation: Situation, home: int) -> str:

@@ -58,7 +58,7 @@ def _document_url(block: Block) -> MediaSource:
 
 
 def _image(block: Block) -> MediaSource:
-    """Anthropic's `source`, or the data under `data` (MCP, pi), `image` (inspect) or `url`."""
+    """Anthropic's `source`, or data under `data` (MCP, pi), `image` (inspect, AI SDK) or `url`."""
     source = block.get("source")
     if isinstance(source, Mapping):
         return _anthropic(source, "image")
@@ -97,6 +97,9 @@ def _file(block: Block) -> MediaSource:
     is_pdf = isinstance(name, str) and name.lower().endswith(".pdf")
     if isinstance(data, str):
         return MediaSource("pdf" if is_pdf else "file", data, detail=detail, name=name)
+    mime = block.get("mediaType", block.get("mimeType"))
+    if isinstance(mime, str) and "data" in block:  # the AI SDK
+        return MediaSource("file", block["data"], mime, name=name)
     if isinstance(block.get("mime"), str):  # opencode
         return MediaSource("file", block.get("url"), block["mime"], name=name)
     url, file_id = inner.get("file_url"), inner.get("file_id")

@@ -28,8 +28,7 @@ from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import PLAIN, Details, Origin, row
 from ctxtrim.stage import NOTHING_STORED, Finding, Keeper, Kept, Memory, is_handled, overflow
 from ctxtrim.stages.events import Event
-from ctxtrim.stream.linked_lines import with_linked_lines
-from ctxtrim.stream.recount import recounted
+from ctxtrim.stream.written_results import recounted, with_linked_lines
 
 if TYPE_CHECKING:
     from ctxtrim.summaries import Summarizer

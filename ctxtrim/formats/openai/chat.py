@@ -3,13 +3,15 @@
 A conversation is `{"messages": […], "tools"?: […], "model"?, "id"?}`. A document may contain one,
 an array of them, or a bare array of messages. Content is a string, a list of blocks, null or
 absent. The legacy `function_call` and the role `function` are a call and a result without ids.
-Messages with other roles are not read and stay unchanged.
+Calls and results of the AI SDK are blocks (`ai_sdk`). Messages with other roles are not read and
+stay unchanged.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, media_of, text_block
 from ctxtrim.formats.message_lists import (
@@ -18,9 +20,8 @@ from ctxtrim.formats.message_lists import (
     Element,
     Envelope,
     ListContents,
-    each_as,
 )
-from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
+from ctxtrim.formats.message_parts import call_part, content_parts, result_parts
 from ctxtrim.formats.request_options import chat_options
 from ctxtrim.formats.usage import is_complete, openai_usage
 from ctxtrim.model import Message, Part, Role, Span
@@ -102,14 +103,24 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             usage = openai_usage(value["usage"], index)
             found.usages += [usage] if usage else []
         spans = (whole,)
-        if role == "tool":
+        content = value.get("content")
+        if role == "tool" and isinstance(content, list) and _has_results(content):
+            from ctxtrim.formats.openai import ai_sdk  # for its messages only
+
+            messages += ai_sdk.results(content, span.inside("content"), index)
+        elif role == "tool":
             messages.append(_result(value, span, index, spans))
-        elif len(value) == 2 and isinstance(content := value.get("content"), str):
+        elif len(value) == 2 and isinstance(content, str):
             home = Span(span.line, span.path + _CONTENT)
             parts = (Part("text", content, span=home),)
             messages.append(Message(role, parts, index=index, spans=spans, action=last_action))
         else:
             messages.append(_message(role, value, span, index, spans, last_action))
+
+
+def _has_results(content: Sequence[Any]) -> bool:
+    """Whether a content has results as blocks, as the AI SDK writes them."""
+    return any(members(block).get("type") == "tool-result" for block in content)
 
 
 def _may_be_observation(value: dict[str, Any]) -> bool:
@@ -165,14 +176,10 @@ def owner(array: Path) -> Path | None:
     return array[:-1] if array[-1] == "content" else None
 
 
-def _json_value(message: Message) -> dict[str, Any]:
-    text = text_of(message.parts)
-    result = message.result
-    if result is None:
-        return {"role": message.role, "content": text}
-    if result.call_id is None:  # legacy: a result without an id
-        return {"role": "function", "name": result.name, "content": text}
-    return {"role": "tool", "tool_call_id": result.call_id, "content": text}
+def _insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    from ctxtrim.formats.openai.chat_insert import insert  # for new messages only
+
+    return insert(run, site)
 
 
 PLACES = (
@@ -195,7 +202,7 @@ DIALECT = Dialect(
     "openai-chat",
     knows,
     read,
-    each_as(_json_value),
+    _insert,
     envelope=envelope,
     header=header,
     owner=owner,
@@ -300,8 +307,14 @@ def _block(block: Any, span: Span) -> Part:
     kind = block.get("type") if isinstance(block, dict) else None
     if kind in _TEXTS and isinstance(block.get("text"), str):
         return Part("text", block["text"], span=span.inside("text"), block=span)
-    if kind == "reasoning" and isinstance(block.get("reasoning"), str):  # inspect
-        return Part("reasoning", block["reasoning"], span=span.inside("reasoning"), block=span)
+    if kind == "tool-call":
+        from ctxtrim.formats.openai import ai_sdk  # for its messages only
+
+        return ai_sdk.call(block, span)
+    if kind == "reasoning":
+        for key in ("reasoning", "text"):  # the first: inspect, the second: the AI SDK
+            if isinstance(block.get(key), str):
+                return Part("reasoning", block[key], span=span.inside(key), block=span)
     return block_part(block, span, input_text if kind == "input_image" else text_block)
 
 

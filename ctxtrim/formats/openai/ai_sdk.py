@@ -1,0 +1,81 @@
+"""Messages of the AI SDK (`ModelMessage`, before version 5 `CoreMessage`) in a list of Chat
+Completions.
+
+Calls and results are content blocks, and a message with the role `tool` may have several results:
+each is a message. A call that the provider executes has its result in the same content; both count
+as their JSON. [ai-sdk.dev, reference of `ModelMessage`]
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.media_blocks import block_part
+from ctxtrim.formats.message_parts import result_parts
+from ctxtrim.model import Message, Part, Span
+from ctxtrim.text.records import dump
+
+RESULT = "tool-result"
+_ERRORS = ("error-text", "error-json", "execution-denied")
+
+
+def call(block: dict[str, Any], span: Span) -> Part:
+    """A `tool-call` block. The arguments are `input`, in old versions `args`."""
+    if block.get("providerExecuted"):
+        return block_part(block, span)
+    arguments = block["input"] if "input" in block else block.get("args")
+    text = "" if arguments is None else dump(arguments)
+    name, call_id = string(block.get("toolName")), string(block.get("toolCallId"))
+    return Part("tool_call", text, call_id, name, block=span)
+
+
+def results(content: Sequence[Any], span: Span, index: int) -> Iterator[Message]:
+    """The messages in a content with results, from the message with an index on.
+
+    Other blocks, such as the answer to an approval, are messages of the client.
+    """
+    for position, block in enumerate(content):
+        home = span.inside(position)
+        if members(block).get("type") == RESULT:
+            parts = _result(block, home)
+            yield Message(
+                "tool",
+                parts,
+                parts[0].name,
+                metadata=metadata_in(block),
+                index=index,
+                spans=(home,),
+            )
+        else:
+            part = block_part(block, home)
+            yield Message("user", (part,), None, True, index=index, spans=(home,))
+        index += 1
+
+
+def _result(block: dict[str, Any], span: Span) -> tuple[Part, ...]:
+    """The parts of a `tool-result` block. The result is `output`, in old versions `result`."""
+    call_id, name = string(block.get("toolCallId")), string(block.get("toolName"))
+    is_error = block["isError"] if isinstance(block.get("isError"), bool) else None
+    output, home = block.get("output"), span.inside("output", "value")
+    if "output" not in block:
+        value, home = block.get("result"), span.inside("result")
+    elif isinstance(output, dict) and isinstance(output.get("type"), str):
+        value = output.get("value")
+        is_error = True if output["type"] in _ERRORS else is_error
+    else:
+        value, home = output, span.inside("output")
+    if isinstance(value, str):
+        return (Part("tool_result", value, call_id, name, is_error, span=home),)
+    if isinstance(output, dict) and output.get("type") == "content":
+        parts = [_content(inner, home.inside(at)) for at, inner in enumerate(elements(value))]
+        return result_parts(parts, call_id, name, is_error)
+    text = "" if value is None else dump(value)
+    return (Part("tool_result", text, call_id, name, is_error),)
+
+
+def _content(block: Any, span: Span) -> Part:
+    """A block of a result: a text, or a file in base64."""
+    text = members(block).get("text")
+    if isinstance(text, str):
+        return Part("text", text, span=span.inside("text"), block=span)
+    return block_part(block, span)

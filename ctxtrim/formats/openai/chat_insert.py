@@ -1,0 +1,91 @@
+"""New messages among those of Chat Completions and of the AI SDK."""
+
+from collections.abc import Sequence
+from itertools import dropwhile
+from typing import Any, TypeGuard, TypeVar
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.message_lists import insert_elements
+from ctxtrim.formats.message_parts import text_of
+from ctxtrim.model import Message, Span
+
+M = TypeVar("M", Message, Message | None)
+
+
+def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
+    """Each message as an element, or as a block if the results next to it are blocks."""
+    spell = json_value
+    beside = next(filter(_is_block, (site.earlier, site.later)), None)
+    found: list[Insertion] = []
+    rest = list(run)
+    if beside is not None:
+        is_after = beside is site.earlier
+        rest = list(dropwhile(_is_result, run))
+        for message in run[: len(run) - len(rest)]:
+            found.append(Insertion(_result_block(message), beside.spans[0], is_after))
+    elif site.earlier is not None and _has_calls(site.value_of(site.earlier.spans[0])):
+        spell = _sdk_value
+    if rest:
+        elements = Site(_whole(site.earlier), _whole(site.later), [_whole(site.any)], site.value_of)
+        found += insert_elements(rest, elements, spell)
+    return found
+
+
+def _is_result(message: Message) -> bool:
+    return message.role == "tool"
+
+
+def _is_block(message: Message | None) -> TypeGuard[Message]:
+    """Whether a message is a result in a content with several."""
+    return message is not None and _is_result(message) and _element(message) != message.spans[0]
+
+
+def _element(message: Message) -> Span:
+    """The span of the element with a message, which may be a block of its content."""
+    span = message.spans[0]
+    return Span(span.line, span.path[:-2]) if span.path[-2:-1] == ("content",) else span
+
+
+def _whole(message: M) -> M:
+    """A message with the span of its element."""
+    return message if message is None else replace(message, spans=(_element(message),))
+
+
+def _has_calls(value: Any) -> bool:
+    """Whether an element has calls as blocks."""
+    content = elements(members(value).get("content"))
+    return any(members(block).get("type") == "tool-call" for block in content)
+
+
+def _sdk_value(message: Message) -> dict[str, Any]:
+    """A message as an element, a result as a content of its own."""
+    if not _is_result(message):
+        return json_value(message)
+    return {"role": "tool", "content": [_result_block(message)]}
+
+
+def _result_block(message: Message) -> dict[str, Any]:
+    """A new result as a block."""
+    result = message.result
+    assert result is not None
+    kind = "error-text" if result.is_error else "text"
+    return {
+        "type": "tool-result",
+        "toolCallId": result.call_id,
+        "toolName": result.name,
+        "output": {"type": kind, "value": text_of(message.parts)},
+    }
+
+
+def json_value(message: Message) -> dict[str, Any]:
+    """A message as an element of Chat Completions."""
+    text = text_of(message.parts)
+    result = message.result
+    if result is None:
+        return {"role": message.role, "content": text}
+    if result.call_id is None:  # legacy: a result without an id
+        return {"role": "function", "name": result.name, "content": text}
+    return {"role": "tool", "tool_call_id": result.call_id, "content": text}

@@ -1,0 +1,199 @@
+"""Messages of the AI SDK: calls and results are blocks, of which one message may have several."""
+
+import json
+from typing import Any
+
+import pytest
+from harness import read, run
+from hypothesis import given
+from hypothesis import strategies as st
+from insertions import SUMMARY, written
+from msgspec.structs import replace
+from strategies import budgets, summaries, trims, truncations
+
+from ctxtrim.formats import FORMATS
+from ctxtrim.model import Message, Part, Transcript
+
+Value = dict[str, Any]
+
+
+def user(text: str) -> Value:
+    return {"role": "user", "content": [{"type": "text", "text": text}]}
+
+
+def says(text: str) -> Value:
+    return {"role": "assistant", "content": text}
+
+
+def calls(*names: str, key: str = "input") -> Value:
+    blocks = [
+        {"type": "tool-call", "toolCallId": name, "toolName": "gauge", key: {"pier": 1}}
+        for name in names
+    ]
+    return {"role": "assistant", "content": [{"type": "reasoning", "text": "I look."}, *blocks]}
+
+
+def result(name: str, **value: Any) -> Value:
+    return {"type": "tool-result", "toolCallId": name, "toolName": "gauge"} | value
+
+
+def text(value: str) -> Value:
+    return {"output": {"type": "text", "value": value}}
+
+
+def results(*blocks: Value) -> Value:
+    return {"role": "tool", "content": list(blocks)}
+
+
+def conversation(*messages: Value) -> bytes:
+    return json.dumps({"messages": messages}).encode() + b"\n"
+
+
+def transcript(*messages: Value) -> Transcript:
+    return read(conversation(*messages))[0].transcripts[0]
+
+
+def test_calls_and_results_are_blocks() -> None:
+    found = transcript(
+        user("How deep?"), calls("a", "b"), results(result("a", **text("2 m")), result("b"))
+    )
+    assert [message.role for message in found.messages] == ["user", "assistant", "tool", "tool"]
+    assert [part.kind for part in found.messages[1].parts] == [
+        "reasoning",
+        "tool_call",
+        "tool_call",
+    ]
+    assert [(part.name, part.call_id, part.text) for part in found.messages[1].calls] == [
+        ("gauge", "a", '{"pier":1}'),
+        ("gauge", "b", '{"pier":1}'),
+    ]
+    answers = [message.result for message in found.messages[2:]]
+    assert [(part.call_id, part.text) for part in answers if part] == [("a", "2 m"), ("b", "")]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "is_error"),
+    [
+        (text("2 m"), "2 m", None),
+        ({"output": {"type": "json", "value": {"m": 2}}}, '{"m":2}', None),
+        ({"output": {"type": "error-text", "value": "no gauge"}}, "no gauge", True),
+        ({"output": {"type": "execution-denied", "reason": "no"}}, "", True),
+        ({"result": "2 m", "isError": False}, "2 m", False),
+        ({"result": {"m": 2}}, '{"m":2}', None),
+        ({"output": "2 m"}, "2 m", None),
+        (
+            {"output": {"type": "content", "value": [{"type": "text", "text": "2 m"}]}},
+            "2 m",
+            None,
+        ),
+    ],
+)
+def test_forms_of_results(value: Value, expected: str, is_error: bool | None) -> None:
+    found = transcript(user("How deep?"), calls("a"), results(result("a", **value)))
+    answer = found.messages[2].result
+    assert answer is not None
+    assert (answer.text, answer.is_error) == (expected, is_error)
+
+
+def test_arguments_of_old_versions_and_calls_of_the_provider() -> None:
+    found = transcript(user("How deep?"), calls("a", key="args"))
+    assert [part.text for part in found.messages[1].calls] == ['{"pier":1}']
+    by_provider = calls("a")
+    by_provider["content"][1]["providerExecuted"] = True
+    assert not list(transcript(user("How deep?"), by_provider).messages[1].calls)
+
+
+def test_files_and_answers_to_approvals() -> None:
+    file = {"type": "file", "data": "JVBERi0xLjQ=", "mediaType": "application/pdf"}
+    answer = {"type": "tool-approval-response", "approvalId": "x", "approved": True}
+    found = transcript(
+        user("Read") | {"content": [file]},
+        calls("a"),
+        results(answer, result("a", **text("2 m"))),
+    )
+    media = found.messages[0].parts[0].media
+    assert media is not None and media.kind == "pdf"
+    assert [message.role for message in found.messages[2:]] == ["user", "tool"]
+    assert found.messages[2].is_injected
+
+
+TALK = (
+    user("How deep?"),
+    calls("a", "b"),
+    results(result("a", **text("2 m " * 60)), result("b", **text("3 m " * 60))),
+    says("Deep."),
+    user("And now?"),
+    calls("c"),
+    results(result("c", result="4 m " * 60)),
+    says("Deeper."),
+    user("Thanks"),
+)
+
+
+def paired(messages: list[Value]) -> bool:
+    """Whether all results directly follow the message with their calls, and none is missing."""
+    open_calls: list[str] = []
+    for message in messages:
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        if message["role"] == "tool":
+            found = [block["toolCallId"] for block in blocks]
+            if sorted(found) != sorted(open_calls):
+                return False
+            open_calls = []
+        elif open_calls:
+            return False
+        else:
+            open_calls = [block["toolCallId"] for block in blocks if block["type"] == "tool-call"]
+    return not open_calls
+
+
+@given(
+    st.one_of(
+        st.tuples(st.just("trim"), trims),
+        st.tuples(st.just("truncate"), truncations),
+        st.tuples(st.just("summarize"), summaries),
+    ),
+    budgets,
+)
+def test_calls_and_results_stay_together(stage: tuple[str, Value], budget: int) -> None:
+    out = run(conversation(*TALK), [stage], limit=budget).data
+    if out is not None:
+        assert paired(json.loads(out)["messages"])
+
+
+def inserted(messages: tuple[Value, ...], position: int, *new: Message) -> list[Value]:
+    """The messages after new ones are inserted at a position."""
+    chunk = read(conversation(*messages))[0]
+    found = chunk.transcripts[0]
+    meant = replace(found, messages=(*found.messages[:position], *new, *found.messages[position:]))
+    values: list[Value] = json.loads(written(chunk, FORMATS["openai-chat"], meant))["messages"]
+    return values
+
+
+def missing(name: str) -> Message:
+    return Message("tool", (Part("tool_result", "No result.", name, "gauge"),))
+
+
+def test_a_result_joins_the_results_before_or_after_it() -> None:
+    messages = (*TALK[:2], results(result("a", **text("2 m"))), *TALK[3:])
+    added = result("b", **text("No result."))
+    assert inserted(messages, 3, missing("b"))[2]["content"][1:] == [added]
+    before = (*TALK[:2], results(result("b", **text("2 m"))), *TALK[3:])
+    out = inserted(before, 2, missing("a"))
+    assert [block["toolCallId"] for block in out[2]["content"]] == ["a", "b"]
+
+
+def test_a_result_without_neighbours_is_a_message_of_its_own() -> None:
+    out = inserted((*TALK[:2], *TALK[3:]), 2, missing("a"), missing("b"))
+    assert out[2:4] == [
+        results(result("a", **text("No result."))),
+        results(result("b", **text("No result."))),
+    ]
+
+
+def test_a_summary_is_an_element() -> None:
+    """It never becomes a block of the results before or after it."""
+    for position in (4, 5):
+        out = inserted(TALK, position, SUMMARY)
+        assert out == [*TALK[: position - 1], out[position - 1], *TALK[position - 1 :]]
+        assert out[position - 1]["role"] == "user"

@@ -116,7 +116,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         Option("reserve", "Keep N tokens free for the answer. [default: 4096]", None, least=0),
         Option(
             "budget",
-            "Set the most tokens, or a share of the window: 30k, 80%. "
+            "Set the maximum tokens, or a share of the window: 30k, 80%. "
             "[default: window - reserve, at most the model's max input]",
             None,
             least=1,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ctxtrim.conversation.turns import Shape, is_typed
+from ctxtrim.conversation.turns import Shape, is_typed, visible
 from ctxtrim.model import Message
 
 LEAST = 3
@@ -116,3 +116,32 @@ def _by_tokens(costs: Sequence[int], tokens: int) -> int:
         start -= 1
         spent += costs[start]
     return start if tokens else len(costs)
+
+
+def kept_from(
+    messages: Sequence[Message],
+    exchange: Sequence[int],
+    costs: Sequence[int],
+    tokens: int,
+    count: int,
+) -> int:
+    """The position of the first kept message: by tokens, or by messages if `tokens` is 0.
+
+    Exchanges are never split.
+
+    The last exchange is always kept. `exchange` and `costs` are parallel to the messages; hidden
+    messages do not count.
+    """
+    seen = visible(messages)
+    if not seen:
+        return len(messages)
+    start, spent = seen[-1], 0
+    if tokens > 0:
+        for position in reversed(seen):
+            spent += costs[position]
+            if spent > tokens:
+                break
+            start = position
+    elif count > 0:
+        start = seen[max(0, len(seen) - count)]
+    return min(exchange[start:])  # results can follow in another order than their calls

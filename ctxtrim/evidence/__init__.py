@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     )
     from ctxtrim.evidence.quotes import quoted
     from ctxtrim.evidence.tool_kinds import command_of, kind_of_tool, paths_of
-    from ctxtrim.evidence.used_by_calls import chained
+    from ctxtrim.evidence.used_by_calls import uses_of_results
 
 __all__ = [
     "Evidence",
     "FileReference",
     "KeyInfo",
     "SummaryFields",
-    "chained",
     "command_of",
     "copies",
     "error_line",
@@ -45,6 +44,7 @@ __all__ = [
     "paths_of",
     "quoted",
     "summary_line",
+    "uses_of_results",
 ]
 
 __getattr__ = lazy_names(
@@ -59,6 +59,6 @@ __getattr__ = lazy_names(
         "one_line": ("SummaryFields", "is_summary_line", "parse_summary_line", "summary_line"),
         "quotes": ("quoted",),
         "tool_kinds": ("command_of", "kind_of_tool", "paths_of"),
-        "used_by_calls": ("chained",),
+        "used_by_calls": ("uses_of_results",),
     },
 )

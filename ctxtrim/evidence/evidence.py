@@ -8,7 +8,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence import active_files, duplicates
 from ctxtrim.evidence.errors import is_error
 from ctxtrim.evidence.quotes import quoted
-from ctxtrim.evidence.used_by_calls import Use, chained
+from ctxtrim.evidence.used_by_calls import Use, uses_of_results
 from ctxtrim.model import Message
 from ctxtrim.text.json_spans import Range
 
@@ -41,11 +41,11 @@ class Evidence:
     @cached_property
     def uses(self) -> Mapping[int, Sequence[Use]]:
         """The results that later calls used, each with its uses."""
-        return chained(self.messages, self.shape)
+        return uses_of_results(self.messages)
 
     def uses_by(self, users: Sequence[bool]) -> Mapping[int, Sequence[Use]]:
         """The uses by some messages only, which takes less time."""
-        return chained(self.messages, self.shape, users)
+        return uses_of_results(self.messages, users)
 
     @cached_property
     def copies(self) -> Mapping[int, int]:

@@ -1,8 +1,7 @@
 """Results that a later call used: an argument of the call first occurs in the result.
 
-A used token is a whole token of at least 6 characters: a path, an id, a word. It must not occur in
-a message before the result. The result of that call counts only for tokens that are new in it
-(depth 1).
+A used value is a whole path, id or word of at least 6 characters. It must not occur in a message
+before the result. The result of that call counts only for values that are new in it (depth 1).
 """
 
 import re
@@ -12,33 +11,32 @@ from itertools import chain
 from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import result_text
-from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence.tool_kinds import strings
 from ctxtrim.model import Message
 from ctxtrim.text.json_spans import Range
 
-_TOKEN = re.compile(r"[\w/~@.+-]{6,}")
+_VALUE = re.compile(r"[\w/~@.+-]{6,}")
 _LETTER = re.compile(r"[\w/~@.+-]")
 # A path or id, without a leading `./` and a trailing dot. It is tried once in each run of these
 # characters, and repeats leading dots only as a whole: a pattern without this is quadratic.
 _WIDE = re.compile(r"(?<![\w/~@.+-])(?:(?:\.++/)*+|\.*+)([\w/~@+-][\w/~@.+-]{4,}[\w/])")
 _WORD = re.compile(r"\w{6,}")
-_LEAST = 6  # characters of a token, as in the patterns
-_FEW = 64  # tokens that are searched in a text before the text is split into tokens
+_LEAST = 6  # characters of a value, as in the patterns
+_FEW = 64  # values that are searched in a text before the text is split into values
 _LETTERS = re.findall(rb"\w", bytes(range(128)))
 _WORDS_ONLY = bytes(code if bytes((code,)) in _LETTERS else 32 for code in range(256))
-_TOKENS_ONLY = bytes(code if code in b"/~@.+-" else _WORDS_ONLY[code] for code in range(256))
+_VALUES_ONLY = bytes(code if code in b"/~@.+-" else _WORDS_ONLY[code] for code in range(256))
 
 
 class Use(NamedTuple):
-    """The position of a message with a call, and a token that the call took from a result."""
+    """The position of a message with a call, and a value that the call took from a result."""
 
     position: int
-    token: str
+    value: str
 
 
-def chained(
-    messages: Sequence[Message], shape: Shape, users: Sequence[bool] | None = None
+def uses_of_results(
+    messages: Sequence[Message], users: Sequence[bool] | None = None
 ) -> dict[int, list[Use]]:
     """The uses of each used result in order, by the position of the result.
 
@@ -52,32 +50,32 @@ def chained(
     for position in range(first, len(messages)):
         is_user = messages[position].agent_visible and (users is None or users[position])
         if is_user and (texts := strings_of_calls(messages[position])):
-            used[position] = tokens(texts)
+            used[position] = values_in(texts)
     sources = _sources(messages, used)
     chains: dict[int, list[Use]] = {}
     for consumer, wanted in used.items():
-        for token in wanted & sources.keys():
-            position = sources[token]
+        for value in wanted & sources.keys():
+            position = sources[value]
             if position < consumer:
-                chains.setdefault(position, []).append(Use(consumer, token))
+                chains.setdefault(position, []).append(Use(consumer, value))
     return {position: sorted(chains[position]) for position in sorted(chains)}
 
 
 def used_ranges(text: str, uses: Sequence[Use]) -> list[Range]:
-    """The first ranges of the used tokens in the text of a result, in order of the calls."""
-    wanted = {use.token for use in uses}
+    """The first ranges of the used values in the text of a result, in order of the calls."""
+    wanted = {use.value for use in uses}
     ranges: dict[str, Range] = {}
     for pattern, group in ((_WIDE, 1), (_WORD, 0)) if wanted else ():
         for match in pattern.finditer(text):
             if match[group] in wanted:
                 ranges.setdefault(match[group], match.span(group))
-    return [text_range for _, text_range in sorted((at, ranges[token]) for at, token in uses)]
+    return [text_range for _, text_range in sorted((at, ranges[value]) for at, value in uses)]
 
 
 def _sources(messages: Sequence[Message], used: Mapping[int, set[str]]) -> dict[str, int]:
-    """The position of the result in which each used token occurs before all other messages.
+    """The position of the result in which each used value occurs before all other messages.
 
-    `used` are the tokens in the calls of each user, by its position.
+    `used` are the values in the calls of each user, by its position.
     """
     waiting = _Waiting.of(set().union(*used.values()))
     sources: dict[str, int] = {}
@@ -102,19 +100,19 @@ def _sources(messages: Sequence[Message], used: Mapping[int, set[str]]) -> dict[
 
 @dataclass
 class _Waiting:
-    """Used tokens that no message has yet: words, and others such as paths."""
+    """Used values that no message has yet: words, and others such as paths."""
 
     words: set[str]
     others: set[str]
 
     @classmethod
-    def of(cls, tokens: set[str]) -> "_Waiting":
-        """Some tokens of both kinds."""
-        words = set(filter(_WORD.fullmatch, tokens))
-        return cls(words, tokens - words)
+    def of(cls, values: set[str]) -> "_Waiting":
+        """Some values of both kinds."""
+        words = set(filter(_WORD.fullmatch, values))
+        return cls(words, values - words)
 
     def among(self, texts: Sequence[str]) -> set[str]:
-        """Those that are tokens of some texts.
+        """Those that are values of some texts.
 
         A few of them are searched first, because that is faster than to split a text.
         """
@@ -123,9 +121,9 @@ class _Waiting:
         return set().union(*map(self._in, texts))
 
     def in_calls(self, message: Message) -> set[str]:
-        """Those that are tokens of the strings in the calls of a message.
+        """Those that are values of the strings in the calls of a message.
 
-        Arguments with none of a few tokens are not parsed. Escapes may hide a token.
+        Arguments with none of a few values are not parsed. Escapes may hide a value.
         """
         calls = [part.text for part in message.parts if part.kind == "tool_call"]
         if self._are_few and not any("\\" in text or self._occur_in(text) for text in calls):
@@ -140,18 +138,18 @@ class _Waiting:
         return any(map(text.__contains__, chain(self.words, self.others)))
 
     def _in(self, text: str) -> set[str]:
-        """Those that are tokens of a text.
+        """Those that are values of a text.
 
         For ASCII, replacing all other characters by spaces and splitting is faster than a pattern.
         """
         if not text.isascii():
-            found = tokens((text,))
+            found = values_in((text,))
             return self.words & found | self.others & found
         data = text.encode()
-        words, whole = data.translate(_WORDS_ONLY), data.translate(_TOKENS_ONLY)
+        words, whole = data.translate(_WORDS_ONLY), data.translate(_VALUES_ONLY)
         found = self.words.intersection(words.decode().split()) if self.words else set()
-        if whole != words and self.others:  # there are paths, or other tokens that are no words
-            others = [token for token in whole.decode().split() if not token.isidentifier()]
+        if whole != words and self.others:  # there are paths, or other values that are no words
+            others = [value for value in whole.decode().split() if not value.isidentifier()]
             found |= self.others.intersection(_WIDE.findall("\n".join(others)))
         return found
 
@@ -179,35 +177,35 @@ def _is_letter(character: str) -> bool:
 
 
 def _others_among(wanted: set[str], texts: Sequence[str]) -> set[str]:
-    """The other wanted tokens, such as paths, that are tokens of some texts."""
+    """The other wanted values, such as paths, that are values of some texts."""
     whole: set[str] = set()
     parts: set[str] = set()
     for text in texts:
-        for token in [token for token in wanted if token in text]:
-            start = text.index(token)
-            (whole if _is_apart(text, start, start + len(token)) else parts).add(token)
-    return whole if parts <= whole else whole | parts & tokens(texts)
+        for value in [value for value in wanted if value in text]:
+            start = text.index(value)
+            (whole if _is_apart(text, start, start + len(value)) else parts).add(value)
+    return whole if parts <= whole else whole | parts & values_in(texts)
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
-    """Whether no character of a token is next to a range."""
+    """Whether no character of a value is next to a range."""
     return not _LETTER.match(text, end) and (not start or not _LETTER.match(text, start - 1))
 
 
-def tokens(texts: Iterable[str]) -> set[str]:
-    """The whole tokens in some texts, and the words of at least 6 characters inside them."""
-    found: set[str] = set()  # most tokens repeat
+def values_in(texts: Iterable[str]) -> set[str]:
+    """The whole values in some texts, and the words of at least 6 characters inside them."""
+    found: set[str] = set()  # most values repeat
     for text in texts:
         if text.isascii():  # much faster than the pattern
-            found.update(text.encode().translate(_TOKENS_ONLY).decode().split())
+            found.update(text.encode().translate(_VALUES_ONLY).decode().split())
         else:
-            found.update(_TOKEN.findall(text))
-    long = [token for token in found if len(token) >= _LEAST]
-    tokens = set(filter(str.isidentifier, long))
-    if len(tokens) < len(long):
-        others = "\n".join([token for token in long if token not in tokens])
-        tokens.update(_WIDE.findall(others), _WORD.findall(others))
-    return tokens
+            found.update(_VALUE.findall(text))
+    long = [value for value in found if len(value) >= _LEAST]
+    values = set(filter(str.isidentifier, long))
+    if len(values) < len(long):
+        others = "\n".join([value for value in long if value not in values])
+        values.update(_WIDE.findall(others), _WORD.findall(others))
+    return values
 
 
 def strings_of_calls(message: Message) -> list[str]:

@@ -30,7 +30,7 @@ class AgentProgram:
 
     `folders` are pairs of an environment variable and a folder below its value. The first variable
     that is set counts, else `default` below the home folder. `pattern` matches sessions below it,
-    `without` the names of files that are no sessions. `is_folder`: it matches a folder of
+    `without` the beginning of names that are no sessions. `is_folder`: it matches a folder of
     files inside a session, which is the folder around it. `names_project`: the folder around the
     sessions names the project.
     """
@@ -39,7 +39,7 @@ class AgentProgram:
     folders: tuple[tuple[str, str], ...]
     default: str
     pattern: str
-    without: str = " "
+    without: str | None = None
     is_folder: bool = False
     names_project: bool = False
 
@@ -204,7 +204,7 @@ def _sessions(program: AgentProgram, environment: Mapping[str, str]) -> Iterator
     folder = program.folder(environment)
     with suppress(OSError):
         for path in folder.glob(program.pattern):
-            if not path.name.startswith(program.without):
+            if program.without is None or not path.name.startswith(program.without):
                 with suppress(OSError):
                     yield _session(program, path)
 

@@ -12,10 +12,10 @@ from ctxtrim.tokens import MARKS
 def place(row: Row) -> str:
     """The place of a transcript: file, line, and its path or position within the line."""
     inside = pointer(row.pointer)
-    return clean(
-        f"{source_name(row.path)}:{row.line}"
-        + (f" {inside}" if inside else f" #{row.index}" if row.index else "")
-    )
+    if not inside and row.index:
+        inside = f"#{row.index}"
+    text = f"{source_name(row.path)}:{row.line}"
+    return clean(f"{text} {inside}" if inside else text)
 
 
 def pointer(path: Path) -> str | None:

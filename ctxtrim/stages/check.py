@@ -64,16 +64,16 @@ class Check:
     )
     max_messages: int | None = setting(
         None,
-        "Set the most messages of a transcript; compacted ones do not count.",
+        "Set the maximum number of messages; compacted ones do not count.",
         least=1,
         panel=RULES,
     )
     max_tokens_per_result: int | None = setting(
-        None, "Set the most tokens of the text of one tool result.", least=1, panel=RULES
+        None, "Set the maximum tokens of one tool result.", least=1, panel=RULES
     )
     max_tool_share: float = setting(
         1.0,
-        "Set the largest share of all calls and results of tools in the tokens, as in 60% or 0.6.",
+        "Set the maximum share of tokens in tool calls and results, as in 60% or 0.6.",
         least=0,
         check=_share,
         units={"%": 0.01},

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.protection import not_summarized
-from ctxtrim.conversation.recency import newest
+from ctxtrim.conversation.recency import kept_from, newest
 from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import KEEP, SUMMARIES, Change, Finding, Outcome, change_of, seam, setting
@@ -27,7 +27,6 @@ from ctxtrim.stages.compaction_trigger import (
     Trigger,
     effective_token_limit,
     estimate,
-    kept_from,
     should_compact,
 )
 from ctxtrim.stages.placement.digests import MODES, Digests

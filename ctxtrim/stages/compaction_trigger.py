@@ -7,7 +7,6 @@
     neither                                              at or above this many messages
 """
 
-from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -105,34 +104,5 @@ def should_compact(
     return Trigger(
         is_due,
         "messages",
-        f"{size.messages:,} messages {'>=' if is_due else '<'} the most of {max_messages:,}",
+        f"{size.messages:,} messages {'>=' if is_due else '<'} the limit of {max_messages:,}",
     )
-
-
-def kept_from(
-    messages: Sequence[Message],
-    exchange: Sequence[int],
-    costs: Sequence[int],
-    tokens: int,
-    count: int,
-) -> int:
-    """The position of the first kept message: by tokens, or by messages if `tokens` is 0.
-
-    Exchanges are never split.
-
-    The last exchange is always kept. `exchange` and `costs` are parallel to the messages; hidden
-    messages do not count.
-    """
-    seen = visible(messages)
-    if not seen:
-        return len(messages)
-    start, spent = seen[-1], 0
-    if tokens > 0:
-        for position in reversed(seen):
-            spent += costs[position]
-            if spent > tokens:
-                break
-            start = position
-    elif count > 0:
-        start = seen[max(0, len(seen) - count)]
-    return min(exchange[start:])  # results can follow in another order than their calls

@@ -113,7 +113,7 @@ class Replacement:
 
     def of(self, result: ToolResult, tokens: Callable[[], str] = str) -> str:
         """The text that replaces a result. `tokens` returns its cost as reports write it."""
-        facts = self._facts(result, tokens)
+        facts = _facts(result, tokens)
         if self.mode == "stub":
             return filled(FILE if _is_read(result) and facts["path"]() else RESULT, facts)
         if self.mode == "head":
@@ -123,16 +123,6 @@ class Replacement:
             arguments = result.call.text if result.call else None
             return summary_line(extract_key_info(result.text, result.tool, arguments), result.tool)
         return filled(self.placeholder, facts)
-
-    def pointing(self, newest: ToolResult) -> str:
-        """The text that replaces a result that a newer one repeats."""
-        return filled(NAMELESS_COPY if newest.id is None else COPY, self._facts(newest, str))
-
-    def read_again(self, newest: ToolResult) -> str:
-        """The text for a read of a file that a newer result shows in full."""
-        return filled(
-            NAMELESS_READ_AGAIN if newest.id is None else READ_AGAIN, self._facts(newest, str)
-        )
 
     def is_done(self, text: str) -> bool:
         """Whether a text is already a replacement."""
@@ -151,26 +141,37 @@ class Replacement:
             and not self.assigns
         )
 
-    def _facts(self, result: ToolResult, tokens: Callable[[], str]) -> Facts:
-        """The values of the keys of templates."""
-
-        def path() -> str:
-            paths = paths_of(result.call) if result.call else ()
-            return paths[0] if paths else ""
-
-        return {
-            "age": lambda: result.age,
-            "N": lambda: result.age,
-            "tokens": tokens,
-            "lines": lambda: lines_of(result.text),
-            "tool": lambda: result.tool,
-            "path": path,
-            "id": lambda: result.id or trace_id(result.text),
-            "sha256": lambda: sha256(result.text.encode("utf-8", "surrogatepass")).hexdigest(),
-        }
-
 
 _OWN = (PLACEHOLDER, FILE, RESULT, COPY, NAMELESS_COPY, READ_AGAIN, NAMELESS_READ_AGAIN)
+
+
+def copy_text(newest: ToolResult) -> str:
+    """The text that replaces a result that a newer one repeats."""
+    return filled(NAMELESS_COPY if newest.id is None else COPY, _facts(newest, str))
+
+
+def read_again_text(newest: ToolResult) -> str:
+    """The text for a read of a file that a newer result shows in full."""
+    return filled(NAMELESS_READ_AGAIN if newest.id is None else READ_AGAIN, _facts(newest, str))
+
+
+def _facts(result: ToolResult, tokens: Callable[[], str]) -> Facts:
+    """The values of the keys of templates."""
+
+    def path() -> str:
+        paths = paths_of(result.call) if result.call else ()
+        return paths[0] if paths else ""
+
+    return {
+        "age": lambda: result.age,
+        "N": lambda: result.age,
+        "tokens": tokens,
+        "lines": lambda: lines_of(result.text),
+        "tool": lambda: result.tool,
+        "path": path,
+        "id": lambda: result.id or trace_id(result.text),
+        "sha256": lambda: sha256(result.text.encode("utf-8", "surrogatepass")).hexdigest(),
+    }
 
 
 def _is_read(result: ToolResult) -> bool:

@@ -53,12 +53,14 @@ def _pattern(text: str) -> Pattern:
         found = _KEY.match(text, position)
         if found is None:
             raise ValueError(
-                f"--messages-path {text}: expected keys and brackets, as in "
-                "simulations[*].messages, "
-                f"at character {position + 1}"
+                f"--messages-path {text}: expected keys and brackets at character {position + 1}, "
+                "as in simulations[*].messages"
             )
         index, key = found.groups()
-        keys.append(key if key is not None else int(index) if index.isdecimal() else Every(index))
+        if key is not None:
+            keys.append(key)
+        else:
+            keys.append(int(index) if index.isdecimal() else Every(index))
         position = found.end()
     return tuple(keys)
 
@@ -77,6 +79,13 @@ def conversations(value: Any, paths: Sequence[Pattern]) -> list[list[Place]]:
     return list(found.values())
 
 
+def _indices(key: int | Every, number: int) -> range:
+    """The indices of a list of some elements that a key matches."""
+    if isinstance(key, Every):
+        return range(number)
+    return range(key, min(key + 1, number))
+
+
 def _places(
     value: Any, keys: Pattern, path: Path, envelope: dict[str, Any], home: Path, among: Path
 ) -> Iterator[Place]:
@@ -89,8 +98,6 @@ def _places(
         if isinstance(value, dict) and key in value:
             yield from _places(value[key], rest, (*path, key), value, path, among)
     elif isinstance(value, list):
-        for index in (
-            range(len(value)) if isinstance(key, Every) else (key,) if key < len(value) else ()
-        ):
+        for index in _indices(key, len(value)):
             inner = (*among, index) if key is Every.APART else among
             yield from _places(value[index], rest, (*path, index), envelope, home, inner)

@@ -14,10 +14,11 @@ ORDER: tuple[Exactness, ...] = ("exact", "reconstructed", "bounded", "estimated"
 """Exactness levels, best first. A sum is as exact as its worst addend."""
 MARKS: dict[Exactness, str] = {"exact": "", "reconstructed": "≈", "bounded": "≤", "estimated": "≈"}
 MEANINGS: dict[Exactness, str] = {
-    "exact": "exact", "reconstructed": "reconstructed", "bounded": "an upper bound",
-    "estimated": "an "
-"estimate",
-}  # fmt: skip
+    "exact": "exact",
+    "reconstructed": "reconstructed",
+    "bounded": "an upper bound",
+    "estimated": "an estimate",
+}
 
 
 def worse(exactness: Exactness, other: Exactness) -> Exactness:
@@ -151,25 +152,25 @@ class Budget(Struct, frozen=True, dict=True):
         return int((room if self.limit is None else self.limit) / self.safety)
 
 
-def head(count: Tokenizer, text: str, limit: int) -> str:
+def head(tokenizer: Tokenizer, text: str, limit: int) -> str:
     """The longest beginning of a text with at most `limit` tokens.
 
     Never splits a grapheme cluster.
     """
-    found = _fit(lambda length: count.count(text[:length]), len(text), limit)
+    count = tokenizer.count
+    found = _fit(lambda length: count(text[:length]), len(text), limit)
     cut = cut_before(text, found)
-    while cut < found and count.count(text[:cut]) > limit:  # a shorter text can have more tokens
+    while cut < found and count(text[:cut]) > limit:  # a shorter text can have more tokens
         found, cut = cut, cut_before(text, cut - 1)
     return text[:cut]
 
 
-def tail(count: Tokenizer, text: str, limit: int) -> str:
+def tail(tokenizer: Tokenizer, text: str, limit: int) -> str:
     """The longest end of a text with at most `limit` tokens. Never splits a grapheme cluster."""
-    found = len(text) - _fit(
-        lambda length: count.count(text[len(text) - length :]), len(text), limit
-    )
+    count = tokenizer.count
+    found = len(text) - _fit(lambda length: count(text[len(text) - length :]), len(text), limit)
     cut = cut_after(text, found)
-    while cut > found and count.count(text[cut:]) > limit:
+    while cut > found and count(text[cut:]) > limit:
         found, cut = cut, cut_after(text, cut + 1)
     return text[cut:]
 

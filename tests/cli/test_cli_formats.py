@@ -56,7 +56,7 @@ def test_messages_at_a_path_are_edited_and_the_rest_is_unchanged(
         (
             ("--messages-path", "runs[*"),
             2,
-            "expected keys and brackets, as in simulations[*].messages",
+            "expected keys and brackets at character",
         ),
         (
             ("--messages-path", "x", "--format", "claude-code"),

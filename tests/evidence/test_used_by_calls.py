@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtrim.conversation.turns import shape
-from ctxtrim.evidence import chained, copies
+from ctxtrim.evidence import copies, uses_of_results
 from ctxtrim.evidence.used_by_calls import used_ranges
 from ctxtrim.model import Message
 
 
 def feeds(messages: list[Message]) -> dict[int, list[tuple[int, str]]]:
     texts = [message.parts[0].text for message in messages]
-    result = chained(messages, shape(messages))
+    result = uses_of_results(messages)
     for position, uses in result.items():
         spelled = [texts[position][start:end] for start, end in used_ranges(texts[position], uses)]
-        assert sorted(spelled) == sorted(use.token for use in uses)
+        assert sorted(spelled) == sorted(use.value for use in uses)
     return {
-        position: [(use.position, use.token) for use in uses] for position, uses in result.items()
+        position: [(use.position, use.value) for use in uses] for position, uses in result.items()
     }
 
 
@@ -37,8 +37,8 @@ def test_s0_10_a_value_in_an_earlier_call_links_no_call_of_the_last_message(spel
     before = call("note", 9, f'{{"text": "{spelled}"}}')
     later = [*step("find", "it is order-4711"), call("open", 2, id="order-4711")]
     last = [False, False, False, True]
-    assert chained([before, *later], shape([before, *later]), last) == {}
-    assert list(chained([user("go"), *later], shape([user("go"), *later]), last)) == [2]
+    assert uses_of_results([before, *later], last) == {}
+    assert list(uses_of_results([user("go"), *later], last)) == [2]
 
 
 def test_s0_10_short_values_word_parts_and_later_text_link_no_call() -> None:

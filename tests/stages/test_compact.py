@@ -152,7 +152,7 @@ def test_s3_10_keep_messages_applies_without_keep_tokens() -> None:
 
 def test_s3_2_a_trigger_by_messages_keeps_a_number_of_messages() -> None:
     ran = compact(talk(30, "short"), session_tokens=0)
-    assert findings_of(ran, "trigger") == ["compaction is due: 69 messages >= the most of 50"]
+    assert findings_of(ran, "trigger") == ["compaction is due: 69 messages >= the limit of 50"]
     assert ran.rows[0].messages <= 7
     assert compact(talk(20, "short"), session_tokens=0).data == conversation(talk(20, "short"))
 

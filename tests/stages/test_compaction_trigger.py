@@ -11,13 +11,13 @@ from builders_pi import transcript as pi_transcript
 from builders_pi import user as pi_user
 from harness import run
 
+from ctxtrim.conversation.recency import kept_from
 from ctxtrim.conversation.turns import shape
 from ctxtrim.stages.compaction_trigger import (
     Estimate,
     Trigger,
     effective_token_limit,
     estimate,
-    kept_from,
     rough,
     should_compact,
 )
@@ -68,11 +68,11 @@ def trigger_message(data: bytes, settings: dict[str, Any], **metering: Any) -> s
     [
         ({}, {}, "no compaction: ≈4,022 tokens < the limit of 8,000"),
         ({"session_tokens": 4000}, {}, "compaction is due: ≈4,022 tokens >= the limit of 4,000"),
-        ({"session_tokens": 0}, {}, "no compaction: 21 messages < the most of 50"),
+        ({"session_tokens": 0}, {}, "no compaction: 21 messages < the limit of 50"),
         (
             {"session_tokens": 0, "max_messages": 21},
             {},
-            "compaction is due: 21 messages >= the most of 21",
+            "compaction is due: 21 messages >= the limit of 21",
         ),
         ({"auto": False, "session_tokens": 1}, {}, "no compaction: automatic compaction is off"),
         ({}, {"model": "gpt-4o"}, "no compaction: ≈4,022 tokens < the limit of 123,904"),

@@ -74,14 +74,18 @@ def kind_of(value: Any) -> Kind:
     kind, role = value.get("type"), value.get("role")
     if kind == "message" or (kind is None and role is not None):
         known = role_in(value, "role", ROLES)
-        return "unknown" if known is None else "text" if known == "assistant" else "message"
+        if known is None:
+            return "unknown"
+        return "text" if known == "assistant" else "message"
     if kind is None:
         return "unsent"
     if not isinstance(kind, str):
         return "unknown"
     if kind in _KINDS:
         return _KINDS[kind]
-    return "call" if kind.endswith("_call") else "result" if kind.endswith("_output") else "unknown"
+    if kind.endswith("_call"):
+        return "call"
+    return "result" if kind.endswith("_output") else "unknown"
 
 
 def begins(kind: Kind, state: State) -> bool:
@@ -91,7 +95,9 @@ def begins(kind: Kind, state: State) -> bool:
 
 def after(kind: Kind) -> State:
     """The state of an answer after an item."""
-    return "reasoning" if kind == "reasoning" else "open" if kind in ("text", "call") else None
+    if kind == "reasoning":
+        return "reasoning"
+    return "open" if kind in ("text", "call") else None
 
 
 def home(element: Element) -> Span | None:

@@ -81,8 +81,9 @@ def _last_compaction(values: Sequence[Any]) -> tuple[int | None, int, int]:
         return last, boundary, boundary
     start = tail_start(values[boundary])
     ids = [info_of(value)["id"] for value in values[:boundary]]
-    tail = boundary if start is None else ids.index(start) if start in ids else 0
-    return last, boundary, tail
+    if start is None:
+        return last, boundary, boundary
+    return last, boundary, ids.index(start) if start in ids else 0
 
 
 def _marks(value: Any) -> bool:

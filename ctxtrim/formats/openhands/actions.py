@@ -189,7 +189,11 @@ def _observation(value: dict[str, Any], span: Span) -> Contents | None:
         return Contents(Message("user", (part,), is_injected=True, spans=(span,)))
     name, call_id = _name_and_id(value, kind)
     success = value.get("success")
-    is_error = True if kind == "error" else not success if isinstance(success, bool) else None
+    is_error: bool | None = None
+    if kind == "error":
+        is_error = True
+    elif isinstance(success, bool):
+        is_error = not success
     part = Part("tool_result", text, call_id, name, is_error, span=content_span)
     return Contents(Message("tool", (part,), name, metadata=metadata_in(value)))
 

@@ -46,7 +46,9 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             continue
         runs = list(_runs(elements(value.get("parts")), span.inside("parts")))
         for is_result, blocks, parts in runs:
-            kind: Role = "tool" if is_result else "user" if role == "tool" else role
+            kind: Role = "user" if role == "tool" else role
+            if is_result:
+                kind = "tool"
             spans = (whole,) if len(runs) == 1 else tuple(blocks)
             home = value if len(runs) == 1 else value["parts"][blocks[0].path[-1]]
             metadata = metadata_in(home) if is_result else ()
@@ -80,9 +82,11 @@ def _result(part: dict[str, Any], block: Span) -> Sequence[Part]:
     """The parts of a tool result. Only a text can be edited."""
     key = "response" if "response" in part else "result"
     value = part.get(key)
-    text = value if isinstance(value, str) else "" if value is None else dump(value)
-    span = block.inside(key) if isinstance(value, str) else None
-    return result_parts([Part("text", text, span=span)], string(part.get("id")))
+    if isinstance(value, str):
+        text = Part("text", value, span=block.inside(key))
+    else:
+        text = Part("text", "" if value is None else dump(value))
+    return result_parts([text], string(part.get("id")))
 
 
 def parts_of(content: Any, span: Span) -> tuple[Part, ...]:

@@ -73,8 +73,8 @@ class Fit:
         self.candidates = self.ranking.units
         for unit in self.ranking.first:
             self._plan(Allocation(unit, self.most // _FIRST_SHARE))
-        for step in self.ranking.steps:
-            is_planned = not self._is_too_large(step.unit) and self._plan(step)
+        for allocation in self.ranking.allocations:
+            is_planned = not self._is_too_large(allocation.unit) and self._plan(allocation)
             if is_contiguous and not is_planned:
                 break
         for position, tokens in self._planned.items():
@@ -178,26 +178,26 @@ class Fit:
             and self.kept.keys().isdisjoint(unit.positions)
         )
 
-    def _plan(self, step: Allocation) -> bool:
-        """Plan a unit with results of at most `step.level` tokens if it fits.
+    def _plan(self, allocation: Allocation) -> bool:
+        """Plan a unit with results of at most `allocation.level` tokens if it fits.
 
         Return whether the unit is planned.
         """
         planned = self._planned
-        wanted = self._missing(step.unit)
+        wanted = self._missing(allocation.unit)
         new = [position for position in wanted if position not in planned]
         if not new and (self.room <= 0 or not any(map(self.forms.may_shrink, wanted))):
             return True
         if self._floor(new) > self.room:
             return False
-        tokens = {position: self._tokens_at(position, step.level) for position in wanted}
+        tokens = {position: self._tokens_at(position, allocation.level) for position in wanted}
         added = sum(max(0, tokens[position] - planned.get(position, 0)) for position in wanted)
         if added > self.room:
             return False
         for position in wanted:
             planned[position] = max(tokens[position], planned.get(position, 0))
         self.tokens += added
-        self._turns.add(step.unit.turn)
+        self._turns.add(allocation.unit.turn)
         return True
 
     def _tokens_at(self, position: int, level: int | None) -> int:

@@ -56,13 +56,13 @@ class Allocation(NamedTuple):
 
 @dataclass(frozen=True)
 class Strategy:
-    """How a budget is filled, step by step.
+    """How a budget is filled: allocations in order.
 
-    `reason` is that of an exchange, by its first message. `is_contiguous`: stop at the first step
-    that does not fit.
+    `reason` is that of an exchange, by its first message. `is_contiguous`: stop at the first that
+    does not fit.
     """
 
-    steps: Callable[[Situation], list[Allocation]]
+    allocations: Callable[[Situation], list[Allocation]]
     reason: Callable[[Situation, int], str]
     is_contiguous: bool = False
 
@@ -80,14 +80,16 @@ class Ranking:
         return tuple(firsts(self.situation))
 
     @cached_property
-    def steps(self) -> list[Allocation]:
+    def allocations(self) -> list[Allocation]:
         """How the rest of the budget is filled."""
-        return self.strategy.steps(self.situation)
+        return self.strategy.allocations(self.situation)
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """All units that may be kept, each once, most important first."""
-        units = {id(step.unit): step.unit for step in self.steps}  # a unit has several steps
+        units = {}
+        for allocation in self.allocations:  # a unit has several
+            units[id(allocation.unit)] = allocation.unit
         return tuple(dict.fromkeys((*self.first, *units.values())))
 
     def reason(self, unit: Unit) -> str:
@@ -290,8 +292,8 @@ def _middle(situation: Situation) -> list[Allocation]:
 
 
 def _age(situation: Situation) -> list[Allocation]:
-    steps = _oldest(situation)
-    return [*(step._replace(level=0) for step in steps), *steps]
+    whole = _oldest(situation)
+    return [*(allocation._replace(level=0) for allocation in whole), *whole]
 
 
 def _units(situation: Situation) -> dict[int, tuple[int, ...]]:

@@ -39,7 +39,7 @@ from ctxtrim.stage import (
     setting,
 )
 from ctxtrim.stages.keep import KeepRules
-from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
+from ctxtrim.stages.placeholder import copy_text, read_again_text
 from ctxtrim.stages.placement.summary import (
     SummaryWriter,
     place_summary,
@@ -298,18 +298,15 @@ class Trim(KeepRules, _Order):
 
 def _stale(evidence: Evidence, results: Mapping[int, ToolResult]) -> dict[int, Stale]:
     """The results that a later result repeats, by position."""
-    replacement = Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False)
     stale: dict[int, Stale] = {}
     for position in results:
         copy = results.get(evidence.copies.get(position, -1))
         newer_read = results.get(evidence.reread.get(position, -1))
         if copy is not None:
-            stale[position] = Stale(
-                replacement.pointing(copy), "same as a newer result", copy.position
-            )
+            stale[position] = Stale(copy_text(copy), "same as a newer result", copy.position)
         elif newer_read is not None:
             stale[position] = Stale(
-                replacement.read_again(newer_read), "read again later", newer_read.position
+                read_again_text(newer_read), "read again later", newer_read.position
             )
     return stale
 

@@ -36,6 +36,7 @@ from ctxtrim.stages.placeholder import (
     Replacement,
     check_pointer,
     check_template,
+    copy_text,
 )
 from ctxtrim.stages.truncate import per_tool
 from ctxtrim.stages.truncate.size_limit import PathOf, SizeLimits
@@ -189,7 +190,7 @@ class Truncate(KeepRules, _Limits):
             return result.message, _Verdict("kept", "truncated before")
         is_old = self._is_old(result.age)
         if newest is not None:
-            shorter = self._smaller(result, self._replacement.pointing(newest), fan)
+            shorter = self._smaller(result, copy_text(newest), fan)
             if shorter is not None:
                 return shorter, _Verdict("truncated", f"same as message {newest.message.index}")
         if is_old and keep.reason is None:

@@ -187,7 +187,9 @@ def _wav(head: bytes, size: int) -> float | None:
             (rate,) = struct.unpack_from("<I", head, place + 16)
         elif name == b"data":
             rest = max(0, size - place - 8)
+            if not rate:
+                return None
             # a streamed file has the size 0 or the maximum
-            return (min(length, rest) if length else rest) / rate if rate else None
+            return (min(length, rest) if length else rest) / rate
         place += 8 + length + length % 2
     return None

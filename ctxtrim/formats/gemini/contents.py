@@ -9,6 +9,8 @@ their signatures by length.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ctxtrim.formats import fields
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import string
@@ -29,7 +31,7 @@ from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.request_options import gemini_options
 from ctxtrim.formats.usage import gemini_usage, is_complete
-from ctxtrim.model import Message, Span
+from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
@@ -46,30 +48,56 @@ def knows(value: object) -> bool:
 
 
 def read(elements: Iterable[Element], found: ListContents) -> None:
-    """Read the messages of each content.
+    """Read the messages of each content that is sent.
 
     Partial events of a streamed message are skipped; the full one follows.
     """
+    elements = list(elements)
+    if any(_is_event(element.value) for element in elements):
+        from ctxtrim.formats.gemini.adk_events import sent_contents  # for events only
+
+        for sent in sent_contents(elements):
+            _add(sent.event, sent.content, sent.span, sent.spans, found, sent.spoken)
+            if sent.is_summary:
+                found.messages[-1] = replace(found.messages[-1], is_summary=True)
+        return
     for value, span, whole in elements:
         inner, home = _content(value, span)
-        if inner is None:
-            continue
-        name = inner.get("role")
-        role = ROLES.get(name) if name is None or isinstance(name, str) else None
-        if role is None:
-            found.uncounted += 1
-            continue
-        if value.get("partial") is True:
-            continue
-        pieces = pieces_in(inner.get("parts"), home.inside("parts"))
-        messages = messages_of(role, pieces, (whole,), len(found.messages))
-        if role == "assistant" and is_complete(value):
-            usage = gemini_usage(
-                value.get("usageMetadata", value.get("usage_metadata")), len(found.messages)
-            )
-            if usage is not None:
-                found.usages.append(usage)
-        found.messages += messages
+        if inner is not None:
+            _add(value, inner, home, (whole,), found)
+
+
+def _is_event(value: object) -> bool:
+    """Whether a value is an event of the Agent Development Kit."""
+    return isinstance(value, dict) and "author" in value and "role" not in value
+
+
+def _add(
+    value: dict[str, Any],
+    inner: dict[str, Any],
+    home: Span,
+    spans: tuple[Span, ...],
+    found: ListContents,
+    spoken: tuple[Part, ...] = (),
+) -> None:
+    """Add the messages of a content, and the usage next to it."""
+    name = inner.get("role")
+    role = ROLES.get(name) if name is None or isinstance(name, str) else None
+    if role is None:
+        found.uncounted += 1
+        return
+    if value.get("partial") is True:
+        return
+    index = len(found.messages)
+    pieces = pieces_in(inner.get("parts"), home.inside("parts"))
+    messages = messages_of(role, pieces, spans, index)
+    if spoken:
+        messages = [Message(role, spoken, index=index, spans=spans)]
+    if role == "assistant" and is_complete(value):
+        usage = gemini_usage(value.get("usageMetadata", value.get("usage_metadata")), index)
+        if usage is not None:
+            found.usages.append(usage)
+    found.messages += messages
 
 
 def _content(value: Any, span: Span) -> tuple[dict[str, Any] | None, Span]:

@@ -1,0 +1,161 @@
+"""The events of a session of the Agent Development Kit that are sent to the model.
+
+A rewind removes the events from the first of an invocation up to itself. A compaction replaces the
+events since its start by its content. Events about credentials and confirmations are for the client
+alone. Transcriptions of a live session are sent as texts; consecutive ones of one speaker are one
+message. [google/adk-python, `flows/llm_flows/contents.py`]
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.message_lists import Element
+from ctxtrim.model import Part, Span
+
+_INTERNAL = ("adk_request_credential", "adk_request_confirmation")
+_CALLS = ("functionCall", "function_call", "functionResponse", "function_response")
+_SPOKEN = (
+    (("inputTranscription", "input_transcription"), "user"),
+    (("outputTranscription", "output_transcription"), "model"),
+)
+
+
+class SentContent(Struct, frozen=True):
+    """A content as it is sent, its span, and all that is removed with it.
+
+    `event` is the value of its event. `spoken`: the texts of transcriptions, in the place of parts.
+    `is_summary`: it is the content of a compaction.
+    """
+
+    content: dict[str, Any]
+    span: Span
+    spans: tuple[Span, ...]
+    event: dict[str, Any]
+    spoken: tuple[Part, ...] = ()
+    is_summary: bool = False
+
+
+def sent_contents(events: Sequence[Element]) -> list[SentContent]:
+    """The contents that some events send, in order."""
+    found: list[SentContent] = []
+    covered: list[Span] = []  # by the last compaction found
+    start: float | None = None  # of the earliest compaction after an event
+    for event in reversed(_without_rewinds(events)):
+        summary = _summary(event)
+        if summary is None and start is not None and _time(event.value) >= start:
+            covered.append(event.whole)
+            continue
+        _cover(found, covered)
+        if summary is None:
+            found += _sent(event)
+        else:
+            found.append(summary)
+            begin = float(_compaction(event.value)[_START])
+            start = begin if start is None else min(start, begin)
+    _cover(found, covered)
+    return list(_joined(reversed(found)))
+
+
+def _cover(found: list[SentContent], covered: list[Span]) -> None:
+    """Add what the last content replaces to its spans: without it, it would be sent again."""
+    if covered:
+        found[-1] = replace(found[-1], spans=(*found[-1].spans, *reversed(covered)))
+        covered.clear()
+
+
+def _without_rewinds(events: Sequence[Element]) -> list[Element]:
+    """The events that no rewind removes, without rewinds."""
+    left: list[Element] = []
+    position = len(events) - 1
+    while position >= 0:
+        actions = members(members(events[position].value).get("actions"))
+        target = actions.get("rewindBeforeInvocationId", actions.get("rewind_before_invocation_id"))
+        if target:
+            position = _first_of(events, target, position)
+        else:
+            left.append(events[position])
+        position -= 1
+    return left[::-1]
+
+
+def _first_of(events: Sequence[Element], invocation: object, end: int) -> int:
+    """The position of the first event of an invocation before `end`; `end` if there is none."""
+    for position in range(end):
+        value = members(events[position].value)
+        if value.get("invocationId", value.get("invocation_id")) == invocation:
+            return position
+    return end
+
+
+def _compaction(event: Any) -> dict[str, Any]:
+    """The fields of a compaction with keys in snake case; empty for another event."""
+    found = members(members(members(event).get("actions")).get("compaction"))
+    fields = {_SNAKE.get(key, key): value for key, value in found.items()}
+    times = (fields.get(_START), fields.get("end_timestamp"))
+    return fields if all(isinstance(time, int | float) for time in times) else {}
+
+
+_START = "start_timestamp"
+_SNAKE = {
+    "startTimestamp": _START,
+    "endTimestamp": "end_timestamp",
+    "compactedContent": "compacted_content",
+}
+
+
+def _summary(event: Element) -> SentContent | None:
+    """The content of a compaction; None for another event."""
+    content = _compaction(event.value).get("compacted_content")
+    if not isinstance(content, dict):
+        return None
+    found = event.value["actions"]["compaction"]
+    key = "compactedContent" if "compactedContent" in found else "compacted_content"
+    span = event.span.inside("actions", "compaction", key)
+    return SentContent(content, span, (event.whole,), {}, is_summary=True)
+
+
+def _time(event: Any) -> float:
+    """The timestamp of an event; without one, it counts as the oldest."""
+    time = members(event).get("timestamp")
+    return float(time) if isinstance(time, int | float) else float("-inf")
+
+
+def _sent(event: Element) -> Iterator[SentContent]:
+    """The content of an event; none for an event of the client alone, or without content."""
+    value = members(event.value)
+    content = value.get("content")
+    if isinstance(content, dict):
+        parts = elements(content.get("parts"))
+        if not any(map(_is_internal, parts)):
+            yield SentContent(content, event.span.inside("content"), (event.whole,), value)
+        return
+    for keys, role in _SPOKEN:
+        for key in keys:
+            text = members(value.get(key)).get("text")
+            if isinstance(text, str) and text:
+                part = Part("text", text, span=event.span.inside(key, "text"))
+                yield SentContent({"role": role}, event.span, (event.whole,), value, (part,))
+
+
+def _is_internal(part: Any) -> bool:
+    return any(members(members(part).get(key)).get("name") in _INTERNAL for key in _CALLS)
+
+
+def _joined(contents: Iterable[SentContent]) -> Iterator[SentContent]:
+    """The contents, with consecutive transcriptions of one speaker as one."""
+    last: SentContent | None = None
+    for content in contents:
+        if last is None:
+            last = content
+        elif last.spoken and content.spoken and last.content == content.content:
+            spoken, spans = last.spoken + content.spoken, last.spans + content.spans
+            last = replace(last, spoken=spoken, spans=spans)
+        else:
+            yield last
+            last = content
+    if last is not None:
+        yield last

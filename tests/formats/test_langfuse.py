@@ -126,3 +126,24 @@ def test_observations_stay_of_their_format_next_to_openai_items() -> None:
 
 def test_the_tools_are_those_of_the_input() -> None:
     assert "bash" in (only(line(langfuse.generation(TALK, 1))).tools or "")
+
+
+def test_schemas_after_the_messages_are_tools() -> None:
+    """LangChain's callback logs them as messages of a tool."""
+    schema = {"type": "function", "function": {"name": "sail", "parameters": {}}}
+    plain = {"name": "moor", "input_schema": {}}
+    sent = [*MESSAGES[:3], *({"role": "tool", "content": each} for each in (schema, plain))]
+    data = line(observation(sent, MESSAGES[3]))
+    found = only(data)
+    assert [message.role for message in found.messages] == [each["role"] for each in TALK]
+    assert json.loads(found.tools or "") == [schema, plain]
+    out = json.loads(run(data, [("trim", {})], limit=80).data or b"")
+    assert out["input"] == sent[2:]
+
+
+def test_a_result_of_json_is_no_schema() -> None:
+    answer = {"role": "tool", "tool_call_id": "c", "content": {"name": "sail", "parameters": 1}}
+    call = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "sail"}}]}
+    found = only(line(observation([HELLO, call, answer], HI)))
+    roles = [message.role for message in found.messages]
+    assert roles == ["user", "assistant", "tool", "assistant"]

@@ -57,6 +57,26 @@ def test_messages_and_response_alone_are_chat_completions() -> None:
     assert format_of(line(value)) == "openai-chat"
 
 
+def test_a_row_of_spend_logs_has_its_request_in_the_whole_body() -> None:
+    payload = litellm.payload(TALK)
+    body = {"messages": payload["messages"], "tools": payload["model_parameters"]["tools"]}
+    row = {
+        "request_id": "r",
+        "session_id": "s",
+        "call_type": "acompletion",
+        "messages": "{}",
+        "response": json.dumps(payload["response"]),
+        "proxy_server_request": json.dumps(body),
+    }
+    found = only(line({"data": [row]}))
+    assert [message.role for message in found.messages] == [each["role"] for each in TALK]
+    assert (found.id, found.pointer) == ("s", ("data", 0))
+    assert "bash" in (found.tools or "")
+    out = json.loads(run(line(row), [("trim", {})], limit=60).data or b"")
+    assert json.loads(out["proxy_server_request"])["messages"] == body["messages"][2:]
+    assert out["response"] == row["response"]
+
+
 def test_only_the_dropped_messages_change() -> None:
     (payload, *_) = [json.loads(text) for text in _lines("fixtures/litellm.jsonl")]
     payload["messages"] = [*litellm.payload(TALK)["messages"], *payload["messages"]]

@@ -7,7 +7,7 @@ values, or JSON in a string.
 
 from typing import Any
 
-from ctxtrim.formats.fields import first_string, members
+from ctxtrim.formats.fields import elements, first_string, members
 from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
 from ctxtrim.formats.traces.traces import record_format
@@ -19,6 +19,7 @@ _KINDS = (
     "GENERATION", "SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR",
     "EMBEDDING", "GUARDRAIL",
 )  # fmt: skip
+_SCHEMAS = ("parameters", "input_schema")
 _INSIDE = ("data", "observations", "trace")
 
 
@@ -31,9 +32,9 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     """The request of a generation."""
     if value["type"] != "GENERATION":
         return None
-    sent = Field(value.get("input"), span.inside("input"))
+    sent, listed = _without_tools(opened(Field(value.get("input"), span.inside("input"))))
     settings = members(opened(Field(_either(value, "modelParameters"), span)).value)
-    tools = members(opened(sent).value).get("tools") or settings.get("tools")
+    tools = listed or members(sent.value).get("tools") or settings.get("tools")
     usage = next(
         (found for key in ("usageDetails", "usage") if (found := _either(value, key))), None
     )
@@ -46,6 +47,29 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     )
     received = Field(value.get("output"), span.inside("output"))
     return logged_request(span, _either(value, "traceId"), (sent,), received, facts)
+
+
+def _without_tools(sent: Field) -> tuple[Field, list[Any]]:
+    """The messages of a request, and the tool schemas after them.
+
+    LangChain's callback adds each schema as a message with the role `tool`.
+    [langfuse/langfuse-python, `langfuse/langchain/CallbackHandler.py`]
+    """
+    values = elements(sent.value)
+    end = len(values)
+    while end and _is_schema(members(values[end - 1])):
+        end -= 1
+    if end == len(values):
+        return sent, []
+    return Field(values[:end], sent.span), [value["content"] for value in values[end:]]
+
+
+def _is_schema(message: dict[str, Any]) -> bool:
+    """Whether a message is the schema of a tool."""
+    content = members(message.get("content"))
+    is_named = "name" in content and not content.keys().isdisjoint(_SCHEMAS)
+    is_schema = isinstance(content.get("function"), dict) or is_named
+    return message.get("role") == "tool" and is_schema and "tool_call_id" not in message
 
 
 def _either(value: dict[str, Any], name: str) -> Any:

@@ -241,7 +241,7 @@ def setting(
     `least` is the minimum of a number; `choices` are all valid words. `check` raises a `ValueError`
     with the reason for an invalid text. A default of None is a number that is not set; a default of
     `()` is a list of texts, which may be given one at a time. `declared` are further fields of
-    `config.option.Option`, as `panel`, `units` or `is_restricted`.
+    `config.option.Option`, such as `panel`, `units` or `is_restricted`.
     """
     metadata = {"help": text, "least": least, "choices": choices, "check": check, "panel": DROP}
     return field(default=default, metadata=metadata | declared)

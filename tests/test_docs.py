@@ -93,12 +93,12 @@ def test_every_row_has_a_test_named_after_it() -> None:
     assert [row for row in rows if f"test_{row}_" not in names] == []
 
 
-def test_the_architecture_lists_the_rooms_in_their_order() -> None:
-    from test_layers import ROOMS
+def test_the_architecture_lists_the_layers_in_their_order() -> None:
+    from test_layers import LAYERS
 
     layout = ARCHITECTURE.partition("\n## Layout\n")[2].partition("\n## ")[0]
     assert re.findall(r"^\| `(\w+)` \|", layout, re.MULTILINE) == [
-        room for room in ROOMS if room != "__main__"
+        layer for layer in LAYERS if layer != "__main__"
     ]
 
 

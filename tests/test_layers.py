@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from ctxtrim.stages import STAGES
 
-HOUSE = Path(__file__).resolve().parents[1] / "ctxtrim"
+PACKAGE = Path(__file__).resolve().parents[1] / "ctxtrim"
 
-# A room may import the rooms above it in this list, and itself. Those before `io` are pure
+# A layer may import the layers above it in this list, and itself. Those before `io` are pure
 # values and functions.
-ROOMS = (
+LAYERS = (
     "version",
     "errors",
     "loading",
@@ -43,7 +43,7 @@ ROOMS = (
     "cli",
     "__main__",
 )
-CORE = set(ROOMS[: ROOMS.index("io")])
+CORE = set(LAYERS[: LAYERS.index("io")])
 # modules of `stages` that several stages use
 SHARED = (
     "compaction_trigger",
@@ -84,12 +84,12 @@ OUTSIDE = {
     "importlib": {"api", "cli", "loading", "reports", "tokenizers"},
 }
 NEVER = {"logging", "random", "socket", "urllib", "http", "requests", "datetime"}
-MODULES = sorted(HOUSE.rglob("*.py"))
+MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-def room(path: Path) -> str:
+def layer(path: Path) -> str:
     """The module or folder directly inside the package that a file belongs to."""
-    return path.relative_to(HOUSE).parts[0].removesuffix(".py")
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def imports(path: Path) -> set[str]:
@@ -108,15 +108,15 @@ def imports(path: Path) -> set[str]:
     return modules
 
 
-@pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(HOUSE)) for path in MODULES])
-def test_imports_point_down_and_dependencies_stay_in_their_rooms(path: Path) -> None:
-    mine = room(path)
+@pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(PACKAGE)) for path in MODULES])
+def test_imports_point_down_and_dependencies_stay_in_their_layers(path: Path) -> None:
+    mine = layer(path)
     for module in imports(path):
         package, _, rest = module.partition(".")
         if package == "ctxtrim":
             other = rest.split(".")[0]
             if other and mine != "__init__":
-                assert ROOMS.index(other) <= ROOMS.index(mine), (
+                assert LAYERS.index(other) <= LAYERS.index(mine), (
                     f"{mine} imports {other}, which is above it"
                 )
             if mine == "stages" and path.stem != "__init__" and other == "stages":
@@ -129,14 +129,14 @@ def test_imports_point_down_and_dependencies_stay_in_their_rooms(path: Path) -> 
         assert {"os", "sys", "pathlib", "time", "io"}.isdisjoint(imports(path))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(HOUSE)) for path in MODULES])
+@pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(PACKAGE)) for path in MODULES])
 def test_no_module_uses_open_or_print_and_only_the_command_line_exits(path: Path) -> None:
     names = {
         node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)
     }
     assert "print" not in names
     assert "open" not in names
-    assert room(path) in ("cli", "__main__") or "SystemExit" not in names
+    assert layer(path) in ("cli", "__main__") or "SystemExit" not in names
 
 
 def lazy_rows(path: Path) -> Iterator[tuple[str, str, str]]:
@@ -156,7 +156,7 @@ def test_a_lazy_row_is_a_value_in_a_module_of_its_own_package() -> None:
     rows = [(path, *row) for path in MODULES for row in lazy_rows(path)]
     assert len(rows) > 50
     for path, package, module, attribute in rows:
-        assert package == ".".join(path.parent.relative_to(HOUSE.parent).parts)
+        assert package == ".".join(path.parent.relative_to(PACKAGE.parent).parts)
         assert hasattr(import_module(f"{package}.{module}"), attribute)
 
 
@@ -188,9 +188,9 @@ def test_no_file_is_long() -> None:
     } == {}
 
 
-def test_few_modules_are_at_the_root_and_every_room_is_listed() -> None:
-    assert len([path for path in HOUSE.glob("*.py") if not path.stem.startswith("__")]) <= 10
-    assert {room(path) for path in MODULES} == {*ROOMS, "__init__"}
+def test_few_modules_are_at_the_root_and_every_layer_is_listed() -> None:
+    assert len([path for path in PACKAGE.glob("*.py") if not path.stem.startswith("__")]) <= 10
+    assert {layer(path) for path in MODULES} == {*LAYERS, "__init__"}
 
 
 # The modules that know stages by name, and words that mean something else where they are.
@@ -222,7 +222,7 @@ def decisive(path: Path) -> Iterator[str]:
 
 
 def test_no_module_knows_a_stage_by_name() -> None:
-    places = [(path.relative_to(HOUSE).as_posix(), path) for path in MODULES]
+    places = [(path.relative_to(PACKAGE).as_posix(), path) for path in MODULES]
     known = {
         (place, text)
         for place, path in places
@@ -238,7 +238,7 @@ def test_no_two_public_classes_share_a_name() -> None:
     for path in MODULES:
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes.setdefault(node.name, []).append(path.relative_to(HOUSE).as_posix())
+                homes.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
     shared = {name for name, places in homes.items() if len(places) > 1}
     assert shared == set()
 
@@ -246,7 +246,7 @@ def test_no_two_public_classes_share_a_name() -> None:
 def test_defaults_of_structs_are_values() -> None:
     for module in MODULES:
         if "Struct" in module.read_text():
-            import_module(".".join(module.relative_to(HOUSE.parent).with_suffix("").parts))
+            import_module(".".join(module.relative_to(PACKAGE.parent).with_suffix("").parts))
     classes = [Struct]
     for struct in classes:
         classes += struct.__subclasses__()

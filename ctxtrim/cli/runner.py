@@ -204,7 +204,7 @@ def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
             try:
                 content = own.enter_context(request.pipeline.reader.open(source))
             except InputError:
-                continue  # `_process_all` reports it
+                continue  # `Work.process_all` reports it
             if not content.is_lines:
                 raise UsageError(
                     f"{source.name} does not have one conversation per line, so it cannot "

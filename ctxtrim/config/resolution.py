@@ -91,7 +91,7 @@ class Config(Struct, frozen=True, dict=True):
         The preset's window and reserve are the fallback.
 
         `is_session`: a reserve as large as the window is not an error; the limit is then the
-        session tokens (S3-2).
+        session tokens.
         """
         values = self.values
         reserve, spare = values["reserve"], self.preset.reserve

@@ -205,7 +205,7 @@ def session(
 
 
 def _with_marks(transcript: Transcript) -> Transcript:
-    """The transcript with messages marked that no person typed, in any format.
+    """The transcript with with injected messages marked, in any format.
 
     Their text shows it: summaries and digests written by ctxtrim, and files with instructions to
     the agent.

@@ -70,7 +70,7 @@ class Media(Struct, frozen=True, gc=False):
 
 
 class Document(Struct, frozen=True, dict=True):
-    """The bytes of a JSON document that is read in parts, and how all of it spells JSON."""
+    """The bytes of a JSON document that is read in parts, and its JSON style."""
 
     data: bytes
 

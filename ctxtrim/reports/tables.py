@@ -58,7 +58,7 @@ class Table(Struct, frozen=True):
 
 
 class Each(Struct, Generic[T], frozen=True):
-    """The cells of each row, made anew each time they are read."""
+    """The cells of each row, computed on each read."""
 
     rows: Iterable[T]
     cells: Callable[[T], Cells]

@@ -1,4 +1,4 @@
-"""Token counts: tokenizers, budgets, and what providers charge. Imports values and `text` only."""
+"""Token counts: tokenizers, budgets, and what providers charge for a request."""
 
 from ctxtrim.tokens.tokenizer import (
     MARKS,

@@ -109,14 +109,14 @@ def shape(messages: Sequence[Message]) -> Shape:
     ]
     callers = tuple(caller)
     return Shape(
-        tuple(step),
-        tuple(turn),
-        _joined(messages, callers, linked) if linked else callers,
-        callers,
-        tuple(answered),
-        tuple(fan),
-        tuple(unanswered),
-        steps,
+        step=tuple(step),
+        turn=tuple(turn),
+        exchange=_joined(messages, callers, linked) if linked else callers,
+        caller=callers,
+        call=tuple(answered),
+        fan=tuple(fan),
+        unanswered=tuple(unanswered),
+        steps=steps,
     )
 
 

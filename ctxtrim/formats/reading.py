@@ -147,7 +147,16 @@ def open_reading(
         chunks = begun = _at_once(dialect, head, rest, max_size)
     first_lines = _lines_of(head) if is_lines and elements is None else ()
     return Reading(
-        dialect, layout, is_lines, begun, rest, chunks, first_lines, votes, looked, reason
+        format=dialect,
+        layout=layout,
+        is_lines=is_lines,
+        first=begun,
+        rest=rest,
+        chunks=chunks,
+        head=first_lines,
+        votes=votes,
+        looked=looked,
+        reason=reason,
     )
 
 

@@ -55,18 +55,18 @@ def differences(transcript: Transcript, result: PipelineRun) -> Iterator[Differe
         removed, more_removed = _first(before, start)
         inserted_lines, more_inserted = _first(text, start)
         yield Difference(
-            index,
-            transcript.line_of(item.message),
-            item.subject,
-            action,
-            change.reason if change is not None else "",
-            item.tokens,
-            0 if after is None else after.tokens,
-            exactness,
-            removed,
-            more_removed,
-            inserted_lines,
-            more_inserted,
+            message=index,
+            line=transcript.line_of(item.message),
+            subject=item.subject,
+            action=action,
+            reason=change.reason if change is not None else "",
+            tokens_before=item.tokens,
+            tokens_after=0 if after is None else after.tokens,
+            exactness=exactness,
+            before=removed,
+            before_more=more_removed,
+            after=inserted_lines,
+            after_more=more_inserted,
         )
     yield from (_addition(new, added, exactness) for new in inserted.get(None, ()))
 

@@ -151,30 +151,51 @@ class Truncate(KeepRules, _Limits):
             edited[position], verdicts[position] = self._rule(result)._shortened(
                 result, kept_results[position], newest, shape.fan[position]
             )
-        unsure = [result for result in tool_results if verdicts[result.position].is_unsure]
-        while unsure:  # a clip may not show the range that kept the result
-            places = {result.position for result in unsure}
-            clipped = [each for each in results(edited, shape, ages) if each.position in places]
-            clipped_at = {result.position: result for result in clipped}
-            still_kept = self._kept(tuple(edited), shape, ages, clipped)
-            lost = [result for result in unsure if still_kept[result.position].reason is None]
-            for result in lost:
-                position, rule = result.position, self._rule(result)
-                fan, rank = shape.fan[position], kept_results[position].reason
-                # a clip may have more lines than its result, so that its first lines are smaller
-                replaced = rule._replaced(result, fan) or rule._replaced(clipped_at[position], fan)
-                if replaced is not None:
-                    reason = f"age {result.age} > {rule.max_age}"
-                    if rank is not None:
-                        reason += f"; the range that kept it ({rank}) does not fit"
-                    edited[position], verdicts[position] = replaced, _Verdict("truncated", reason)
-            done = {result.position for result in lost}
-            unsure = [result for result in unsure if result.position not in done] if lost else []
+        reasons = {position: kept.reason for position, kept in kept_results.items()}
+        self._replace_unshown(edited, verdicts, tool_results, reasons, shape, ages)
         changes = [
             change_of(messages, position, verdict.action, verdict.reason)
             for position, verdict in verdicts.items()
         ]
         return Outcome(replace(transcript, messages=tuple(edited)), tuple(changes))
+
+    def _replace_unshown(
+        self,
+        edited: list[Message],
+        verdicts: dict[int, "_Verdict"],
+        tool_results: Sequence[ToolResult],
+        reasons: Mapping[int, str | None],
+        shape: Shape,
+        ages: Sequence[int],
+    ) -> None:
+        """Replace old results whose clip does not show the range that kept them.
+
+        `reasons`: why each result was kept. A replacement may be what kept another result, so this
+        is repeated until nothing changes.
+        """
+        unsure = [result for result in tool_results if verdicts[result.position].is_unsure]
+        while unsure:
+            positions = {result.position for result in unsure}
+            clipped = {}
+            for result in results(edited, shape, ages):
+                if result.position in positions:
+                    clipped[result.position] = result
+            kept = self._kept(tuple(edited), shape, ages, list(clipped.values()))
+            lost = [result for result in unsure if kept[result.position].reason is None]
+            for result in lost:
+                position, rule = result.position, self._rule(result)
+                fan, kept_for = shape.fan[position], reasons[position]
+                # a clip may have more lines than its result, so that its first lines are smaller
+                replaced = rule._replaced(result, fan) or rule._replaced(clipped[position], fan)
+                if replaced is not None:
+                    reason = f"age {result.age} > {rule.max_age}"
+                    if kept_for is not None:
+                        reason += f"; the range that kept it ({kept_for}) does not fit"
+                    edited[position], verdicts[position] = replaced, _Verdict("truncated", reason)
+            if not lost:
+                return
+            done = {result.position for result in lost}
+            unsure = [result for result in unsure if result.position not in done]
 
     def _rule(self, result: ToolResult) -> "Truncate":
         """The stage with the settings of the result's tool."""
@@ -283,12 +304,12 @@ class Truncate(KeepRules, _Limits):
     @cached_property
     def _limits(self) -> SizeLimits:
         return SizeLimits(
-            self.max_tokens,
-            self.max_lines,
-            self.max_bytes,
-            self.max_chars,
-            self.mode,
-            self.spill_above,
+            tokens=self.max_tokens,
+            lines=self.max_lines,
+            bytes=self.max_bytes,
+            characters=self.max_chars,
+            mode=self.mode,
+            spill=self.spill_above,
         )
 
 

@@ -27,7 +27,13 @@ from ctxtrim.formats.openai import responses as openai_responses
 from ctxtrim.formats.opencode import session as opencode
 from ctxtrim.formats.openhands import history as openhands
 from ctxtrim.formats.pi import session as pi
-from ctxtrim.formats.traces import langfuse, langsmith, litellm, opentelemetry
+from ctxtrim.formats.traces import (
+    langchain_messages,
+    langfuse,
+    langsmith,
+    litellm,
+    opentelemetry,
+)
 
 FORMATS: dict[str, Format] = {
     dialect.name: dialect
@@ -64,6 +70,7 @@ FORMATS: dict[str, Format] = {
         list_format(kiro.DIALECT),
         list_format(tau2_voice.DIALECT),
         list_format(swe_agent_web.DIALECT),
+        list_format(langchain_messages.IN_FILES),
         list_format(openai_chat.DIALECT),
     )
 }

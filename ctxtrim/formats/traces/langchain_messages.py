@@ -7,8 +7,10 @@
     {"type": "human", "data": {"content": …}}
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members, metadata_in, string
@@ -153,4 +155,19 @@ def _json_value(message: Message, neighbour: dict[str, Any]) -> dict[str, Any]:
     return {"type": kind} | ({"data": body} if "data" in neighbour else body)
 
 
+def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
+    """Whether some elements can only be messages of LangChain: a prompt, an answer, or serialized.
+
+    Other programs write objects with the types of the other messages.
+    """
+    return any(
+        knows(value) and ("lc" in value or value["type"] in ("human", "ai", "AIMessageChunk"))
+        for value in items
+    )
+
+
 DIALECT = Dialect("langchain", knows, read, insert, owner=owner)
+IN_FILES = replace(
+    DIALECT, claims=claims, places=("messages", "[*].messages", "values.messages", "")
+)
+"""Chat histories and states of LangGraph. `DIALECT` reads the messages of a traced request."""

@@ -1,0 +1,56 @@
+"""Histories of LangChain and states of LangGraph."""
+
+import json
+from typing import Any
+
+import pytest
+from harness import read, run
+from writers import langchain
+
+from ctxtrim.model import Transcript
+
+TALK: list[dict[str, Any]] = [
+    {"role": "user", "texts": ["How deep is it? " * 40]},
+    {
+        "role": "assistant",
+        "texts": [],
+        "calls": [{"id": "c", "name": "gauge", "input": {"pier": 1}}],
+    },
+    {"role": "tool", "id": "c", "texts": ["2 m"], "error": False},
+    {"role": "assistant", "texts": ["Two."], "calls": []},
+    {"role": "user", "texts": ["And now?"]},
+]
+
+
+def only(value: Any) -> Transcript:
+    chunks = read(json.dumps(value).encode() + b"\n")
+    assert [chunk.format.name for chunk in chunks if chunk.format] == ["langchain"] * len(chunks)
+    (transcript,) = [found for chunk in chunks for found in chunk.transcripts]
+    return transcript
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("form", ["values", "messages", "list"])
+def test_every_form_and_place_is_read(number: int, form: str) -> None:
+    messages = langchain.messages(TALK, number)
+    values = {"values": {"messages": messages}, "next": []}
+    value: Any = {"values": values, "messages": {"messages": messages}, "list": messages}[form]
+    found = only(value)
+    assert [message.role for message in found.messages] == [plain["role"] for plain in TALK]
+    assert [(call.name, call.text) for call in found.messages[1].calls] == [("gauge", '{"pier":1}')]
+    answer = found.messages[2].result
+    assert answer is not None and (answer.call_id, answer.text) == ("c", "2 m")
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_dropped_messages_leave_the_others_as_they_were(number: int) -> None:
+    messages = langchain.messages(TALK, number)
+    data = json.dumps({"messages": messages}).encode() + b"\n"
+    out = json.loads(run(data, [("trim", {})], limit=40).data or b"")
+    assert out["messages"] == messages[-1:]
+
+
+def test_objects_with_the_types_of_other_messages_are_not_langchain() -> None:
+    rows = [{"type": "system", "content": "start"}, {"type": "tool", "content": "done"}]
+    data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    assert [chunk.format for chunk in read(data) if chunk.format] == []

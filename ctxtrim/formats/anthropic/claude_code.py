@@ -6,7 +6,7 @@ line may contain several results. `claude_code_thread` finds the live lines, `ev
 their links.
 """
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
@@ -18,15 +18,14 @@ from ctxtrim.formats.anthropic.claude_code_thread import (
     GRAPH,
     SYNTHETIC,
     ClaudeEvent,
-    Companions,
     event_of,
     events_in,
 )
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
-from ctxtrim.formats.fields import first_string, string
+from ctxtrim.formats.fields import elements, first_string, string
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
-from ctxtrim.model import Line, Message, Span, Transcript
+from ctxtrim.model import Companion, Line, Message, Part, Span, Transcript
 from ctxtrim.model.request import Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, dump
@@ -76,6 +75,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         lines,
         model=first_string(model for model in models if model != SYNTHETIC),
         id=name,
+        tools=_tools(current, events),
         usages=tuple(_usages(current, events)),
     )
 
@@ -96,7 +96,8 @@ def _usages(current: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> It
 
 def owner(array: Path) -> Path | None:
     """A line is removed with the last block of its content."""
-    return array[:-2] if array[-2:] == ("message", "content") else None
+    is_content = array[-2:] in (("message", "content"), ("attachment", "prompt"))
+    return array[:-2] if is_content else None
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
@@ -105,6 +106,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     A result between two messages of one event becomes a block of its content.
     """
     earlier, later = site.earlier, site.later
+    if earlier is not None and earlier.role == "system":
+        earlier = None  # the snapshot of a prompt, which may be anywhere in the file
     before = _event(earlier.spans[-1]) if earlier is not None else None
     after = _event(later.spans[0]) if later is not None else None
     if earlier is not None and later is not None and before is not None and before == after:
@@ -190,6 +193,35 @@ def _rest_of(value: dict[str, Any], content: Sequence[Any]) -> dict[str, Any]:
     }
 
 
+class Companions:
+    """The lines to remove with messages: file snapshots of prompts, progress of calls."""
+
+    def __init__(self, events: Iterable[ClaudeEvent]) -> None:
+        self._prompts: dict[str | None, list[Companion]] = {}
+        self._calls: dict[str | None, list[Companion]] = {}
+        for event in events:
+            if event.kind == "progress":
+                self._add(self._calls, event)
+            elif event.owner is not None:
+                self._add(self._prompts, event)
+
+    def _add(self, lines: dict[str | None, list[Companion]], event: ClaudeEvent) -> None:
+        lines.setdefault(event.owner, []).append(Companion(event.span, str(event.kind)))
+
+    def take(self, events: Sequence[ClaudeEvent], parts: Sequence[Part]) -> tuple[Companion, ...]:
+        """The companions of a message that no message has yet."""
+        if not self._prompts and not self._calls:
+            return ()
+        found: list[Companion] = []
+        for event in events:
+            if event.id in self._prompts and event.id is not None:
+                found += self._prompts.pop(event.id)
+        for part in parts:
+            if part.kind == "tool_call" and part.call_id in self._calls:
+                found += self._calls.pop(part.call_id)
+        return tuple(found)
+
+
 FORMAT = Format(
     "claude-code", sniff, read, owner, insert, relink, must_alternate=True, text_block=text_block
 )
@@ -197,13 +229,16 @@ FORMAT = Format(
 
 def _messages(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> list[Message]:
     """The messages of the live events, each at its first line. `others` are all events."""
-    cleared = {name for event in others for name in event.cleared or ()}
+    sent: dict[str, str] = {}
+    for event in others:
+        sent |= event.replacements or {}
+    sent |= {name: CLEARED for event in others for name in event.cleared or ()}
     companions = Companions(others)
     spread: dict[str, list[ClaudeEvent]] = {}
     for event in events:
         if event.kind == "assistant" and event.message_id:
             spread.setdefault(event.message_id, []).append(event)
-    found: list[Message] = []
+    found = list(_prompt(events, others))
     for event in events:
         if event.kind == "assistant":
             together = spread[event.message_id] if event.message_id else [event]
@@ -213,8 +248,48 @@ def _messages(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> l
         for message in messages:
             own = companions.take((event,), ()) if message.spans == (event.span,) else ()
             message = replace(message, index=len(found), companions=own)
-            found.append(_cleared_if_named(message, cleared) if cleared else message)
+            found.append(_as_sent(message, sent) if sent else message)
     return found
+
+
+def _prompt(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> Iterator[Message]:
+    """The system prompt of the last snapshot, if there is one; the client sends it again.
+
+    Its spans are those of all snapshots.
+    """
+    snapshots = _snapshots(events, others)
+    for event in snapshots[-1:]:
+        texts = elements((event.snapshot or {}).get("systemPrompt"))
+        parts = tuple([Part("text", text) for text in texts if isinstance(text, str)])
+        spans = tuple([other.span for other in reversed(snapshots)])
+        if parts:
+            yield Message("system", parts, index=0, spans=spans)
+
+
+def _tools(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> str | None:
+    """The tools of the last snapshot with tools. The first snapshot of a session has none."""
+    for event in reversed(_snapshots(events, others)):
+        tools = elements((event.snapshot or {}).get("tools"))
+        if tools:
+            return dump([_tool(tool) for tool in tools])
+    return None
+
+
+def _tool(tool: Any) -> Any:
+    """A tool as it is sent, with its schema under the name of the API."""
+    if not isinstance(tool, dict) or "schema" not in tool:
+        return tool
+    rest = {key: tool[key] for key in tool if key != "schema"}
+    return {**rest, "input_schema": tool["schema"]}
+
+
+def _snapshots(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> list[ClaudeEvent]:
+    """The snapshots of the prompt of the main session, or of the subagent if events are its."""
+    if not events:
+        return []
+    side = events[-1].is_sidechain
+    found = [event for event in others if event.snapshot and event.is_sidechain == side]
+    return sorted(found, key=lambda event: event.span)
 
 
 def _answer(together: Sequence[ClaudeEvent], index: int, companions: Companions) -> Message:
@@ -227,8 +302,10 @@ def _answer(together: Sequence[ClaudeEvent], index: int, companions: Companions)
     return Message("assistant", parts, index=index, spans=spans, companions=found)
 
 
-def _cleared_if_named(message: Message, cleared: Set[str]) -> Message:
+def _as_sent(message: Message, sent: Mapping[str, str]) -> Message:
+    """A result with the text that the client sends for it, which cannot be edited."""
     result = message.result
-    if result is None or result.call_id not in cleared:
+    text = None if result is None else sent.get(result.call_id or "")
+    if result is None or text is None:
         return message
-    return replace(message, parts=(replace(result, text=CLEARED, span=None, block=None),))
+    return replace(message, parts=(replace(result, text=text, span=None, block=None),))

@@ -20,9 +20,8 @@ from ctxtrim.formats.anthropic.blocks import block, is_injected, user_messages
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
 from ctxtrim.formats.fields import elements, inside, members, string
 from ctxtrim.formats.usage import anthropic_usage, is_complete
-from ctxtrim.model import Companion, Message, Part, Span
+from ctxtrim.model import Message, Part, Span
 from ctxtrim.model.request import Usage
-from ctxtrim.text.records import dump
 
 ENVELOPE = (
     "isSidechain", "userType", "cwd", "sessionId", "session_id", "version", "gitBranch", "slug",
@@ -40,14 +39,6 @@ _NO_LINKS: dict[str, Any] = {}  # of most events
 SYNTHETIC = "<synthetic>"
 """The model name of messages that the client generates. They are never sent."""
 
-# Attachments that the client sends to the model.
-_VISIBLE = (
-    "file", "queued_command", "edited_text_file", "nested_memory", "skill_listing",
-    "invoked_skills", "plan_mode", "hook_additional_context", "hook_blocking_error",
-    "todo_reminder", "task_reminder", "compact_file_reference", "total_tokens_reminder",
-    "selected_lines_in_ide", "opened_file_in_ide", "diagnostics", "mcp_resource",
-)  # fmt: skip
-
 
 class ClaudeEvent(SessionEvent, eq=False, gc=False):
     """One event of the session, without the values that no model reads.
@@ -58,10 +49,11 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
     calls, and `results` those of the calls that it answers. `message_id` is shared by all lines of
     an answer, `model` is the model that it names, and `usage` the recorded usage of a complete
     answer. `speaks`: the event contains something that a model could read, although it may not be
-    sent. `is_compaction`: the client summarized everything before. `cleared`: the ids of calls
-    whose results the client clears from the context; None for other events. `owner`: the id of the
-    prompt or call that a snapshot or progress belongs to. `answer`: the index of the message that
-    an answer is part of.
+    sent. `is_compaction`: the client summarized everything before.
+    `cleared`: the ids of calls whose results the client clears from the context; None for other
+    events. `replacements`: the texts that the client sends for results, by the ids of their calls.
+    `snapshot`: a recorded system prompt and its tools. `owner`: the id of the prompt or call that a
+    snapshot or progress belongs to. `answer`: the index of the message that an answer is part of.
     """
 
     parent: object = UNSET
@@ -78,6 +70,8 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
     usage: Usage | None = None
     answer: int | None = None
     cleared: list[str] | None = None
+    replacements: dict[str, str] | None = None
+    snapshot: dict[str, Any] | None = None
     owner: str | None = None
 
     def link(self, field: str) -> object:
@@ -129,9 +123,31 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
 
     def read_attachment(self, attachment: object) -> None:
         """Read what the client sends, if it sends it."""
-        if isinstance(attachment, dict) and attachment.get("type") in _VISIBLE:
+        if not isinstance(attachment, dict):
+            return
+        if attachment.get("type") == "prompt_snapshot":
+            self.snapshot = attachment
+            return
+        # imported here: most formats, and old sessions, have no attachments
+        from ctxtrim.formats.anthropic.claude_code_attachments import attachment_message
+
+        message = attachment_message(attachment, self.span.inside("attachment"))
+        if message is not None:
             self.speaks = self.is_context = True
-            part = Part("text", dump(attachment))
+            self.messages = (replace(message, spans=(self.span,)),)
+
+    def read_system(self, value: dict[str, Any]) -> None:
+        """Read the output of a local command, and what a compaction does with other events.
+
+        The client sends the output as text of the user. [Claude Code, `normalizeMessagesForAPI`]
+        """
+        subtype, content = value.get("subtype"), value.get("content")
+        self.is_compaction = subtype == "compact_boundary"
+        if "microcompactMetadata" in value:
+            self.cleared = _cleared(value["microcompactMetadata"])
+        if subtype == "local_command" and isinstance(content, str):
+            self.speaks = self.is_context = True
+            part = Part("text", content, span=self.span.inside("content"))
             self.messages = (Message("user", (part,), is_injected=True, spans=(self.span,)),)
 
 
@@ -146,25 +162,53 @@ def event_of(value: dict[str, Any], span: Span) -> ClaudeEvent:
     kind, message = value.get("type"), value.get("message")
     event.kind = kind = "user" if kind == "summary" and message is not None else string(kind)
     event.is_sidechain = value.get("isSidechain") is True
-    event.is_compaction = value.get("subtype") == "compact_boundary"
-    if "microcompactMetadata" in value:
-        event.cleared = _cleared(value["microcompactMetadata"])
-    if kind == "progress":
-        event.owner = string(value.get("parentToolUseID") or value.get("toolUseID"))
-    elif kind in ("user", "assistant"):
+    if kind in ("user", "assistant"):
         if isinstance(message, dict):
             event.read_message(value, message)
     elif kind == "attachment":
         event.read_attachment(value.get("attachment"))
-    elif kind == "file-history-snapshot":
-        event.owner = string(value.get("messageId"))
+    elif kind == "content-replacement":
+        event.replacements = _replacements(value)
+    elif "subtype" in value:
+        event.read_system(value)
+    else:
+        event.owner = _owner(kind, value)
     return event
+
+
+def _owner(kind: str | None, value: dict[str, Any]) -> str | None:
+    """The id of the prompt or call that a line belongs to; None for most lines.
+
+    A delta adds a file to the snapshot of a prompt, whose id it names.
+    """
+    if kind == "progress":
+        return string(value.get("parentToolUseID") or value.get("toolUseID"))
+    if kind == "file-history-snapshot":
+        return string(value.get("messageId"))
+    if kind == "file-history-delta":
+        return string(value.get("snapshotMessageId") or value.get("messageId"))
+    return None
+
+
+def _replacements(value: dict[str, Any]) -> dict[str, str] | None:
+    """The texts that the client sends for results, by the ids of their calls.
+
+    Those of a subagent are None. [Claude Code, `replaceToolResultContents`]
+    """
+    if value.get("agentId") is not None:
+        return None
+    found = map(members, elements(value.get("replacements")))
+    return {
+        item["toolUseId"]: item["replacement"]
+        for item in found
+        if isinstance(item.get("toolUseId"), str) and isinstance(item.get("replacement"), str)
+    }
 
 
 def _outline(event: ClaudeEvent) -> ClaudeEvent:
     """An event without what the model reads, which no link needs."""
     event.parts, event.messages = (), ()
-    event.usage = event.model = None
+    event.usage = event.model = event.snapshot = event.replacements = None
     return event
 
 
@@ -237,35 +281,6 @@ def _after_compaction(events: Sequence[ClaudeEvent]) -> int:
 def _home(span: Span) -> Span:
     """The span of the event that contains a message or block."""
     return Span(span.line, span.path[:2] if span.path[:1] == ("loglines",) else ())
-
-
-class Companions:
-    """The lines to remove with messages: file snapshots of prompts, progress of calls."""
-
-    def __init__(self, events: Iterable[ClaudeEvent]) -> None:
-        self._prompts: dict[str | None, list[Companion]] = {}
-        self._calls: dict[str | None, list[Companion]] = {}
-        for event in events:
-            if event.kind == "progress":
-                self._add(self._calls, event)
-            elif event.kind == "file-history-snapshot":
-                self._add(self._prompts, event)
-
-    def _add(self, lines: dict[str | None, list[Companion]], event: ClaudeEvent) -> None:
-        lines.setdefault(event.owner, []).append(Companion(event.span, str(event.kind)))
-
-    def take(self, events: Sequence[ClaudeEvent], parts: Sequence[Part]) -> tuple[Companion, ...]:
-        """The companions of a message that no message has yet."""
-        if not self._prompts and not self._calls:
-            return ()
-        found: list[Companion] = []
-        for event in events:
-            if event.id in self._prompts and event.id is not None:
-                found += self._prompts.pop(event.id)
-        for part in parts:
-            if part.kind == "tool_call" and part.call_id in self._calls:
-                found += self._calls.pop(part.call_id)
-        return tuple(found)
 
 
 GRAPH = EventGraph(

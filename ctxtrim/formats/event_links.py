@@ -93,11 +93,13 @@ E = TypeVar("E", bound=SessionEvent)
 class EventGraph(Struct, Generic[E], frozen=True):
     """The links between the events of one client's sessions.
 
-    `event` makes an inserted event; `events` finds the events among the values of some lines.
+    `event` makes an inserted event; `events` finds the events among the values of some lines, in
+    the order of the context, which may not be the order of the lines.
     `thread`: the indices of the live conversation, including events that only link it. `home`: the
     span of the event that contains a span. `links`: the fields that name another event; `above` is
     the parent field. Fields in `lasting` keep their value if no event is left to name. `is_path`:
-    every live event follows the live event before it; else a branch may be live as well.
+    every live event follows the live event before it; else a branch may be live as well. `finish`
+    updates other links of an edit at its end.
     """
 
     event: Callable[[Any, Span], E]
@@ -109,9 +111,10 @@ class EventGraph(Struct, Generic[E], frozen=True):
     lasting: tuple[str, ...] = ()
     is_path: bool = True
     index: Callable[[Sequence[E], str], EventIndex] = EventIndex
+    finish: "Callable[[EventEdit[E], Edit], Edit]" = lambda events, edit: edit
 
     def live(self, events: Sequence[E]) -> list[E]:
-        """The events of the model's context, in file order."""
+        """The events of the model's context, in order."""
         return [events[index] for index in sorted(self.thread(events)) if events[index].is_context]
 
     def relink(self, edit: Edit) -> Edit:
@@ -132,7 +135,7 @@ class EventGraph(Struct, Generic[E], frozen=True):
             ]
             risen = {event.span for event in self.live(rest)} - homes
             if not risen:
-                return events.edited(links)
+                return self.finish(events, events.edited(links))
             events.drop(risen)
 
 
@@ -212,7 +215,7 @@ class EventEdit(Generic[E]):
         for field in self.graph.links:
             target = self.lookup.find(index, field)
             if target in self.dropped:
-                kept_ancestor = self._kept_ancestor(target)
+                kept_ancestor = self.kept_ancestor(target)
                 if kept_ancestor is not None or field not in self.graph.lasting:
                     changes[field] = kept_ancestor
         return changes
@@ -222,7 +225,7 @@ class EventEdit(Generic[E]):
         parent = self.lookup.parent(index)
         return parent in self.dropped or (parent not in self.alive and before is not None)
 
-    def _kept_ancestor(self, index: int | None) -> str | None:
+    def kept_ancestor(self, index: int | None) -> str | None:
         """The id of the nearest kept ancestor of a removed event."""
         cache, dropped = self._kept_ancestors, self.dropped
         way: dict[int, None] = {}  # ordered; stops at a cycle

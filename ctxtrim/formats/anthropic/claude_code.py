@@ -18,6 +18,7 @@ from ctxtrim.formats.anthropic.claude_code_thread import (
     GRAPH,
     SYNTHETIC,
     ClaudeEvent,
+    as_loaded,
     event_of,
     events_in,
 )
@@ -67,6 +68,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     for value, span in events_in(record.value for record in records):
         events.append(event_of(value, span))
         name = string(value.get("sessionId")) if name is None else name
+    events = as_loaded(events)
     current = GRAPH.live(events)
     messages = _messages(current, events)
     models = (event.model for event in reversed(events) if event.kind == "assistant")

@@ -7,6 +7,8 @@ Every event names its parent. The live context is more than the path from the la
 root: results of parallel calls branch off that path, and so do the other lines of a message of
 several lines. The search follows the parents from the last message to the last compaction. Then it
 adds the lines that share a message id with the path, and the results that answer its calls.
+
+A compaction may preserve messages before it. They follow its summary, see `claude_code_compaction`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +19,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic.blocks import block, is_injected, user_messages
-from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
+from ctxtrim.formats.base import Edit
+from ctxtrim.formats.event_links import EventEdit, EventGraph, EventIndex, SessionEvent
 from ctxtrim.formats.fields import elements, inside, members, string
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.model import Message, Part, Span
@@ -36,6 +39,9 @@ _LINKS = ("logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
 
 _NO_LINKS: dict[str, Any] = {}  # of most events
 
+PRESERVED = ("preservedMessages", "preservedSegment")
+"""The fields of a compaction that name the messages that it preserves."""
+
 SYNTHETIC = "<synthetic>"
 """The model name of messages that the client generates. They are never sent."""
 
@@ -49,7 +55,9 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
     calls, and `results` those of the calls that it answers. `message_id` is shared by all lines of
     an answer, `model` is the model that it names, and `usage` the recorded usage of a complete
     answer. `speaks`: the event contains something that a model could read, although it may not be
-    sent. `is_compaction`: the client summarized everything before.
+    sent. `is_compaction`: the client summarized everything before. `compaction`: the links of a
+    compaction to messages that it preserves. `line_parent`: the parent that the line names, if the
+    client gives the event another one.
     `cleared`: the ids of calls whose results the client clears from the context; None for other
     events. `replacements`: the texts that the client sends for results, by the ids of their calls.
     `snapshot`: a recorded system prompt and its tools. `owner`: the id of the prompt or call that a
@@ -61,6 +69,8 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
     is_sidechain: bool = False
     speaks: bool = False
     is_compaction: bool = False
+    compaction: dict[str, Any] = _NO_LINKS
+    line_parent: object = UNSET
     parts: tuple[Part, ...] = ()
     messages: tuple[Message, ...] = ()
     calls: tuple[str | None, ...] = ()
@@ -149,6 +159,10 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
             self.speaks = self.is_context = True
             part = Part("text", content, span=self.span.inside("content"))
             self.messages = (Message("user", (part,), is_injected=True, spans=(self.span,)),)
+        metadata = members(value.get("compactMetadata")) if self.is_compaction else _NO_LINKS
+        links = {key: metadata[key] for key in PRESERVED if isinstance(metadata.get(key), dict)}
+        if links:
+            self.compaction = links
 
 
 def event_of(value: dict[str, Any], span: Span) -> ClaudeEvent:
@@ -274,6 +288,30 @@ def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
     return chain
 
 
+def as_loaded(events: list[ClaudeEvent]) -> list[ClaudeEvent]:
+    """The events as the client loads them: the messages that the last compaction preserves follow
+    its summary.
+    """
+    compactions = [index for index, event in enumerate(events) if event.is_compaction]
+    main = [index for index in compactions if not events[index].is_sidechain] or compactions
+    if not main or not events[main[-1]].compaction:
+        return events
+    # imported here: few sessions have such a compaction
+    from ctxtrim.formats.anthropic.claude_code_compaction import in_context_order
+
+    return in_context_order(events, main[-1])
+
+
+def _with_preserved(events: EventEdit[ClaudeEvent], edit: Edit) -> Edit:
+    """The edit with updated links of compactions to messages that they preserve."""
+    if not any(event.compaction for event in events.events):
+        return edit
+    # imported here: few sessions have such a compaction
+    from ctxtrim.formats.anthropic.claude_code_compaction import with_preserved
+
+    return with_preserved(events, edit)
+
+
 def _after_compaction(events: Sequence[ClaudeEvent]) -> int:
     return max((index + 1 for index, event in enumerate(events) if event.is_compaction), default=0)
 
@@ -285,9 +323,10 @@ def _home(span: Span) -> Span:
 
 GRAPH = EventGraph(
     event_of,
-    lambda values: (_outline(event_of(value, span)) for value, span in events_in(values)),
+    lambda values: as_loaded([_outline(event_of(*found)) for found in events_in(values)]),
     _thread,
     _home,
     links=(_ABOVE, *_LINKS),
     lasting=("leafUuid",),  # may name an event of another session
+    finish=_with_preserved,
 )

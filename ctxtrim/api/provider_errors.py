@@ -117,19 +117,45 @@ def _members(value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
                 yield from _members(inner, depth + 1)
 
 
-_WINDOW = re.compile(
-    r"(?:maximum|max|limit|context (?:size|window|length))[^\d.]{0,40}?(\d[\d,]{2,})"
-    r"|(\d[\d,]{2,}) (?:tokens )?(?:maximum|limit)",
-    re.IGNORECASE,
+# A number is the size of a request if another one follows in a sum or a comparison.
+_NUMBER = r"(?<![\w-])(\d[\d,]*(?:\.\d+)?)(?: ?([km]))?\b( tokens?\b)?(?! ?(?:tokens? ?)?[+>])"
+_WINDOWS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?:maximum|max(?!_(?:\w+_)?tokens)|limit|context (?:size|window|length))"
+        rf"[^\d.]{{0,40}}?{_NUMBER}",
+        rf"{_NUMBER} (?:context )?(?:maximum|limit|window)\b",
+        rf"(?:less than|must be <=) {_NUMBER}",
+    )
 )
+_COMPARED = re.compile(rf"[\d,] ?(?:tokens? )?> ?{_NUMBER}", re.IGNORECASE)
+# MiniMax: context window exceeds limit (2013)
+_CODE_AFTER_LIMIT = re.compile(r"\blimit \([\d,]+\)", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 1000, "m": 1_000_000}
+_SMALLEST = 100  # tokens
+_FAR_BELOW = 10  # times smaller than the refused prompt
 
 
-def stated_window(error: BaseException) -> int | None:
-    """The smallest context window that an error names, in tokens; None if it names no window."""
-    windows: list[int] = []
-    for current in _chain(error):
-        for text in _texts(current):
-            windows += (
-                int((match[1] or match[2]).replace(",", "")) for match in _WINDOW.finditer(text)
-            )
+def stated_window(error: BaseException, prompt_tokens: int = 0) -> int | None:
+    """The smallest context window that an error names, in tokens; None if it names no window.
+
+    A number far below `prompt_tokens`, the size of the refused prompt, is a window only if the text
+    calls it tokens or compares the prompt with it.
+    """
+    least = prompt_tokens // _FAR_BELOW
+    texts = [text for current in _chain(error) for text in _texts(current)]
+    windows = [
+        tokens
+        for text in texts
+        for tokens, is_certain in _numbers(_CODE_AFTER_LIMIT.sub("limit", text))
+        if tokens >= _SMALLEST and (is_certain or tokens >= least)
+    ]
     return min(windows, default=None)
+
+
+def _numbers(text: str) -> Iterator[tuple[int, bool]]:
+    """The numbers in a text that may be windows, and whether nothing else can be meant."""
+    for pattern in (*_WINDOWS, _COMPARED):
+        for number, suffix, unit in pattern.findall(text):
+            tokens = float(number.replace(",", "")) * _FACTORS[suffix.lower()]
+            yield int(tokens), bool(unit) or pattern is _COMPARED

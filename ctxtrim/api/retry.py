@@ -66,7 +66,7 @@ def with_recovery(
 
     def shorter(error: Exception) -> list[Any]:
         read = read_messages(messages, system, tools)
-        return _shorter(read, settings, stated_window(error), services)
+        return _shorter(read, settings, error, services)
 
     try:
         answer = send(list(messages))
@@ -95,11 +95,12 @@ async def _awaited(
 
 
 def _shorter(
-    read: PlainConversation, settings: Settings, window: int | None, services: Services
+    read: PlainConversation, settings: Settings, error: Exception, services: Services
 ) -> list[Any]:
-    """The messages, compacted and trimmed. `window` is the context window in the error."""
+    """The messages, compacted and trimmed to the context window in the error."""
     meter = settings.metering.meter(read.transcript)
     tokens, most = meter.counter.tokens(read.transcript), meter.budget.available
+    window = stated_window(error, tokens)
     if window is not None:
         most = min(most, window - min(meter.budget.reserve, window // 2))
     most = max(1, min(most, tokens * _LEFT[0] // _LEFT[1]))

@@ -203,6 +203,32 @@ def test_s3_12_a_request_is_retried_at_most_once(server: Server) -> None:
     assert len(server.asked) == 2
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "invalid params, context window exceeds limit (2013)",
+        "This model's maximum context length is 128K tokens, but the request has 150K.",
+        "exceed context limit: 199211 + 20000 > 200000",
+    ],
+)
+def test_s3_12_a_number_that_is_no_window_shortens_no_further(text: str) -> None:
+    messages = openai_session(60)
+
+    def second_prompt(refusal: str) -> Any:
+        prompts: list[Any] = []
+
+        def send(prompt: Any) -> str:
+            prompts.append(prompt)
+            if len(prompts) == 1:
+                raise ValueError(refusal)
+            return "Fine."
+
+        assert with_recovery(send, messages, model="gpt-4o") == "Fine."
+        return prompts[1]
+
+    assert second_prompt(text) == second_prompt("context length exceeded")
+
+
 @local
 def test_s3_12_other_errors_cause_no_compaction(server: Server) -> None:
     server.answers = [refusal("Rate limit reached: tokens per min", "rate_limit_exceeded", 429)]

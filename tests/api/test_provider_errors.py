@@ -140,7 +140,40 @@ def test_s3_12_the_cause_of_an_error_is_recognized() -> None:
         ("maximum context length of 131,072 tokens", 131_072),
         (TOO_LONG[14], 131_072),
         ("context length exceeded", None),
+        (TOO_LONG[2], 200_000),
+        ("exceed context limit: 199211 + 20000 > 200000", 200_000),
+        ("token limit: 5000 tokens + 4000 tokens > 8192 tokens", 8192),
+        ("invalid params, context window exceeds limit (2013)", None),
+        ("maximum context length is 128K tokens, but the request has 150K.", 128_000),
+        ("The prompt exceeds the 1.5M token limit.", 1_500_000),
+        ("exceeds the 200k context window of gpt-4-32k", 200_000),
+        ("token limit for gpt-4-32k exceeded", None),
+        ("exceeded model token limit: 262144 (requested: 269030)", 262_144),
+        ("Request body too large for gpt-4o model. Max size: 8000 tokens.", 8000),
+        ("`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 8000 `inputs`", 8193),
+        ("`inputs` must have less than 1024 tokens. Given: 3000", 1024),
+        (
+            "'max_tokens' is too large: 500. This model's maximum context length is 4096 tokens "
+            "and your request has 4000 input tokens (500 > 4096 - 4000).",
+            4096,
+        ),
     ],
 )
 def test_the_window_is_parsed_from_an_error(text: str, window: int | None) -> None:
     assert stated_window(ValueError(text)) == window
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("context limit exceeded, code 2013", None),
+        ("maximum context length exceeded: 4096", None),
+        ("maximum context length of 4096 tokens exceeded", 4096),
+        ("prompt is too long: 90000 tokens > 8192 maximum", 8192),
+        ("context limit exceeded: 64000", 64_000),
+    ],
+)
+def test_a_number_far_below_the_prompt_is_a_window_only_with_tokens(
+    text: str, window: int | None
+) -> None:
+    assert stated_window(ValueError(text), prompt_tokens=90_000) == window

@@ -118,11 +118,14 @@ def _members(value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
 
 
 # A number is the size of a request if another one follows in a sum or a comparison.
-_NUMBER = r"(?<![\w-])(\d[\d,]*(?:\.\d+)?)(?: ?([km]))?\b( tokens?\b)?(?! ?(?:tokens? ?)?[+>])"
+_NUMBER = (
+    r"(?<![\w-])(\d[\d,]{0,15}(?:\.\d{1,3})?)(?: ?([km]))?\b( tokens?\b)?"
+    r"(?! ?(?:tokens? ?)?[+>])"
+)
 _WINDOWS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"(?:maximum|max(?!_(?:\w+_)?tokens)|limit|context (?:size|window|length))"
+        r"(?:maximum|max(?!_(?:\w{1,20}_)?tokens)|limit|context (?:size|window|length))"
         rf"[^\d.]{{0,40}}?{_NUMBER}",
         rf"{_NUMBER} (?:context )?(?:maximum|limit|window)\b",
         rf"(?:less than|must be <=) {_NUMBER}",

@@ -11,7 +11,7 @@ Lines have no numbers, so that a new message changes no other line.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,11 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from ctxtrim.api import Message, Part, Transcript
 from ctxtrim.api.files import read
 from ctxtrim.api.messages import conversation
+from ctxtrim.errors import InputError
 from ctxtrim.formats.lines import SourceValues
 from ctxtrim.formats.reading import open_reading
 
-Snapshotable = str | Path | bytes | Transcript | Sequence[Any]
+Snapshotable = str | Path | bytes | Transcript | Iterable[Any]
 _BREAKS = "\x7f\x85\u2028\u2029" + "".join(map(chr, range(0xD800, 0xE000)))
 """Characters that JSON allows, but that end a line in some editors, or that no file can hold."""
 _CLOCKS = ("timestamp", "time", "created_at", "createdAt", "created", "ts", "date")
@@ -47,9 +48,11 @@ def lines(data: Snapshotable) -> Iterator[str]:
     """The lines of a file, its bytes, a transcript, transcripts or a message list.
 
     Texts are JSON strings, so that a line break in a text is not the end of a line. Raises
-    `InputError` for a file that cannot be read.
+    `InputError` for a file that cannot be read, and if there is no transcript.
     """
+    has_any = False
     for transcript in _transcripts(data):
+        has_any = True
         yield _line("transcript", id=transcript.id, model=transcript.model)
         if transcript.tools is not None:
             yield f"  tools {transcript.tools}"
@@ -57,6 +60,8 @@ def lines(data: Snapshotable) -> Iterator[str]:
         has_events = len({message.spans[0].line for message in transcript.source.messages}) > 1
         for message in transcript.messages:
             yield from _lines(message, _recorded(values, message, has_events))
+    if not has_any:
+        raise InputError("no transcript found; an empty snapshot would always be equal")
 
 
 def _transcripts(data: Any) -> Iterable[Transcript]:
@@ -67,10 +72,10 @@ def _transcripts(data: Any) -> Iterable[Transcript]:
     if isinstance(data, bytes):
         chunks = open_reading(BytesIO(data)).chunks
         return (transcript for chunk in chunks for transcript in chunk.transcripts)
-    if all(isinstance(item, Transcript) for item in data):
-        transcripts: Iterable[Transcript] = data
-        return transcripts
-    return [conversation(data).transcript]
+    values = list(data)  # an iterator can be read only once
+    if all(isinstance(value, Transcript) for value in values):
+        return values
+    return [conversation(values).transcript]
 
 
 def _recorded(values: SourceValues, message: Message, has_events: bool) -> Mapping[str, Any]:

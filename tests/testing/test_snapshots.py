@@ -7,6 +7,7 @@ from conftest import FIXTURES
 from sessions import anthropic_session, openai_session
 
 import ctxtrim
+from ctxtrim.errors import InputError
 from ctxtrim.testing.snapshots import lines
 
 HOSTILE = "a\u2028b\u0085c\x7f\x00\ud800 \r\n\x1b[31m 日本語"
@@ -44,3 +45,16 @@ def test_texts_stay_on_one_line_and_are_readable() -> None:
 def test_lines_have_no_numbers(messages: list[dict[str, object]]) -> None:
     whole, rest = list(lines(messages)), list(lines(messages[1:]))
     assert whole[-len(rest) + 1 :] == rest[1:]
+
+
+def test_an_iterator_has_the_lines_of_its_list() -> None:
+    path = FIXTURES / "agent.jsonl"
+    assert list(lines(ctxtrim.read(path))) == list(lines(path))
+    messages = openai_session(3)
+    assert list(lines(message for message in messages)) == list(lines(messages))
+
+
+@pytest.mark.parametrize("data", [b"", b"hello", [], iter([])], ids=repr)
+def test_data_without_a_transcript_are_an_error(data: object) -> None:
+    with pytest.raises(InputError, match="no transcript found"):
+        list(lines(data))  # type: ignore[arg-type]

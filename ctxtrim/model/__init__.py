@@ -34,7 +34,9 @@ class _Readable(Struct, frozen=True, eq=False, gc=False):
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and self._read() == other._read()
+        if isinstance(other, type(self)):
+            return self._read() == other._read()
+        return NotImplemented  # another type may compare itself, such as a snapshot
 
     def __ne__(self, other: object) -> bool:
         return not self == other  # Struct has its own

@@ -105,6 +105,9 @@ def test_file(snapshot):
     assert "fixtures/a.jsonl" == snapshot(extension_class=TranscriptSnapshot)
 def test_iterator(snapshot):
     assert ctxtrim.read("fixtures/a.jsonl") == snapshot(extension_class=TranscriptSnapshot)
+def test_transcript(snapshot):
+    (transcript,) = ctxtrim.read("fixtures/a.jsonl")
+    assert transcript == snapshot(extension_class=TranscriptSnapshot)
 def test_list(snapshot):
     messages = json.loads(open("fixtures/a.jsonl").read())["messages"]
     snapshot = snapshot.use_extension(TranscriptSnapshot)
@@ -116,8 +119,9 @@ def test_snapshots_have_a_line_for_each_message_and_part(suite: Path) -> None:
     code, out = run(suite, SNAPSHOTS, "--snapshot-update")
     assert code == 0, out
     (path,) = (suite / "__snapshots__").rglob("test_file*.transcript")
-    (iterated,) = (suite / "__snapshots__").rglob("test_iterator*.transcript")
-    assert iterated.read_text() == path.read_text()
+    for name in ("test_iterator", "test_transcript"):
+        (other,) = (suite / "__snapshots__").rglob(f"{name}*.transcript")
+        assert other.read_text() == path.read_text()
     messages = json.loads(SESSION)["messages"]
     lines = path.read_text().splitlines()
     assert lines[0] == "transcript model=gpt-4o"

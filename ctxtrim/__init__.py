@@ -20,6 +20,8 @@ def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name from its module."""
-    return getattr(api, name)
+if not TYPE_CHECKING:  # otherwise type checkers accept every name
+
+    def __getattr__(name: str) -> Any:
+        """Load a public name from its module."""
+        return getattr(api, name)

@@ -227,13 +227,13 @@ def __dir__() -> list[str]:
     return list(__all__)
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name from its module."""
-    if name in _HOMES:
+if not TYPE_CHECKING:  # otherwise type checkers accept every name
+
+    def __getattr__(name: str) -> Any:
+        """Load a public name from its module."""
+        if name not in _HOMES:
+            raise AttributeError(f"module 'ctxtrim' has no attribute {name!r}")
         home = _HOMES[name]
-        return (
-            getattr(import_module(f"ctxtrim.{home}"), name)
-            if home
-            else import_module(f"ctxtrim.{name}")
-        )
-    raise AttributeError(f"module 'ctxtrim' has no attribute {name!r}")
+        if not home:
+            return import_module(f"ctxtrim.{name}")
+        return getattr(import_module(f"ctxtrim.{home}"), name)

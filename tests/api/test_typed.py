@@ -45,6 +45,7 @@ create(ctxtrim.truncate_old_tool_outputs(messages, {"max_age": 5}, max_tokens=10
 create(ctxtrim.compact(messages, {"maxMessages": 20}).messages)
 create(ctxtrim.Pipeline("trim", model="gpt-4o").run(messages).messages)
 text, tokens = ctxtrim.summarize_context(messages, summary_tokens=100)
+names = (ctxtrim.tokenizers.count("a", "gpt-4o"), ctxtrim.STAGES, ctxtrim.__version__)
 number: int = dropped + tokens + ctxtrim.estimate_tokens(messages, "gpt-4o")
 answer: ChatCompletion = ctxtrim.with_recovery(create, messages, model="gpt-4o")
 
@@ -63,6 +64,9 @@ WRONG = {
     "a, b = ctxtrim.enforce_context_limit([{}], 10)": "misc",
     "a, b, c = ctxtrim.summarize_context([])": "misc",
     "ctxtrim.trim_conversation([1], 10)": "type-var",
+    "ctxtrim.trim_conversations([], 10)": "attr-defined",
+    "ctxtrim.api.trim_conversations([], 10)": "attr-defined",
+    "from ctxtrim import Transcripts": "attr-defined",
 }
 
 

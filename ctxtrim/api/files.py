@@ -36,22 +36,30 @@ def read(path: str | Path, **options: Unpack[ReadConfig]) -> Iterator[Transcript
 
 
 def _transcripts(path: str, reader: FileReader) -> Iterator[Transcript]:
-    has_any = False
     with opened(Input(path, path), reader) as content:
-        for chunk in content.chunks:
-            if chunk.error is not None:
-                line = chunk.lines[0].number
-                raise InputError(not_handled(chunk.error, line, False).message, line)
-            for finding in chunk.findings:
-                if finding.severity == "error":
-                    problem = finding.message.split("; the line")[0]
-                    raise InputError(
-                        f"{problem}; Pipeline.run_file reads the other lines", finding.line
-                    )
-            has_any = has_any or bool(chunk.transcripts)
-            yield from chunk.transcripts
-        if not has_any:
-            raise no_transcript(content)
+        yield from transcripts_in(content)
+
+
+def transcripts_in(content: Reading) -> Iterator[Transcript]:
+    """The transcripts of a file being read.
+
+    Raises `InputError` for a line that is not JSON, and if there is no transcript.
+    """
+    has_any = False
+    for chunk in content.chunks:
+        if chunk.error is not None:
+            line = chunk.lines[0].number
+            raise InputError(not_handled(chunk.error, line, False).message, line)
+        for finding in chunk.findings:
+            if finding.severity == "error":
+                problem = finding.message.split("; the line")[0]
+                raise InputError(
+                    f"{problem}; Pipeline.run_file reads the other lines", finding.line
+                )
+        has_any = has_any or bool(chunk.transcripts)
+        yield from chunk.transcripts
+    if not has_any:
+        raise no_transcript(content)
 
 
 def file_reader(settings: Settings) -> FileReader:

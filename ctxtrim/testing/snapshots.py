@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from ctxtrim.api import Message, Part, Transcript
-from ctxtrim.api.files import read
+from ctxtrim.api.files import read, transcripts_in
 from ctxtrim.api.messages import conversation
 from ctxtrim.errors import InputError
 from ctxtrim.formats.lines import SourceValues
@@ -70,8 +70,7 @@ def _transcripts(data: Any) -> Iterable[Transcript]:
     if isinstance(data, Transcript):
         return [data]
     if isinstance(data, bytes):
-        chunks = open_reading(BytesIO(data)).chunks
-        return (transcript for chunk in chunks for transcript in chunk.transcripts)
+        return transcripts_in(open_reading(BytesIO(data)))
     values = list(data)  # an iterator can be read only once
     if all(isinstance(value, Transcript) for value in values):
         return values

@@ -1,6 +1,7 @@
 """The lines of a snapshot: a line for each message and part, with ids and clocks."""
 
 import json
+from pathlib import Path
 
 import pytest
 from conftest import FIXTURES
@@ -56,5 +57,17 @@ def test_an_iterator_has_the_lines_of_its_list() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"hello", [], iter([])], ids=repr)
 def test_data_without_a_transcript_are_an_error(data: object) -> None:
-    with pytest.raises(InputError, match="no transcript found"):
+    with pytest.raises(InputError, match=r"no transcript found|not JSON"):
         list(lines(data))  # type: ignore[arg-type]
+
+
+def test_bytes_with_a_malformed_line_are_an_error_as_in_a_file(tmp_path: Path) -> None:
+    data = json.dumps({"messages": openai_session(2)}).encode() + b"\n{oops\n"
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(data)
+    with pytest.raises(InputError) as of_path:
+        list(lines(path))
+    with pytest.raises(InputError) as of_bytes:
+        list(lines(data))
+    assert str(of_path.value) == f"{path}:2: {of_bytes.value}"
+    assert of_bytes.value.line == 2

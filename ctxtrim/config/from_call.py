@@ -12,6 +12,26 @@ from ctxtrim.config.automatic import Preference
 from ctxtrim.config.option import Option
 from ctxtrim.config.resolution import Config
 from ctxtrim.config.source import SettingsSource, Value
+from ctxtrim.errors import UsageError
+from ctxtrim.text.names import option_name
+
+COMMAND_LINE = (
+    "archive",
+    "color",
+    "events",
+    "gitignore",
+    "jobs",
+    "llm_base_url",
+    "llm_command",
+    "llm_model",
+    "llm_timeout",
+    "log",
+    "progress",
+    "quiet",
+    "strict",
+    "summary_store",
+)
+"""The run settings that only the command line uses: a call writes no files and prints nothing."""
 
 
 def program(location: str, preset: str, *options: Mapping[str, Any]) -> Config:
@@ -19,12 +39,12 @@ def program(location: str, preset: str, *options: Mapping[str, Any]) -> Config:
 
     Missing keys have the values of the preset.
 
-    Raises `UsageError`; its message begins with `location`. `enabled` is true unless `options` sets
-    it, so the stored preference is never read.
+    Raises `UsageError`, also for a key without an effect; its message begins with `location`.
+    `enabled` is true unless `options` sets it, so the stored preference is never read.
     """
     call = SettingsSource(location)
     for mapping in options:
-        given = mappings.read(SettingsSource(location), mapping, check=Option.convert_strictly)
+        given = mappings.read(SettingsSource(location), mapping, check=_convert)
         call.shared.update(given.shared)
         call.models.update(given.models)
         for stage, settings in given.settings.items():
@@ -37,3 +57,12 @@ def program(location: str, preset: str, *options: Mapping[str, Any]) -> Config:
         ),
         Preference(Path()),
     )
+
+
+def _convert(option: Option, location: str, value: Any) -> Any:
+    """The value of an option. Raises `UsageError` for an option that a call does not use."""
+    if option.name in COMMAND_LINE:
+        raise UsageError(
+            f"{location}: not a setting here; pass --{option_name(option.name)} on the command line"
+        )
+    return option.convert_strictly(location, value)

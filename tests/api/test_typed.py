@@ -14,6 +14,7 @@ import ctxtrim
 from ctxtrim.api import configs
 from ctxtrim.config.aliases import ALIASES
 from ctxtrim.config.from_call import program
+from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
 
@@ -123,6 +124,20 @@ def test_every_key_of_the_configs_is_accepted(key: str) -> None:
     kind = next((kind for kind in SAMPLES if kinds in (kind, kind | None)), None)
     value = WORDS.get(key) or SAMPLES.get(kind, {} if "Mapping" in str(kinds) else "words")
     program("test", "budget", {key: value})
+
+
+@pytest.mark.parametrize("key", SHARED)
+def test_every_run_setting_is_a_key_of_a_config_or_an_error(key: str) -> None:
+    if key in configs.PipelineConfig.__annotations__:
+        return
+    flag = f"--{key.replace('_', '-')}"
+    for location in ("contextManagement.", ""):
+        config = {"contextManagement": {key: "x"}} if location else {key: "x"}
+        with pytest.raises(UsageError) as caught:
+            ctxtrim.Pipeline("trim", **config)  # type: ignore[arg-type]
+        assert str(caught.value) == (
+            f"Pipeline: {location}{key}: not a setting here; pass {flag} on the command line"
+        )
 
 
 def test_keywords_take_precedence_over_the_config() -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Summarizer,
         Summary,
         SummaryRequest,
+        name_of,
         summarized,
     )
 
@@ -48,6 +49,7 @@ __all__ = [
     "heuristic",
     "is_facts",
     "markers",
+    "name_of",
     "redacted",
     "summarized",
     "tool_prompt",
@@ -77,6 +79,7 @@ __getattr__ = lazy_names(
             "Summarizer",
             "Summary",
             "SummaryRequest",
+            "name_of",
             "summarized",
         ),
     },

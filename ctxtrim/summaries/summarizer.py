@@ -77,6 +77,11 @@ FALLBACK = "facts"
 """The author of a summary that no summarizer wrote."""
 
 
+def name_of(summarizer: Summarizer) -> str:
+    """The name of a summarizer in reports; that of its type if it has none."""
+    return str(getattr(summarizer, "name", type(summarizer).__name__))
+
+
 def summarized(
     request: SummaryRequest, summarizer: Summarizer | None, fallback: Callable[[], str]
 ) -> Summary:
@@ -86,27 +91,29 @@ def summarized(
     """
     if summarizer is None:
         return Summary(fallback(), FALLBACK)
+    name = name_of(summarizer)
     prompt = bounded(redacted(request.prompt, request.redacts), request.most_input)
     try:
         reply = _reply(summarizer.summarize(prompt, request.limit))
     except Exception as error:  # noqa: BLE001 - programs bring their own, and rules always work
         kind = "" if isinstance(error, SummaryError) else f"{type(error).__name__}: "
         # the message may quote the prompt, and reports show it
-        return Summary(fallback(), FALLBACK, f"{summarizer.name}: {kind}{redacted(str(error))}")
+        return Summary(fallback(), FALLBACK, f"{name}: {kind}{redacted(str(error))}")
     text = redacted(reply.text, request.redacts).strip()
     trouble = _trouble(request, text)
     if trouble is None:
-        return Summary(text, summarizer.name, None, reply)
-    return Summary(fallback(), FALLBACK, f"{summarizer.name}: {trouble}", reply)
+        return Summary(text, name, None, reply)
+    return Summary(fallback(), FALLBACK, f"{name}: {trouble}", reply)
 
 
 def _reply(answer: object) -> Reply:
     """The reply of a summarizer, which may be only its text; a `SummaryError` for other values."""
-    if isinstance(answer, Reply):
-        return answer
-    if isinstance(answer, str):
-        return Reply(answer)
-    raise SummaryError(f"expected a Reply or a text, found {type(answer).__name__}")
+    reply = Reply(answer) if isinstance(answer, str) else answer
+    if not isinstance(reply, Reply):
+        raise SummaryError(f"expected a Reply or a text, found {type(answer).__name__}")
+    if not isinstance(reply.text, str):
+        raise SummaryError(f"expected a Reply with a text, found {type(reply.text).__name__}")
+    return reply
 
 
 def _trouble(request: SummaryRequest, text: str) -> str | None:

@@ -554,6 +554,7 @@ class Failing:
         (TimeoutError("no answer in 30 s"), "failing: TimeoutError: no answer in 30 s"),
         (ctxtrim.SummaryError("the quota is used up"), "failing: the quota is used up"),
         (None, "failing: expected a Reply or a text, found NoneType"),
+        (ctxtrim.Reply(None), "failing: expected a Reply with a text, found NoneType"),  # type: ignore[arg-type]
     ],
 )
 def test_s1_6_rules_write_the_summary_after_any_failure(answer: object, trouble: str) -> None:
@@ -570,6 +571,21 @@ def test_s1_6_a_summarizer_may_return_only_the_text() -> None:
     summary = summarize_context(openai_session(8), summarizer=Failing("Lamps."), **CHARS)
     assert (summary.by, summary.trouble) == ("failing", None)
     assert summary.summary.endswith("Lamps.")
+
+
+class Unnamed:
+    """A summarizer without the attribute `name`."""
+
+    def summarize(self, prompt: str, max_tokens: int) -> str:
+        return "Lamps." if max_tokens > 100 else ""
+
+
+def test_s1_6_a_summarizer_without_a_name_has_that_of_its_type() -> None:
+    writer: Any = Unnamed()
+    summary = summarize_context(openai_session(8), summarizer=writer, **CHARS)
+    assert (summary.by, summary.trouble) == ("Unnamed", None)
+    summary = summarize_context(openai_session(8), summarizer=writer, summary_tokens=50, **CHARS)
+    assert summary.trouble == "Unnamed: the summary is empty"
 
 
 class Quarters:

@@ -23,6 +23,7 @@ from ctxtrim.summaries import (
     SummaryRequest,
     checkpoint_prompt,
     markers,
+    name_of,
     redacted,
     summarized,
     transcribed,
@@ -75,7 +76,7 @@ class SummaryWriter(Struct, frozen=True):
         if self.summarizer is None or below <= 0:
             summary = Summary(fallback(), FALLBACK)
         elif (prompt := self._prompt(covered, shape, earlier, below)) is None:
-            trouble = f"{self.summarizer.name}: the budget has no room for the prompt"
+            trouble = f"{name_of(self.summarizer)}: the budget has no room for the prompt"
             summary = Summary(fallback(), FALLBACK, trouble)
         else:
             replaces = sum(

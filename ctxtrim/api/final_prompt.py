@@ -15,8 +15,8 @@ from ctxtrim.summaries import Summarizer
 class FinalPrompt(Generic[M]):
     """A list for the next request, its tokens with system prompt and tools, and whether they fit.
 
-    They fit unless the config disables the layer. `summary` replaces the dropped messages: pass it
-    with the next prompt; None if no summary was written.
+    They fit unless the config disables the layer. `summary` covers the messages that were dropped
+    from this list and earlier ones: pass it with the next prompt. It is None if there is none.
     """
 
     messages: list[M]
@@ -48,12 +48,13 @@ def build_final_prompt(
         tools: the tool schemas of the request, which are counted.
         summarizer: writes the summary. Without it, or if it fails, rules write it.
         conversation_summary: the summary of an earlier prompt. It is inserted if there is room,
-            and continued if more messages are dropped.
+            and continued if more messages are dropped. A blank text is no summary.
         on_usage: is called with the usage of the prompt, in tokens.
         **options: keys of the config as keywords; they take precedence.
 
     Returns:
-        The new list of dicts, its tokens with system prompt and tools, and the new summary.
+        The new list of dicts, its tokens with system prompt and tools, and the summary: the new
+        one, else `conversation_summary`.
 
     Raises:
         ContextOverflowError: messages that cannot be dropped exceed the budget. It lists them.
@@ -61,18 +62,20 @@ def build_final_prompt(
         UsageError: an option is unknown or invalid.
     """
     settings = parse_options("build_final_prompt", config, options)
+    is_blank = conversation_summary is None or not conversation_summary.strip()
+    earlier = None if is_blank else conversation_summary
     if settings.is_on:
-        done = fitted(messages, settings, system, tools, summarizer, conversation_summary)
-        written = done.summary.text if done.summary is not None else None
+        done = fitted(messages, settings, system, tools, summarizer, earlier)
         prompt: FinalPrompt[M] = FinalPrompt(
-            done.messages, done.usage.final_tokens, True, done.usage, written
+            done.messages, done.usage.final_tokens, True, done.usage, done.summary
         )
     else:
         read = read_messages(messages, system, tools)
         meter = settings.metering.meter(read.transcript)
         tokens, most = meter.counter.tokens(read.transcript), meter.budget.available
         usage = PromptUsage(tokens, tokens, most, trimmed=False, dropped=0)
-        prompt = FinalPrompt(read.with_messages(read.transcript), tokens, tokens <= most, usage)
+        unchanged = read.with_messages(read.transcript)
+        prompt = FinalPrompt(unchanged, tokens, tokens <= most, usage, earlier)
     if on_usage is not None:
         on_usage(prompt.usage)
     return prompt

@@ -25,9 +25,9 @@ from ctxtrim.summaries import Summarizer, markers, sections
 
 @dataclass(frozen=True)
 class PromptUsage:
-    """The usage of one prompt: tokens before, after and allowed, and whether it was trimmed.
+    """The usage of one prompt: tokens before, after and allowed.
 
-    `dropped` is the number of dropped messages.
+    `trimmed`: messages were dropped or shortened. `dropped` is the number of dropped messages.
     """
 
     original_tokens: int
@@ -44,14 +44,19 @@ class PromptUsage:
 
 OnUsage = Callable[[PromptUsage], object]
 
+_NOT_SHORTER = frozenset({"kept", "inserted", "merged"})
+"""The actions on messages that are neither dropped nor shortened."""
+
 
 @dataclass(frozen=True)
 class Fitted:
-    """A new list, its usage, and the summary in it."""
+    """A new list, its usage, and the summary for the next prompt: the new one, else the earlier
+    one.
+    """
 
     messages: list[Any]
     usage: PromptUsage
-    summary: StoredSummary | None
+    summary: str | None
 
 
 def read_messages(
@@ -94,10 +99,16 @@ def fitted(
     must_fit(result)
     before, after = read.transcript.messages, result.transcript.messages
     dropped = len(before) - len({message.index for message in after if message.index is not None})
+    actions = {measured.change.action for step in result.steps for measured in step.changes}
     usage = PromptUsage(
-        result.tokens_read, result.count.tokens, meter.budget.available, after != before, dropped
+        result.tokens_read,
+        result.count.tokens,
+        meter.budget.available,
+        trimmed=not actions <= _NOT_SHORTER,
+        dropped=dropped,
     )
-    return Fitted(read.with_messages(result.transcript), usage, result.summary)
+    in_force = stored if result.summary is None else result.summary.text
+    return Fitted(read.with_messages(result.transcript), usage, in_force)
 
 
 def run_stages(

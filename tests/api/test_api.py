@@ -313,6 +313,39 @@ def test_s1_7_a_stored_summary_is_inserted_once_and_continued() -> None:
     assert build_final_prompt(again, tight, conversation_summary=first.summary).messages == again
 
 
+def test_s1_7_the_summary_for_the_next_prompt_is_the_new_one_or_the_stored_one() -> None:
+    messages = openai_session(8)
+    config = {"budget": 2000, "summarize": True, **CHARS}
+    first = build_final_prompt(messages, config)
+    assert first.summary
+    assert first.usage.trimmed
+    short = messages[:2]
+    options = {
+        "inserted": config,
+        "no room": config | {"budget": estimate_tokens(short, **CHARS) + 5},
+        "off": config | {"enabled": False},
+    }
+    for name, chosen in options.items():
+        second = build_final_prompt(short, chosen, conversation_summary=first.summary)
+        assert second.summary == first.summary, name
+        assert (second.usage.trimmed, second.usage.dropped) == (False, 0), name
+    alternating = anthropic_session(2)
+    second = build_final_prompt(alternating, config, conversation_summary=first.summary)
+    assert second.messages != alternating
+    assert (second.summary, second.usage.trimmed) == (first.summary, False)
+    third = build_final_prompt(openai_session(12), config, conversation_summary=first.summary)
+    assert third.summary != first.summary
+    assert third.usage.trimmed
+
+
+@pytest.mark.parametrize("summary", ["", " ", "\n"])
+def test_s1_7_a_blank_summary_is_no_summary(summary: str) -> None:
+    messages = openai_session(2)
+    prompt = build_final_prompt(messages, conversation_summary=summary)
+    assert (prompt.messages, prompt.summary) == (messages, None)
+    assert build_final_prompt(messages, enabled=False, conversation_summary=summary).summary is None
+
+
 def test_s1_9_an_overflow_error_lists_protected_messages() -> None:
     messages = openai_session(3)
     with pytest.raises(ContextOverflowError) as caught:

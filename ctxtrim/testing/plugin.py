@@ -35,9 +35,7 @@ def transcript_fits(request: pytest.FixtureRequest) -> "Callable[..., BudgetVerd
     """
     from ctxtrim.api.verdict import fits
 
-    defaults: dict[str, Any] = {}
-    for marker in request.node.iter_markers(MARKER):  # the closest first
-        defaults = marker.kwargs | defaults
+    defaults = _options(request.node)
     root = request.config.rootpath
 
     def verdict(
@@ -47,6 +45,21 @@ def transcript_fits(request: pytest.FixtureRequest) -> "Callable[..., BudgetVerd
         return fits(place, **(defaults | options))
 
     return verdict
+
+
+def _options(node: pytest.Item) -> dict[str, Any]:
+    """The options of the markers of a test. Raises `UsageError` for a value without a name."""
+    from ctxtrim.errors import UsageError
+
+    options: dict[str, Any] = {}
+    for marker in node.iter_markers(MARKER):  # the closest first
+        if marker.args:
+            values = ", ".join(map(repr, marker.args))
+            raise UsageError(
+                f"marker {MARKER}({values}): expected options with names, such as budget=30_000"
+            )
+        options = {**marker.kwargs, **options}
+    return options
 
 
 @pytest.hookimpl(wrapper=True)

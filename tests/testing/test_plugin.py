@@ -82,6 +82,21 @@ def test_the_marker_has_defaults_of_the_fixture(suite: Path) -> None:
     assert "@pytest.mark.ctxtrim(" in run(suite, "", "--markers")[1]
 
 
+def test_an_option_of_the_marker_needs_a_name(suite: Path) -> None:
+    code, out = run(
+        suite,
+        "import pytest\n"
+        "@pytest.mark.ctxtrim(100, 'gpt-4o')\n"
+        "def test_bad(transcript_fits):\n"
+        "    assert transcript_fits([{'role': 'user', 'content': 'Hello.'}])\n",
+    )
+    assert code == 1
+    assert (
+        "UsageError: marker ctxtrim(100, 'gpt-4o'): expected options with names, such as "
+        "budget=30_000"
+    ) in out
+
+
 def test_a_run_without_the_plugin_in_use_loads_nothing(suite: Path) -> None:
     code, out = run(
         suite,

@@ -1,6 +1,6 @@
 """Whether a transcript fits, as a value for assertions: it says where the tokens are."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from ctxtrim.api.configs import PipelineConfig
 from ctxtrim.api.messages import PlainMessages, System, Tools
+from ctxtrim.api.options import parse_options
 from ctxtrim.api.pipelines import Pipeline
-from ctxtrim.errors import InputError
+from ctxtrim.errors import InputError, UsageError
 from ctxtrim.io.inputs import inputs
 from ctxtrim.reports.model import Row
-from ctxtrim.stage import Finding
+from ctxtrim.stage import OVERFLOW, Finding
 from ctxtrim.tokens import MARKS
 
 _LARGEST = 3  # messages that are listed
@@ -79,18 +80,20 @@ def fits(
         system: Anthropic's system prompt of a message list.
         tools: the tool schemas of a message list.
         **options: `model`, and `context_window` and `reserve`, or `budget`, in tokens. By default
-            the model in the transcript and its window.
+            the model in the transcript and its window. No stage of a `preset` runs, and the stages
+            of a `pipeline` may only report, as `check` does.
 
     Returns:
         A value that is true if everything fits. Its `repr` and `str` say where the tokens are.
 
     Raises:
         InputError: a file or a message cannot be read, or there is no transcript.
-        UsageError: an option is unknown or invalid.
+        UsageError: an option is unknown or invalid, or a stage edits transcripts.
     """
-    pipeline = Pipeline(**(options | {"explain": True}))
+    pipeline = Pipeline(**(options | {"explain": True, "enabled": _has_stages(options)}))
     if not isinstance(source, str | Path):
-        return BudgetVerdict((pipeline.run(source, system=system, tools=tools).row,))
+        row = pipeline.run(source, system=system, tools=tools).row
+        return BudgetVerdict((row,), tuple(_problems(row.path, row.findings)))
     rows: list[Row] = []
     problems: list[tuple[str, Finding]] = []
     for file in inputs([str(source)]).inputs:
@@ -100,9 +103,33 @@ def fits(
             rows += (
                 row if not row.fits else replace(row, explained=(), lines={}) for row in done.rows
             )
-            findings = [*done.findings, *(finding for row in done.rows for finding in row.findings)]
-            problems += ((file.path, item) for item in findings if item.severity == "error")
+            problems += _problems(file.path, done.findings)
+            for row in done.rows:
+                problems += _problems(file.path, row.findings)
     return BudgetVerdict(tuple(rows), tuple(problems))
+
+
+def _has_stages(options: PipelineConfig) -> bool:
+    """Whether the options name stages to run. Raises `UsageError` for a stage that edits: the
+    verdict is about the given transcript.
+    """
+    settings = parse_options("fits", options, preset="")
+    if not settings.config.shared("pipeline").value:
+        return False  # a preset then sets only options such as the window
+    for stage in settings.stages:
+        if not stage.declares("is_verdict"):
+            raise UsageError(
+                f"fits: pipeline: {stage.name} edits transcripts; expected stages that only "
+                "report, such as check. Run a Pipeline first, and pass its messages"
+            )
+    return settings.is_on
+
+
+def _problems(path: str, findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
+    """The errors among findings, with their path. The row itself says that it overflows."""
+    for finding in findings:
+        if finding.severity == "error" and finding.code != OVERFLOW:
+            yield path, finding
 
 
 def _problem(path: str, finding: Finding) -> str:

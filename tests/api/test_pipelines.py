@@ -193,3 +193,30 @@ def test_the_verdict_of_a_list_and_of_a_folder(tmp_path: Path) -> None:
     assert f"{tmp_path / 'b.jsonl'}:2: not JSON" in repr(verdict)
     (tmp_path / "b.jsonl").write_bytes(line)
     assert repr(ctxtrim.fits(tmp_path)) == "<2 transcripts fit>"
+
+
+def test_a_verdict_is_about_the_given_transcript(tmp_path: Path) -> None:
+    messages = openai_session(20)
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"messages": messages}) + "\n")
+    for source in (messages, path):
+        assert not ctxtrim.fits(source, budget=1000, preset="budget")
+        assert not ctxtrim.fits(source, budget=2, pipeline=["check"])
+        with pytest.raises(UsageError, match="fits: pipeline: trim edits transcripts"):
+            ctxtrim.fits(source, budget=2, pipeline=["check", "trim"])
+    (row,) = ctxtrim.fits(messages, preset="budget", model="gpt-4.1").rows
+    assert row.budget.available == 128_000 - 4096
+    assert row.steps == ()
+
+
+def test_a_verdict_includes_the_rules_of_the_stage_check(tmp_path: Path) -> None:
+    messages = openai_session(4)
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"messages": messages}) + "\n")
+    for source in (messages, path):
+        assert ctxtrim.fits(source, pipeline=["check"])
+        verdict = ctxtrim.fits(source, pipeline=["check"], max_messages=2)
+        assert not verdict
+        assert "25 messages, above max-messages 2" in repr(verdict)
+        large = ctxtrim.fits(source, pipeline=["check"], budget=100)
+        assert "of 100 tokens" in repr(large)

@@ -12,6 +12,7 @@ _CODES = frozenset((
     "context_length_exceeded", "context_window_exceeded", "model_context_window_exceeded",
     "max_tokens_exceeded", "string_above_max_length", "contextwindowexceedederror",
     "contextlengthexceedederror", "contextoverflowerror", "exceed_context_size_error",
+    "tokens_limit_reached",
 ))  # fmt: skip
 """Codes and types of errors, in lower case, that have no other meaning."""
 
@@ -19,7 +20,9 @@ _CODES = frozenset((
 # long: … tokens > … maximum, input length and `max_tokens` exceed context limit; Gemini: the input
 # token count (…) exceeds the maximum; Bedrock: input is too long for requested model, too many
 # input tokens; vLLM: the decoder prompt is longer than the maximum model length; llama.cpp: exceeds
-# the available context size; Groq: reduce the length of the messages; xAI: maximum prompt length.
+# the available context size; Groq: reduce the length of the messages; xAI: maximum prompt length;
+# Moonshot: exceeded model token limit; GitHub Models: request body too large, max size … tokens;
+# TGI: `inputs` tokens + `max_new_tokens` must be <= …, `inputs` must have less than … tokens.
 _TEXT = re.compile(
     r"context[ _-]?(?:length|window|limit|size)"
     r"|(?:maximum|max|model'?s?|available|total) context\b"
@@ -33,13 +36,18 @@ _TEXT = re.compile(
     r"|exceed(?:s|ed)? (?:the )?(?:maximum|max)[^.]{0,40}\btokens?"
     r"|token limit (?:was )?exceeded"
     r"|(?:maximum|max) (?:prompt|input|model|sequence) (?:length|tokens?)"
-    r"|reduce the length of (?:the|your) (?:messages|prompt|input)",
+    r"|reduce the length of (?:the|your) (?:messages|prompt|input)"
+    r"|exceed(?:s|ed)? (?:the )?model'?s? token limit"
+    r"|too large for [^\n]{1,80} model\. max size: \d+ tokens"
+    r"|`inputs` (?:tokens \+ `max_new_tokens` must be|must have less than)",
     re.IGNORECASE,
 )
 _OTHER = re.compile(
     r"rate[ _-]?limit|(?:tokens|requests)[ _-]per[ _-](?:min|hour|day|second)|too many "
     r"requests|\b[TR]P[DM]\b"
-    r"|\bquota\b|throttl|try again (?:in|later)|retry after",
+    r"|\bquota\b|throttl|try again (?:in|later)|retry after"
+    # the answer is too long: Groq, Bedrock
+    r"|(?<!\+ `)\bmax_(?:\w{1,20}_)?tokens`? must be (?:less|<=)|maximum tokens you requested",
     re.IGNORECASE,
 )
 _OTHER_CODES = frozenset(

@@ -31,6 +31,11 @@ TOO_LONG = (
     "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
     "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
     "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    "Request body too large for gpt-4o model. Max size: 8000 tokens.",
+    "Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)",
+    "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 8000 "
+    "`inputs` tokens and 1000 `max_new_tokens`",
+    "Input validation error: `inputs` must have less than 1024 tokens. Given: 3000",
 )
 OTHERS = (
     "Rate limit reached for gpt-4o in organization org-1 on tokens per min (TPM): Limit "
@@ -39,6 +44,15 @@ OTHERS = (
     "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 40000.",
     "You exceeded your current quota, please check your plan and billing details.",
     "max_tokens: 9000 > 8192, which is the maximum allowed number of output tokens",
+    "max_tokens is too large: 100000. This model supports at most 16384 completion tokens, "
+    "whereas you provided 100000.",
+    "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is "
+    "less than the `context_window` for this model",
+    "The maximum tokens you requested exceeds the model limit of 4096. Try again with a maximum "
+    "tokens value that is lower than 4096.",
+    "Input validation error: `max_new_tokens` must be <= 512. Given: 1000",
+    "Request body too large. Max size: 25 MB.",
+    "Your account exceeded the token limit for today, please try again later",
     "Invalid API key",
     "messages: at least one message is required",
     "tool_use ids were found without tool_result blocks immediately after",
@@ -67,6 +81,7 @@ def test_s3_12_errors_with_another_meaning(text: str) -> None:
         (400, "context_length_exceeded", "No.", True),
         (400, "invalid_value", "No.", False),
         (400, None, "prompt is too long", True),
+        (413, "tokens_limit_reached", "No.", True),
         (413, "request_too_large", "The prompt is too long.", True),
         (429, "rate_limit_exceeded", "Limit on tokens: maximum context.", False),
         (500, "server_error", "Oh.", False),

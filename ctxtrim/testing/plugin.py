@@ -75,11 +75,15 @@ def pytest_runtest_makereport(
 
 
 def _verdicts(error: pytest.ExceptionInfo[BaseException]) -> "list[BudgetVerdict]":
-    """The false verdicts in the frame of an error.
+    """The false verdicts that a failed assertion shows; none for other errors.
 
-    pytest keeps the values of a failed `assert` in variables of the frame.
+    pytest keeps the values of a failed `assert` in variables of the frame. Other verdicts in the
+    frame have nothing to do with the failure.
     """
+    if not isinstance(error.value, AssertionError):
+        return []
     kind = sys.modules[_VERDICT].BudgetVerdict
+    message = str(error.value)
     values = error.traceback[-1].frame.f_locals.values()
     found = {id(value): value for value in values if isinstance(value, kind) and not value}
-    return list(found.values())
+    return [verdict for verdict in found.values() if repr(verdict) in message]

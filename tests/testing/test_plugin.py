@@ -82,6 +82,37 @@ def test_the_marker_has_defaults_of_the_fixture(suite: Path) -> None:
     assert "@pytest.mark.ctxtrim(" in run(suite, "", "--markers")[1]
 
 
+def test_only_verdicts_in_a_failed_assertion_have_a_section(suite: Path) -> None:
+    _, out = run(
+        suite,
+        "import ctxtrim, unittest\n"
+        "def verdict(): return ctxtrim.fits('fixtures/a.jsonl', model='gpt-4o', budget=300)\n"
+        "def test_other_assertion():\n"
+        "    bad = verdict()\n"
+        "    assert not bad\n"
+        "    assert 1 == 2\n"
+        "def test_other_error():\n"
+        "    bad = verdict()\n"
+        "    raise ValueError(repr(bad))\n",
+    )
+    assert "2 failed" in out
+    assert "ctxtrim: where" not in out
+    _, out = run(
+        suite,
+        "import ctxtrim, unittest\n"
+        "def verdict(): return ctxtrim.fits('fixtures/a.jsonl', model='gpt-4o', budget=300)\n"
+        "def test_name():\n"
+        "    bad, other = verdict(), ctxtrim.fits('fixtures/a.jsonl', budget=200)\n"
+        "    assert bad, 'too long'\n"
+        "def test_both(): assert verdict() or ctxtrim.fits('fixtures/a.jsonl', budget=200)\n"
+        "class TestCase(unittest.TestCase):\n"
+        "    def test_method(self): self.assertTrue(verdict())\n",
+    )
+    assert "3 failed" in out
+    assert out.count("--- ctxtrim: where the tokens are ---") == 4
+    assert out.count("    largest messages: ") == 4
+
+
 def test_an_option_of_the_marker_needs_a_name(suite: Path) -> None:
     code, out = run(
         suite,

@@ -1,6 +1,6 @@
 """Compaction of a session: whether it is due, and the compacted list."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Unpack
 
@@ -154,13 +154,16 @@ def _limit(settings: Settings, transcript: Transcript) -> int | None:
 
 def _session(location: str, *options: Options | None) -> Settings:
     """The settings of configs with the keys of the block `compactor`."""
+    return parse_options(location, *map(_renamed, options), preset="compact", is_session=True)
+
+
+def _renamed(options: Options | None) -> Options | None:
+    """The options, with the name of `session_tokens` here for its name in the block."""
+    if not isinstance(options, Mapping):
+        return options  # None, or an error of `parse_options`
     names = {
         "maxTokens": "session_tokens",
         "max_tokens": "session_tokens",
         "max-tokens": "session_tokens",
     }
-    renamed = [
-        {names.get(key, key): value for key, value in (mapping or {}).items()}
-        for mapping in options
-    ]
-    return parse_options(location, *renamed, preset="compact", is_session=True)
+    return {names.get(key, key): value for key, value in options.items()}

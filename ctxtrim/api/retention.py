@@ -151,6 +151,8 @@ class ToolResultRetentionPolicy:
 
 def _message(record: Mapping[str, Any], number: int) -> ContextMessage:
     """The message of a record."""
+    if not isinstance(record, Mapping):
+        raise InputError(f"record {number}: expected a mapping, found {record!r}")
     kind = _TYPES.get(str(record.get("type")))
     if kind is None:
         raise InputError(

@@ -5,8 +5,6 @@ of old results.
 from collections.abc import Sequence
 from typing import Unpack
 
-from msgspec.structs import replace
-
 from ctxtrim.api.configs import TruncateConfig
 from ctxtrim.api.messages import M, PlainMessage, PlainMessages, conversation, position_of
 from ctxtrim.api.options import parse_options
@@ -128,11 +126,10 @@ def truncate_old_tool_outputs(
         InputError: a value is not a message; the text has its position, from 0.
         UsageError: an option is unknown or invalid.
     """
-    settings = parse_options("truncate_old_tool_outputs", config, options, preset="rolling")
+    step = {"current_step": current_step}
+    settings = parse_options("truncate_old_tool_outputs", config, options, step, preset="rolling")
     read = conversation(messages)
     if not settings.is_on:
         return read.with_messages(read.transcript)
-    spec = settings.config.spec("truncate")
-    if current_step is not None:
-        spec = replace(spec, settings={**spec.settings, "current_step": current_step})
-    return read.with_messages(settings.pipeline(spec).run(read.transcript).transcript)
+    pipeline = settings.pipeline(settings.config.spec("truncate"))
+    return read.with_messages(pipeline.run(read.transcript).transcript)

@@ -64,13 +64,14 @@ def truncate_text(
 
     Mode `head` keeps the beginning; `head_tail` (or `head-tail`) keeps both ends under every limit,
     with a marker between them. A limit below 4 keeps the beginning. A text that was limited before
-    keeps the totals of its original, and changes only if a limit is smaller now. A negative limit
-    or an unknown mode is a `UsageError`.
+    keeps the totals of its original, and changes only if a limit is smaller now. A limit that is
+    not a whole number from 0, and an unknown mode, are a `UsageError`.
     """
     if mode not in ("head", "head_tail", "head-tail"):
         raise UsageError(f"unknown mode: {mode}; expected head or head_tail")
-    if min(max_lines, max_bytes, max_chars) < 0:
-        raise UsageError("a limit of lines, bytes or characters is 0 (none) or more")
+    for name, limit in (("lines", max_lines), ("bytes", max_bytes), ("chars", max_chars)):
+        if not isinstance(limit, int) or limit < 0:
+            raise UsageError(f"max_{name}: expected 0 (none) or more, found {limit!r}")
     before = _notice_of(text)
     content, ranges = _before(text, before) if before else (text, ((0, len(text)),))
     kept = _Kept(content, ranges, mode != "head")

@@ -44,6 +44,7 @@ def program(location: str, preset: str, *options: Mapping[str, Any]) -> Config:
     """
     call = SettingsSource(location)
     for mapping in options:
+        _must_have_names(location, mapping)
         given = mappings.read(SettingsSource(location), mapping, check=_convert)
         call.shared.update(given.shared)
         call.models.update(given.models)
@@ -57,6 +58,17 @@ def program(location: str, preset: str, *options: Mapping[str, Any]) -> Config:
         ),
         Preference(Path()),
     )
+
+
+def _must_have_names(location: str, options: object) -> None:
+    """Raise `UsageError` unless options, and blocks in them, are mappings whose keys are texts."""
+    if not isinstance(options, Mapping):
+        raise UsageError(f"{location}: expected a mapping of settings, found {options!r}")
+    for key, value in options.items():
+        if not isinstance(key, str):
+            raise UsageError(f"{location}: {key!r}: expected the name of a setting")
+        if isinstance(value, Mapping):
+            _must_have_names(f"{location}: {key}", value)
 
 
 def _convert(option: Option, location: str, value: Any) -> Any:

@@ -53,7 +53,8 @@ def add(name: str, own: Any) -> None:
     name contains the family name as a word (`llama` for `meta-llama/Llama-3.1-8B`), instead of the
     default.
     """
-    if not name or not (hasattr(own, "count") or hasattr(own, "encode")):
+    is_name = isinstance(name, str) and name
+    if not is_name or not (hasattr(own, "count") or hasattr(own, "encode")):
         raise UsageError(
             f"tokenizer {name or '(no name)'}: expected a name, and an object with count or encode"
         )

@@ -654,3 +654,62 @@ def test_values_with_too_many_levels_are_refused() -> None:
     messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": [call]}]
     text = error_text(InputError, messages, 1000, call=enforce_context_limit)
     assert text == "message 1: too many nested values"
+
+
+HI: Any = [{"role": "user", "content": "Hello."}]
+WRONG_VALUES: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any], str]] = {
+    "config is a text": (
+        build_final_prompt,
+        (HI, "gpt-4o"),
+        {},
+        "build_final_prompt: expected a mapping of settings, found 'gpt-4o'",
+    ),
+    "config of a session is a text": (
+        ctxtrim.compact,
+        (HI, "gpt-4o"),
+        {},
+        "compact: expected a mapping of settings, found 'gpt-4o'",
+    ),
+    "key is a number": (
+        build_final_prompt,
+        (HI, {1: 2}),
+        {},
+        "build_final_prompt: 1: expected the name of a setting",
+    ),
+    "key in a block is a number": (
+        ctxtrim.should_compact,
+        (HI, {"compactor": {1: 2}}),
+        {},
+        "should_compact: compactor: 1: expected the name of a setting",
+    ),
+    "step is a text": (
+        ctxtrim.truncate_old_tool_outputs,
+        (HI,),
+        {"current_step": "1k"},
+        "truncate_old_tool_outputs: current_step: expected a whole number, found '1k'",
+    ),
+    "limit is a text": (
+        ctxtrim.truncate_text,
+        ("a",),
+        {"max_lines": "1k"},
+        "max_lines: expected 0 (none) or more, found '1k'",
+    ),
+    "limit is negative": (
+        ctxtrim.truncate_text,
+        ("a",),
+        {"max_bytes": -1},
+        "max_bytes: expected 0 (none) or more, found -1",
+    ),
+    "name of a tokenizer is a number": (
+        tokenizers.add,
+        (5, Quarters()),
+        {},
+        "tokenizer 5: expected a name, and an object with count or encode",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_VALUES)
+def test_values_of_a_wrong_type_are_wrong_usage(name: str) -> None:
+    call, values, options, text = WRONG_VALUES[name]
+    assert error_text(UsageError, *values, call=call, **options) == text

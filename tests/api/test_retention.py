@@ -187,6 +187,11 @@ def test_s4_4_an_invalid_record_is_named_in_the_error(change: dict[str, Any], er
     assert error in str(raised.value)
 
 
+def test_s4_4_a_record_is_a_mapping() -> None:
+    with pytest.raises(InputError, match="record 1: expected a mapping, found 'x'"):
+        ContextWindow.of(["x"])  # type: ignore[list-item]
+
+
 def test_s4_4_a_tool_result_requires_a_trace_id() -> None:
     with pytest.raises(TypeError):
         ToolResultMessage("r", "text", 1)  # type: ignore[call-arg]

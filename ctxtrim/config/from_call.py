@@ -34,10 +34,14 @@ COMMAND_LINE = (
 """The run settings that only the command line uses: a call writes no files and prints nothing."""
 
 
+_WINDOW = ("context_window", "reserve")
+
+
 def program(location: str, preset: str, *options: Mapping[str, Any]) -> Config:
     """The configuration of some mappings, with the keys of `ctxtrim.toml`; the last one wins.
 
-    Missing keys have the values of the preset.
+    A context window or a reserve replaces the budget of earlier mappings. Missing keys have the
+    values of the preset.
 
     Raises `UsageError`, also for a key without an effect; its message begins with `location`.
     `enabled` is true unless `options` sets it, so the stored preference is never read.
@@ -46,6 +50,8 @@ def program(location: str, preset: str, *options: Mapping[str, Any]) -> Config:
     for mapping in options:
         _must_have_names(location, mapping)
         given = mappings.read(SettingsSource(location), mapping, check=_convert)
+        if "budget" not in given.shared and not given.shared.keys().isdisjoint(_WINDOW):
+            call.shared.pop("budget", None)
         call.shared.update(given.shared)
         call.models.update(given.models)
         for stage, settings in given.settings.items():

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 MARKER = "ctxtrim"
 _VERDICT = "ctxtrim.api.verdict"
+_WINDOW = frozenset({
+    "context_window", "contextWindow", "maxContextTokens",
+    "reserve", "reservedOutputTokens", "reserveTokens",
+})  # fmt: skip
+"""The names of the options from which a budget is computed."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,34 +36,48 @@ def pytest_configure(config: pytest.Config) -> None:
 def transcript_fits(request: pytest.FixtureRequest) -> "Callable[..., BudgetVerdict]":
     """A function like `ctxtrim.fits`, with the options of the marker `ctxtrim` as defaults.
 
-    Options of the closest marker take precedence. Paths are relative to the root of the tests.
+    Options of the closest marker take precedence; a context window or a reserve replaces the budget
+    of others. Paths are relative to the root of the tests.
     """
     from ctxtrim.api.verdict import fits
 
-    defaults = _options(request.node)
+    markers = _options(request.node)
     root = request.config.rootpath
 
     def verdict(
         source: str | Path | Sequence[Mapping[str, Any]], **options: Any
     ) -> "BudgetVerdict":
         place = root / source if isinstance(source, str | Path) else source
-        return fits(place, **(defaults | options))
+        return fits(place, **_merged(options, *markers))
 
     return verdict
 
 
-def _options(node: pytest.Item) -> dict[str, Any]:
-    """The options of the markers of a test. Raises `UsageError` for a value without a name."""
+def _options(node: pytest.Item) -> list[Mapping[str, Any]]:
+    """The options of the markers of a test, the closest first.
+
+    Raises `UsageError` for a value without a name.
+    """
     from ctxtrim.errors import UsageError
 
-    options: dict[str, Any] = {}
-    for marker in node.iter_markers(MARKER):  # the closest first
+    markers = list(node.iter_markers(MARKER))
+    for marker in markers:
         if marker.args:
             values = ", ".join(map(repr, marker.args))
             raise UsageError(
                 f"marker {MARKER}({values}): expected options with names, such as budget=30_000"
             )
-        options = {**marker.kwargs, **options}
+    return [marker.kwargs for marker in markers]
+
+
+def _merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of layers, the closest first: of two names for a setting, the first one wins."""
+    options: dict[str, Any] = {}
+    for layer in layers:
+        has_window = not _WINDOW.isdisjoint(options)
+        for key, value in layer.items():
+            if not (key == "budget" and has_window):
+                options.setdefault(key, value)
     return options
 
 

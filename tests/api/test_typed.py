@@ -143,6 +143,13 @@ def test_every_run_setting_is_a_key_of_a_config_or_an_error(key: str) -> None:
 def test_keywords_take_precedence_over_the_config() -> None:
     config: configs.PromptConfig = {"maxContextTokens": 10_000, "reserve": 1000}
     assert ctxtrim.compute_max_input_tokens(config, context_window=20_000) == 19_000
+    both: configs.PromptConfig = {"budget": 30_000}
+    assert ctxtrim.compute_max_input_tokens(both, context_window=6000, reserve=3000) == 3000
+    assert ctxtrim.compute_max_input_tokens(both, reserve=4096) == 123_904
+    assert ctxtrim.compute_max_input_tokens(both, budget=400, reserve=4096) == 400
+    assert ctxtrim.compute_max_input_tokens(both, model="gpt-4o") == 30_000
+    assert ctxtrim.compute_max_input_tokens({"budget": 30_000, "context_window": 6000}) == 30_000
+    assert ctxtrim.compute_max_input_tokens(config, budget=70) == 70
     assert ctxtrim.effective_token_limit({"maxTokens": 700}, session_tokens=900) == 900
     messages = openai_session(4)
     assert ctxtrim.should_compact(messages, {"maxTokens": 0}, max_messages=3)

@@ -82,6 +82,24 @@ def test_the_marker_has_defaults_of_the_fixture(suite: Path) -> None:
     assert "@pytest.mark.ctxtrim(" in run(suite, "", "--markers")[1]
 
 
+def test_a_window_of_a_closer_marker_replaces_a_budget(suite: Path) -> None:
+    code, out = run(
+        suite,
+        "import pytest\n"
+        "pytestmark = pytest.mark.ctxtrim(model='gpt-4o', budget=300, maxContextTokens=50_000)\n"
+        "def available(verdict): return verdict.rows[0].budget.available\n"
+        "@pytest.mark.ctxtrim(context_window=6000, reserve=3000)\n"
+        "def test_marker(transcript_fits):\n"
+        "    assert available(transcript_fits('fixtures/a.jsonl')) == 3000\n"
+        "    assert available(transcript_fits('fixtures/a.jsonl', reserve=1000)) == 5000\n"
+        "    assert available(transcript_fits('fixtures/a.jsonl', budget=700)) == 700\n"
+        "def test_call(transcript_fits):\n"
+        "    assert available(transcript_fits('fixtures/a.jsonl')) == 300\n"
+        "    assert available(transcript_fits('fixtures/a.jsonl', reserve=1000)) == 49_000\n",
+    )
+    assert code == 0, out
+
+
 def test_only_verdicts_in_a_failed_assertion_have_a_section(suite: Path) -> None:
     _, out = run(
         suite,

@@ -38,6 +38,7 @@ class TranscriptSnapshot(SingleFileSnapshotExtension):
 
     _write_mode = WriteMode.TEXT
     file_extension = "transcript"
+    _file_extension = file_extension  # its name before syrupy 5
 
     def serialize(self, data: Any, **options: Any) -> str:
         """The lines of the data, each with a line break."""

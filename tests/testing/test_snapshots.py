@@ -9,7 +9,7 @@ from sessions import anthropic_session, openai_session
 
 import ctxtrim
 from ctxtrim.errors import InputError
-from ctxtrim.testing.snapshots import lines
+from ctxtrim.testing.snapshots import TranscriptSnapshot, lines
 
 HOSTILE = "a\u2028b\u0085c\x7f\x00\ud800 \r\n\x1b[31m 日本語"
 
@@ -71,3 +71,7 @@ def test_bytes_with_a_malformed_line_are_an_error_as_in_a_file(tmp_path: Path) -
         list(lines(data))
     assert str(of_path.value) == f"{path}:2: {of_bytes.value}"
     assert of_bytes.value.line == 2
+
+
+def test_files_have_the_same_name_in_old_versions_of_syrupy() -> None:
+    assert TranscriptSnapshot._file_extension == TranscriptSnapshot.file_extension == "transcript"

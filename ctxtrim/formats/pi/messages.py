@@ -2,15 +2,17 @@
 
 Roles are user, assistant and toolResult, with blocks of text, thinking, toolCall (its arguments an
 object) and image. Commands that a person ran (bashExecution), extension messages (custom) and
-summaries are sent as user messages. A message that its metadata hides from the agent is read as
-hidden; a message excluded from the context is not read.
+summaries are sent as user messages, and so are the mentioned files, Python code and notes of Oh My
+Pi (fileMention, pythonExecution, developer). A message that its metadata hides from the agent is
+read as hidden; a message excluded from the context is not read, nor is a copy of an answer that
+openclaw keeps for a channel.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site, content_owner
-from ctxtrim.formats.fields import metadata_in, role_in, string
+from ctxtrim.formats.fields import members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, insert_elements
 from ctxtrim.formats.message_parts import (
@@ -37,16 +39,30 @@ ROLES: dict[object, Role] = {
     "hookMessage": "user",
     "branchSummary": "user",
     "compactionSummary": "user",
+    "developer": "user",
+    "fileMention": "user",
+    "pythonExecution": "user",
 }
 _OWN = {
     "toolResult": "content",
     "bashExecution": "command",
+    "pythonExecution": "code",
+    "fileMention": "files",
     "custom": "customType",
     "hookMessage": "customType",
     "branchSummary": "summary",
     "compactionSummary": "summary",
 }
-_INJECTED = ("bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary")
+_INJECTED = (
+    "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary", "developer",
+    "fileMention", "pythonExecution",
+)  # fmt: skip
+_SPECIAL = ("bashExecution", "fileMention", "pythonExecution", "system")
+_MIRROR_MODELS = ("delivery-mirror", "gateway-injected")
+_MIRROR_KINDS = (
+    "channel-final", "channel-final-suppressed", "message-tool-source-reply",
+    "cron-direct-delivery-context",
+)  # fmt: skip
 _STOPS = ("stop", "length", "toolUse", "error", "aborted")
 _USER_KEYS = {"role", "content", "timestamp", "metadata"}
 
@@ -77,10 +93,11 @@ def _is_own(block: object) -> bool:
     )
 
 
-def read(elements: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], found: ListContents) -> None:
     """Read one message per element. Usage recorded before a summary does not apply after it."""
     compacted: int | None = None
-    for value, span, whole in elements:
+    prompt: list[PromptChange] = []
+    for value, span, whole in items:
         role = role_in(value, "role", ROLES)
         if role is None:
             found.uncounted += isinstance(value, dict) and "role" in value
@@ -96,12 +113,43 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             found.usages += [usage] if usage else []
         if role == "assistant" and isinstance(value.get("model"), str):
             found.model = value["model"]
+        prompt += prompt_change(value, len(found.messages))
         found.messages.append(message)
+    apply_prompt(prompt, found)
+
+
+PromptChange = tuple[Mapping[str, Any], int]
+"""A value that changes the system prompt or the tools, and the index of its message."""
+
+
+def prompt_change(value: Mapping[str, Any], index: int) -> list[PromptChange]:
+    """The change of a message at an index; none if it changes neither the prompt nor the tools."""
+    return [(value, index)] if value["role"] == "system" or "toolsAdded" in value else []
+
+
+def apply_prompt(changes: Sequence[PromptChange], found: ListContents) -> None:
+    """Set the tools that system messages leave, and leave out sections that they replace."""
+    if changes:
+        from ctxtrim.formats.pi import own_messages  # for few sessions
+
+        own_messages.apply_prompt(changes, found)
 
 
 def is_sent(value: Mapping[str, Any]) -> bool:
     """Whether a message is part of the context, which is the default."""
-    return not value.get("excludeFromContext")
+    return not value.get("excludeFromContext") and not _is_mirror(value)
+
+
+def _is_mirror(value: Mapping[str, Any]) -> bool:
+    """Whether openclaw wrote an answer for its own records. It is never sent to a provider.
+
+    [openclaw/openclaw, `src/shared/transcript-only-openclaw-assistant.ts`]
+    """
+    if value.get("role") != "assistant":
+        return False
+    kind = members(value.get("openclawDeliveryMirror")).get("kind")
+    is_own = value.get("provider") == "openclaw" and value.get("model") in _MIRROR_MODELS
+    return is_own or kind in _MIRROR_KINDS
 
 
 def usage_in(value: Mapping[str, Any], index: int) -> Usage | None:
@@ -131,10 +179,12 @@ def message_in(
         metadata = metadata_in(value if home is None else home)
         message = Message(role, parts, name, metadata=metadata, index=index, spans=(whole,))
         return with_visibility(message, value)
-    if kind == "bashExecution":
-        parts = _ran(value, span)
-    elif kind in ("branchSummary", "compactionSummary"):
+    if kind in ("branchSummary", "compactionSummary"):
         parts = summary_in(value, span)
+    elif kind in _SPECIAL:
+        from ctxtrim.formats.pi import own_messages  # for few messages of a session
+
+        parts = own_messages.parts(value, span)
     else:
         parts = content_in(value.get("content"), span.inside("content"), role)
     is_summary = kind == "compactionSummary" or (role == "user" and _begins(parts, TITLE))
@@ -153,23 +203,6 @@ def summary_in(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
     return (
         Part("text", text if isinstance(text, str) else dump(text), span=span.inside("summary")),
     )
-
-
-def _ran(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
-    """A command that the person ran, as the client sends it to the model."""
-    output, code = value.get("output"), value.get("exitCode")
-    rest = ""
-    if value.get("cancelled"):
-        rest = "\n\n(command cancelled)"
-    elif code not in (None, 0):
-        rest = f"\n\nCommand exited with code {code}"
-    if value.get("truncated") and value.get("fullOutputPath"):
-        rest += f"\n\n[Output truncated. Full output: {value['fullOutputPath']}]"
-    ran = f"Ran `{value.get('command')}`\n"
-    if not isinstance(output, str) or not output:
-        return (Part("text", f"{ran}(no output){rest}"),)
-    printed = Part("text", output, span=span.inside("output"))
-    return (Part("text", f"{ran}```\n"), printed, Part("text", f"\n```{rest}"))
 
 
 def content_in(content: Any, span: Span, role: Role) -> tuple[Part, ...]:

@@ -2,26 +2,32 @@
 
 Entries of type `message` contain a message. Extension messages (`custom_message`), summaries of
 abandoned branches and the newest compaction are messages too; other entries describe the session.
-Interrupted and failed answers are never sent again, so they are not read. `thread` finds the live
+Interrupted and failed answers are never sent again, so they are not read. The output of `pi --mode
+json` has the messages in `message_end`; its other events repeat them. `thread` finds the live
 entries and updates their links; `messages` reads messages.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ctxtrim.formats.base import Format, Insertion, Layout, Site, content_owner, session
-from ctxtrim.formats.fields import elements, role_in, string
+from ctxtrim.formats.fields import elements, members, role_in, string
 from ctxtrim.formats.list_format import list_format
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.formats.pi import messages
 from ctxtrim.formats.pi.messages import (
     ROLES,
+    PromptChange,
+    apply_prompt,
     content_in,
     is_sent,
     json_value,
     knows,
     message_in,
+    prompt_change,
     summary_in,
     usage_in,
 )
@@ -46,18 +52,30 @@ _MARKS = {
     "custom_message": "customType",
     "custom": "customType",
 }
-_SPEAKING = ("message", "custom_message", "branch_summary", "compaction")
+_SPEAKING = ("message", "message_end", "custom_message", "branch_summary", "compaction")
+_EVENTS = ("agent_end", "turn_end", "message_start", "message_update")
+"""Events of `pi --mode json` that repeat the messages of `message_end`."""
 
 
 def sniff(value: object) -> Layout | None:
     """Whether a value is an entry, or an element that message lists accept."""
-    return "events" if _is_entry(value) else LISTS.sniff(value)
+    if _is_entry(value) or _is_copy(value):
+        return "events"
+    return LISTS.sniff(value)
+
+
+def _is_copy(value: object) -> bool:
+    """Whether a value is an event of a stream that repeats messages."""
+    if not isinstance(value, dict) or value.get("type") not in _EVENTS:
+        return False
+    messages = value.get("messages", [value.get("message")])
+    return any(map(knows, elements(messages)))
 
 
 def _is_entry(value: object) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return False
-    if value["type"] == "message":
+    if value["type"] in ("message", "message_end"):
         return knows(value.get("message"))
     return _MARKS.get(value["type"]) in value
 
@@ -73,12 +91,16 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     entries = entries_in(values)
     thread = Thread(entries)
     found = ListContents()
+    prompt: list[PromptChange] = []
     first = [] if thread.compaction is None else [thread.compaction]
-    for index in (*first, *thread.kept, *thread.after):
-        _add(entries[index], found, is_first=index == thread.compaction)
+    kept = (index for index in thread.kept if not _is_prompt(entries[index]))
+    for index in (*first, *kept, *thread.after):
+        _add(entries[index], found, prompt, is_first=index == thread.compaction)
+    apply_prompt(prompt, found)
     return session(
         found.messages,
         lines,
+        tools=found.tools,
         model=next((name for name in map(_model, reversed(entries)) if name), None),
         id=next((entry.id for entry in entries if entry.kind == "session"), None),
         uncounted=found.uncounted,
@@ -89,7 +111,17 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
 def _model(entry: PiEntry) -> str | None:
     """The model that an entry names."""
     message = entry.value.get("message")
-    return string(message.get("model") if isinstance(message, dict) else entry.value.get("modelId"))
+    if not isinstance(message, dict):
+        return string(entry.value.get("modelId"))
+    return string(message.get("model")) if is_sent(message) else None
+
+
+def _is_prompt(entry: PiEntry) -> bool:
+    """Whether an entry is a system message. The compaction after it repeats what it left.
+
+    [earendil-works/pi, `buildContextEntries` of `session-manager.ts`]
+    """
+    return members(entry.value.get("message")).get("role") == "system"
 
 
 def _usages(
@@ -116,11 +148,19 @@ def _usages(
                 yield usage
 
 
-def _add(entry: PiEntry, found: ListContents, *, is_first: bool) -> None:
-    """Add the messages of an entry. The first compaction may contain messages itself."""
-    value, span, index = entry.value, entry.span, len(found.messages)
-    if entry.kind == "message":
-        _add_message(value.get("message"), span.inside("message"), span, value, found)
+def _add(
+    entry: PiEntry, found: ListContents, prompt: list[PromptChange], *, is_first: bool
+) -> None:
+    """Add the messages of an entry. The first compaction may contain messages itself: the system
+    message before its summary, and the messages after it.
+    """
+    value, span = entry.value, entry.span
+    if is_first and _prompt_of(value):
+        home = span.inside("systemMessage")
+        prompt += _add_message(_prompt_of(value), home, home, value, found)
+    index = len(found.messages)
+    if entry.kind in ("message", "message_end"):
+        prompt += _add_message(value.get("message"), span.inside("message"), span, value, found)
     elif entry.kind == "custom_message" and is_sent(value):
         parts = content_in(value.get("content"), span.inside("content"), "user")
         message = Message("user", parts, None, is_injected=True, index=index, spans=(span,))
@@ -134,18 +174,30 @@ def _add(entry: PiEntry, found: ListContents, *, is_first: bool) -> None:
     tail = value.get("retainedTail") if is_first else None
     for position, message in enumerate(elements(tail)):
         message_span = span.inside("retainedTail", position)
-        _add_message(message, message_span, message_span, message, found)
+        prompt += _add_message(message, message_span, message_span, message, found)
 
 
-def _add_message(value: Any, span: Span, whole: Span, home: Any, found: ListContents) -> None:
-    """Add a message if it is sent."""
+def _prompt_of(compaction: dict[str, Any]) -> dict[str, Any]:
+    """The system message that a compaction repeats, with the tools next to it; empty without it."""
+    message = members(compaction.get("systemMessage"))
+    if message.get("role") != "system" or "toolsAdded" not in compaction:
+        return message
+    return message | {"toolsAdded": compaction["toolsAdded"]}
+
+
+def _add_message(
+    value: Any, span: Span, whole: Span, home: Any, found: ListContents
+) -> list[PromptChange]:
+    """Add a message if it is sent; returns its change of the prompt or the tools."""
     if not isinstance(value, dict):
-        return
-    role = role_in(value, "role", ROLES)
+        return []
+    role, index = role_in(value, "role", ROLES), len(found.messages)
     if role is None:
         found.uncounted += value.get("role") is not None
     elif is_sent(value) and (role != "assistant" or is_complete(value)):
-        found.messages.append(message_in(role, value, span, whole, len(found.messages), home))
+        found.messages.append(message_in(role, value, span, whole, index, home))
+        return prompt_change(value, index)
+    return []
 
 
 def owner(array: Path) -> Path | None:
@@ -161,6 +213,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     last = _entry_at(site.any.spans[0], site)
     if last.get("type") not in _SPEAKING:
         return messages.insert(run, site)
+    if site.earlier is not None and site.earlier.spans[-1].path[-1:] == ("systemMessage",):
+        site = replace(site, earlier=None)  # the summary is next to it, in the same compaction
     earlier, later = site.earlier, site.later
     found: list[Insertion] = []
     is_after = site.follows(run)
@@ -170,7 +224,9 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     is_summary = run[0].role == "user" and (
         (run[0].is_summary and run[0].visibility == VISIBLE) or is_compaction
     )
-    if earlier is None and (is_summary or (is_compaction and not span.path)):
+    kind = "message_end" if last["type"] == "message_end" else "message"
+    is_session = kind == "message"
+    if earlier is None and is_session and (is_summary or (is_compaction and not span.path)):
         newest = {key: last[key] for key in ("timestamp",) if key in last}
         text = text_of(run[0].parts) if is_summary else ""
         found.append(Insertion(compaction_of(text, neighbour | newest), Span(span.line), is_after))
@@ -180,7 +236,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
             found.append(Insertion(_message_of(message, site.value_of(span), site), span, is_after))
         else:
             body = {
-                "type": "message",
+                "type": kind,
                 "message": _message_of(message, neighbour.get("message"), site),
             }
             found.append(Insertion(entry_of(body, neighbour, number), Span(span.line), is_after))

@@ -8,11 +8,20 @@ _SESSION = "use its session file, `session/*/{sessionID}.json` of the storage fo
 _KNOWN: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset({"agents", "workDir", "lastPrompt"}),
-        "the state of a Kimi CLI session has no messages; use `agents/*/wire.jsonl` of the session",
+        "the state of a Kimi Code session has no messages; use `agents/*/wire.jsonl` next to it",
+    ),
+    (
+        frozenset({"type", "protocol_version"}),
+        "the events of a Kimi CLI session are for its screen; use `context.jsonl` next to it",
     ),
     (
         frozenset({"num_chat_messages", "chat_format_version"}),
         "the summary of a Grok CLI session has no messages; use `chat_history.jsonl` next to it",
+    ),
+    (
+        frozenset({"timestamp", "method", "params"}),
+        "the updates of a Grok CLI session repeat its messages in pieces; use `chat_history.jsonl` "
+        "next to it",
     ),
     (
         frozenset({"persistence_dir", "execution_status", "agent"}),

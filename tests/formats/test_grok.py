@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from harness import read, run
+from pictures import png
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message
@@ -67,6 +68,36 @@ def test_reasoning_inside_an_answer_counts_like_reasoning_before_it() -> None:
     inside = answer("Yes.", reasoning={"text": "to do", "encrypted": "c2VhbGVk", "id": "r"})
     before = reasoning("to do") | {"encrypted_content": "c2VhbGVk"}
     assert messages(user("Is it?"), inside) == messages(user("Is it?"), before, answer("Yes."))
+
+
+def test_the_texts_of_a_reasoning_count_instead_of_its_summary() -> None:
+    blocks = [{"type": "reasoning_text", "text": "The table is old."}]
+    _, found = messages(user("Is it?"), reasoning("Old.") | {"content": blocks})
+    assert [part.text for part in found.parts] == ["The table is old."]
+    _, found = messages(user("Is it?"), reasoning("Old.") | {"content": []})
+    assert [part.text for part in found.parts] == ["Old."]
+
+
+def test_a_description_of_the_machine_is_no_prompt_and_a_human_is_no_program() -> None:
+    found = messages(
+        user("<user_info>\nOS: linux\n</user_info>\n<rules>Be brief.</rules>"),
+        user("<user_query>Is it?</user_query>", synthetic_reason="human"),
+        user("Go on.", synthetic_reason="system_reminder"),
+    )
+    assert [message.is_injected for message in found] == [True, False, True]
+
+
+def test_images_of_a_result_count_and_a_line_after_its_text_replaces_them() -> None:
+    image = {"type": "image", "url": f"data:image/png;base64,{png(1024, 768)}"}
+    result = {"type": "tool_result", "tool_call_id": "c1", "content": "A chart.", "images": [image]}
+    later = {"type": "tool_result", "tool_call_id": "c2", "content": "Calm."}
+    values = [user("Look."), answer("", "c1"), result, answer("", "c2"), later]
+    part = messages(*values)[2].parts[1]
+    assert (part.media and part.media.kind, part.call_id) == ("image", "c1")
+    ran = run(lines(*values), [("drop-images", {"max_age": 0})], model="claude-opus-4-6")
+    new = json.loads((ran.data or b"").splitlines()[2])
+    assert new["images"] == []
+    assert new["content"].startswith("A chart.\n[image, 1024×768, ~")
 
 
 def test_reasoning_without_an_answer_is_an_answer() -> None:

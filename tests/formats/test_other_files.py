@@ -8,7 +8,12 @@ from conftest import Run
 
 FILES: dict[str, tuple[Any, str]] = {
     "kimi": ({"agents": {}, "workDir": "/tmp", "lastPrompt": "hi", "title": "hi"}, "wire.jsonl"),
+    "kimi events": ({"type": "metadata", "protocol_version": "1.2"}, "context.jsonl"),
     "grok": ({"info": {}, "num_chat_messages": 2, "chat_format_version": 1}, "chat_history.jsonl"),
+    "grok updates": (
+        {"timestamp": 1, "method": "session/update", "params": {"sessionId": "s", "update": {}}},
+        "chat_history.jsonl",
+    ),
     "openhands": ({"agent": {}, "persistence_dir": "p", "execution_status": "idle"}, "events/"),
     "claude-code": ({"agentType": "general-purpose", "spawnDepth": 1}, ".jsonl"),
     "inspect": ({"status": "success", "eval": {}, "plan": {}, "stats": {}}, "samples"),

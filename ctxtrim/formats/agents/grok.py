@@ -4,7 +4,7 @@ Reasoning and calls that the provider ran itself are lines before the answer tha
 Older versions write the reasoning into the answer.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -26,6 +26,9 @@ _ROLES: dict[object, Role] = {
 }
 _OTHERS = ("role", "message", "id", "uuid", "turn", "sessionId", "session_id", "timestamp")
 """Members of messages with a `type` in other formats."""
+_HUMAN = (None, "", "human")
+_MACHINE = "<user_info>"
+"""How the first user message of a session begins: the machine, the folder and the rules."""
 
 
 def sniff(value: object) -> Layout | None:
@@ -73,7 +76,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         spans.append(span)
         if value["type"] in _ROLES:
             model = first_string((value.get("model_id"), model))
-            is_injected = value.get("synthetic_reason") is not None
+            is_injected = role == "user" and _is_client(value, parts)
             metadata = metadata_in(value) if role == "tool" else ()
             messages.append(
                 Message(role, tuple(parts), None, is_injected, False, metadata, None, tuple(spans))
@@ -85,13 +88,20 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     return session(found, lines, model=model)
 
 
+def _is_client(value: Mapping[str, Any], parts: Sequence[Part]) -> bool:
+    """Whether the program wrote a user message: it says so, or it describes the machine.
+
+    [inference-sh/agentprotocol, `transcript/grok/chat.go`]
+    """
+    is_own = value.get("synthetic_reason") not in _HUMAN
+    return is_own or (bool(parts) and parts[0].text.startswith(_MACHINE))
+
+
 def _parts(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """The parts of an item."""
     kind = value["type"]
     if kind == "reasoning":
-        for text in (string(members(block).get("text")) for block in value["summary"]):
-            if text:
-                yield Part("reasoning", text)
+        yield from _thoughts(value.get("content")) or _thoughts(value["summary"])
         yield from _sealed(value.get("encrypted_content"))
     elif kind == "backend_tool_call":
         yield Part("text", dump(value["kind"]))
@@ -101,6 +111,12 @@ def _parts(value: dict[str, Any], span: Span) -> Iterator[Part]:
             yield Part("reasoning", reasoning["text"])
         yield from _sealed(reasoning.get("encrypted"))
         yield from _content(value, span)
+
+
+def _thoughts(blocks: Any) -> list[Part]:
+    """The texts of the blocks of a reasoning, which a summary repeats in fewer words."""
+    texts = [string(members(block).get("text")) for block in elements(blocks)]
+    return [Part("reasoning", text) for text in texts if text]
 
 
 def _sealed(text: object) -> Iterator[Part]:
@@ -114,6 +130,11 @@ def _content(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """The content of a message, and its calls."""
     parts = content_parts(value["content"] or None, span.inside("content"), _block)
     if value["type"] == "tool_result":
+        images = elements(value.get("images"))
+        parts += tuple(
+            replace(_block(image, span.inside("images", index)), text_block=None)
+            for index, image in enumerate(images)  # their list has no place for a text
+        )
         parts = result_parts(parts, string(value.get("tool_call_id")))
     yield from parts
     for index, call in enumerate(map(members, elements(value.get("tool_calls")))):

@@ -61,9 +61,9 @@ def _files(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
         if content:
             texts += (Part("text", content, span=place.inside("content")), Part("text", "\n"))
         texts.append(Part("text", "</file>"))
-        if isinstance(file.get("image"), dict):  # the member cannot hold a text in its place
+        if isinstance(file.get("image"), dict):  # the member cannot hold a text
             image = block_part(file["image"], place.inside("image"))
-            images.append(replace(image, block=None, text_block=None))
+            images.append(replace(image, text_block=None))
     return (*texts, Part("text", "\n</system-reminder>"), *images)
 
 

@@ -1,4 +1,4 @@
-"""Sessions of Kimi CLI: replayed as the program does, and edited so that it reads the same."""
+"""Sessions of Kimi Code: replayed as the program does, and edited so that it reads the same."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from harness import read, run
+from insertions import written
+from msgspec.structs import replace
 
-from ctxtrim.model import Message
+from ctxtrim.model import Message, Part
 from ctxtrim.model.request import Usage
 
 FIXTURE = Path("fixtures/kimi.jsonl")
@@ -156,3 +158,65 @@ def test_a_tool_result_is_shortened_with_its_note() -> None:
     result = messages(*values)[2].result
     assert result is not None
     assert (result.call_id, result.is_error) == ("c1", False)
+
+
+def switched(branch: str, base: str, line: int, undo: int, turns: int = 1) -> list[dict[str, Any]]:
+    """The records of an undo in newer versions, which begins a branch."""
+    edge = {"branch": branch, "base": {"branch": base, "line": line}, "legacyUndoLine": undo}
+    return [
+        {"type": "agent.switched", "reason": "undo", "turns": turns} | edge,
+        {"type": "context.undo", "count": turns},
+        {"type": "context.undone", "turns": turns},
+    ]
+
+
+BRANCHED = (
+    {"type": "metadata", "protocol_version": "1.5", "created_at": 1},
+    said("user", LONG),  # 2
+    *step("One."),  # 3 to 5
+    said("user", "Second?"),  # 6
+    *step("Two."),  # 7 to 9
+    said("user", "Third?"),  # 10
+    *step("Three."),  # 11 to 13
+    *switched("b1", "main", 9, 15),  # 14 to 16
+    said("user", "Fourth?"),  # 17
+    *step("Four."),  # 18 to 20
+    *switched("b2", "b1", 16, 22),  # 21 to 23
+    said("user", "Fifth?"),  # 24
+    *step("Five."),  # 25 to 27
+)
+LIVE = ["Second?", "Two.", "Fifth?", "Five."]
+
+
+def test_an_undo_in_newer_versions_begins_a_branch() -> None:
+    assert texts(*BRANCHED) == [LONG, "One.", *LIVE]
+    across = (
+        *BRANCHED[:9],
+        compaction(compactedCount=2, keptUserMessageCount=1),  # 10
+        *switched("b1", "main", 5, 12),
+        said("user", "Third?"),
+    )
+    assert texts(*across) == [LONG, "One.", "Third?"]
+
+
+def test_the_lines_that_branches_name_are_renumbered() -> None:
+    out = run(lines(*BRANCHED), [("trim", {})], limit=700)
+    values = [json.loads(line) for line in (out.data or b"").splitlines()]
+    assert texts(*values) == LIVE
+    edges = [value for value in values if value["type"] == "agent.switched"]
+    assert [(edge["base"]["line"], edge["legacyUndoLine"]) for edge in edges] == [(5, 11), (12, 18)]
+    for edge in edges:
+        assert values[edge["legacyUndoLine"] - 1]["type"] == "context.undo"
+
+
+def test_a_message_inserted_at_the_end_of_a_base_belongs_to_it() -> None:
+    chunk = read(lines(*BRANCHED))[0]
+    (parsed,) = chunk.transcripts
+    new = Message("user", (Part("text", "In between."),))
+    first, second, *_, last = parsed.messages
+    for place in ((new, last), (first, second, new, last), (new, first, second)):
+        assert chunk.format is not None
+        out = written(chunk, chunk.format, replace(parsed, messages=place))
+        values = [json.loads(line) for line in out.splitlines()]
+        shown = ["".join(part.text for part in message.parts) for message in place]
+        assert texts(*values) == shown

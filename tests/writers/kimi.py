@@ -1,4 +1,4 @@
-"""A plain conversation as the records of a Kimi CLI session."""
+"""A plain conversation as the records of a Kimi Code session."""
 
 import json
 from typing import Any

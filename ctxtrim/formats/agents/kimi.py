@@ -1,4 +1,4 @@
-"""Sessions of Kimi CLI (`wire.jsonl`): one record per line, replayed as the program does.
+"""Sessions of Kimi Code (`wire.jsonl`): one record per line, replayed as the program does.
 
 ::
 
@@ -8,6 +8,7 @@
       tool.result                                  one tool message; ignored without an open call
     context.apply_compaction                   a summary replaces messages before it
     context.undo, context.clear                the last turns, or all messages, are not live
+    agent.switched                             a branch begins (`kimi_branches`)
 
 The system prompt is that of the last `config.update` or `profile.bind`, the tools are those of the
 last `llm.tools_snapshot`. `turn.prompt` repeats a prompt for the screen. Other records are not
@@ -28,7 +29,7 @@ from ctxtrim.formats.message_parts import call_part, content_parts, result_parts
 from ctxtrim.formats.usage import kimi_usage
 from ctxtrim.model import ROLES, Line, Message, Part, Role, Span, Transcript
 from ctxtrim.model.request import Usage
-from ctxtrim.text.records import JsonRecord, dump
+from ctxtrim.text.records import JsonRecord, dump, value_of
 
 _TYPES = (
     "context.append_message", "context.append_loop_event", "context.apply_compaction",
@@ -308,9 +309,14 @@ def _block(value: Any, span: Span) -> Part:
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session: its live context."""
     state = _Session()
+    switched: list[tuple[dict[str, Any], int]] = []
     for line, record in enumerate(records):
         if isinstance(record.value, dict):
             state.take(record.value, line)
+            if record.value.get("type") == "agent.switched":
+                switched.append((record.value, line + 1))
+    if switched:
+        state = _last_branch(switched, lines) or state
     entries = [*([state.system] if state.system else []), *state.entries, *state.deferred]
     entries = [entry for entry in entries if entry.spans]
     indices = {id(entry): index for index, entry in enumerate(entries)}
@@ -326,6 +332,23 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
             if id(entry) in indices
         ),
     )
+
+
+def _last_branch(
+    switched: Sequence[tuple[dict[str, Any], int]], lines: Sequence[Line]
+) -> _Session | None:
+    """The state after the live records of the last branch; None without a branch."""
+    from ctxtrim.formats.agents.kimi_branches import live_lines, switch_in  # for few sessions
+
+    switches = [found for value, line in switched if (found := switch_in(value, line))]
+    if not switches:
+        return None
+    state = _Session()
+    for number in live_lines(switches, len(lines)):
+        value = value_of(lines[number - 1].data)
+        if isinstance(value, dict):
+            state.take(value, number - 1)
+    return state
 
 
 FORMAT = Format("kimi", sniff, read, owner, insert, relink)

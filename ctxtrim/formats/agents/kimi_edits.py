@@ -1,4 +1,4 @@
-"""Edits of Kimi CLI sessions: new records, and members that become empty."""
+"""Edits of Kimi Code sessions: new records, and members that become empty."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -57,9 +57,14 @@ def _is_in_step(call_id: str | None, site: Site) -> bool:
 
 
 def relink(edit: Edit) -> Edit:
-    """The edit with empty texts in the place of a dropped system prompt or summary."""
+    """The edit with empty texts in the place of a dropped system prompt or summary, and with the
+    new numbers of the lines that branches name.
+    """
+    from ctxtrim.formats.agents.kimi_branches import renumbered  # for edits only
+
     emptied = {span for span in edit.removed if span.path and span.path[0] in _EMPTIED}
     found: dict[Span, dict[str, Any]] = {}
     for span in emptied:
         found.setdefault(Span(span.line), {})[str(span.path[0])] = ""
-    return replace(edit, removed=edit.removed - emptied, members={**edit.members, **found})
+    edit = replace(edit, removed=edit.removed - emptied)
+    return replace(edit, members={**edit.members, **found, **renumbered(edit)})

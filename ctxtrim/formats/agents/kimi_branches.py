@@ -1,0 +1,87 @@
+"""The branches of a Kimi Code session (version 0.43 and newer).
+
+An undo starts a branch. Its record names its base by a line of the file, counted from 1::
+
+    {"type": "agent.switched", "branch": "b1", "base": {"branch": "main", "line": 9},
+     "legacyUndoLine": 15}
+
+The live records are those of the last branch, after those of its base up to that line. The
+`context.undo` at `legacyUndoLine` is for older versions. [MoonshotAI/kimi-code, `wire/tree.ts`]
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+from msgspec import Struct
+
+from ctxtrim.formats.base import Edit
+from ctxtrim.formats.fields import members, string
+from ctxtrim.model import Span
+
+SWITCHED = "agent.switched"
+
+
+class Switch(Struct, frozen=True):
+    """The start of a branch at a line. `undo`: the line of its `context.undo`, else 0."""
+
+    line: int
+    branch: str
+    base: str
+    base_line: int
+    undo: int
+
+
+def switch_in(value: Any, line: int) -> Switch | None:
+    """The switch in a record; None if there is none, or if it names no base."""
+    fields = members(value)
+    base, undo = members(fields.get("base")), fields.get("legacyUndoLine")
+    branch, base_line = string(fields.get("branch")), base.get("line")
+    if fields.get("type") != SWITCHED or branch is None or type(base_line) is not int:
+        return None
+    name = string(base.get("branch")) or "main"
+    return Switch(line, branch, name, base_line, undo if type(undo) is int else 0)
+
+
+def live_lines(switches: Sequence[Switch], last: int) -> Iterator[int]:
+    """The numbers of the live lines of a file with some switches and a last line, in order."""
+    starts = {switch.branch: switch for switch in switches}
+    unsent = {switch.line for switch in switches} | {switch.undo for switch in switches}
+    ranges: list[range] = []
+    branch = switches[-1].branch
+    while (switch := starts.pop(branch, None)) is not None:
+        ranges.append(range(switch.line + 1, last + 1))
+        branch, last = switch.base, min(switch.base_line, last)
+    ranges.append(range(1, last + 1))
+    for lines in reversed(ranges):
+        yield from (line for line in lines if line not in unsent)
+
+
+def renumbered(edit: Edit) -> Mapping[Span, Mapping[str, Any]]:
+    """The changed members of all switches, whose lines have other numbers after an edit."""
+    found = [switch_in(value, line) for line, value in enumerate(edit.values, 1)]
+    switches = [switch for switch in found if switch is not None]
+    if not switches:
+        return {}
+    number = _new_numbers(edit, len(found))
+    changed: dict[Span, dict[str, Any]] = {}
+    for switch in switches:
+        span = Span(switch.line - 1)
+        base_line = number[min(max(switch.base_line, 0), len(found))]
+        if base_line != switch.base_line:
+            changed[span.inside("base")] = {"line": base_line}
+        if 0 < switch.undo <= len(found) and number[switch.undo] != switch.undo:
+            changed[span] = {"legacyUndoLine": number[switch.undo]}
+    return changed
+
+
+def _new_numbers(edit: Edit, size: int) -> Sequence[int]:
+    """By the old number of a line, the number of written lines up to it.
+
+    A new message after a line belongs to the branch of that line.
+    """
+    written = [int(Span(line) not in edit.removed) for line in range(size)]
+    for insertion in edit.inserted:
+        if not (insertion.replaces or insertion.span.path):
+            written[insertion.span.line] += 1
+    return list(accumulate(written, initial=0))

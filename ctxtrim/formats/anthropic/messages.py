@@ -13,11 +13,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.anthropic.blocks import block, is_injected, json_value, user_messages
 from ctxtrim.formats.anthropic.detect import ROLES, claims, has_foreign, inner, knows
-from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
-from ctxtrim.formats.fields import members, string
+from ctxtrim.formats.fields import first_string, members, string
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
@@ -49,10 +50,15 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
     """Read the messages of each element. A `compaction` block replaces all messages before it."""
     start = len(found.messages)
     before: list[Span] = []
-    for value, span, whole in elements:
+    rows: list[Row] = []
+    for element in elements:
+        value, span, whole = element
         message, role, keys = inner(value)
-        if role not in ROLES:
-            found.uncounted += role is not None
+        is_row = _is_row(value)
+        if is_row:
+            rows.append((element, len(found.messages)))
+        if role not in ROLES or (is_row and _is_unsent(message)):
+            found.uncounted += role not in (None, *ROLES)
             continue
         content = message.get("content")
         inner_span = span.inside(*keys, "content")
@@ -62,6 +68,10 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             found.usages.clear()
             found.messages.append(_compacted(role, content, inner_span, first - 1, start, before))
         messages = _messages(role, content, inner_span, whole, len(found.messages), first)
+        if _is_hidden(message):
+            messages = (
+                replace(message, is_injected=message.role == "user") for message in messages
+            )
         if role == "system" and _takes_system(found.messages[start:]):
             messages = (replace(message, continues=True) for message in messages)
         found.messages += messages
@@ -70,6 +80,39 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             _note(message, found)
     if any(call.call_id is None for message in found.messages for call in message.calls):
         found.messages[start:] = _by_order(found.messages[start:])
+    if any(is_compaction(element.value) for element, _ in rows):
+        from ctxtrim.formats.anthropic.droid import compact  # for few sessions
+
+        compact(found, rows)
+
+
+Row = tuple[Element, int]
+"""A line of a Droid session that its compactions count, and the index of its first message."""
+
+
+def _is_row(value: Any) -> bool:
+    """Whether an element is such a line."""
+    is_message = isinstance(value, dict) and value.get("type") == "message" and "id" in value
+    return is_message or is_compaction(value)
+
+
+def is_compaction(value: Any) -> bool:
+    """Whether an element is a compaction of Droid."""
+    return isinstance(value, dict) and value.get("type") == "compaction_state"
+
+
+def _is_unsent(message: Mapping[str, Any]) -> bool:
+    """Whether Droid never sends a message: it is for the person only, or has no content.
+
+    [inference-sh/agentprotocol, `transcript/droid/droid.go`]
+    """
+    has_content = message.get("content") or message.get("chatCompletionReasoningContent")
+    return message.get("visibility") == "user_only" or not has_content
+
+
+def _is_hidden(message: Mapping[str, Any]) -> bool:
+    """Whether Droid shows a message only to the model: the program wrote it."""
+    return message.get("visibility") == "llm_only" or message.get("hiddenFromUserViews") is True
 
 
 def _takes_system(messages: Sequence[Message]) -> bool:
@@ -98,9 +141,13 @@ def _by_order(messages: Sequence[Message]) -> Iterator[Message]:
 
 
 def _note(message: Mapping[str, Any], found: ListContents) -> None:
-    """JsonRecord the model and usage of an answer. Cline names the model next to the message."""
-    model = message.get("model", members(message.get("modelInfo")).get("modelId"))
-    found.model = model if isinstance(model, str) else found.model
+    """Record the model and usage of an answer. Cline names the model next to the message."""
+    names = (
+        message.get("model"),
+        message.get("modelId"),
+        members(message.get("modelInfo")).get("modelId"),
+    )
+    found.model = first_string((*names, found.model))
     if "usage" in message and is_complete(message):
         usage = anthropic_usage(message["usage"], len(found.messages) - 1)
         found.usages += [usage] if usage else []
@@ -211,6 +258,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """
     earlier, later = site.earlier, site.later
     before, after = _element(earlier), _element(later)
+    if after is not None and is_compaction(site.value_of(after)):
+        raise NotEditableError(BEFORE_SUMMARY)
     results = list(takewhile(lambda message: message.role == "tool", run))
     rest = run[len(results) :]
     found: list[Insertion] = []
@@ -261,7 +310,7 @@ def _json_value(
     """An element of results, or of one other message, in the form of the neighbouring element."""
     role = together[0].role if together[0].role in ROLES else "user"
     blocks = [json_value(message) for message in together]
-    if not inner(neighbour)[2]:
+    if not inner(neighbour)[2] and not is_compaction(neighbour):
         return {
             "role": role,
             "content": blocks if together[0].role == "tool" else blocks[0]["text"],
@@ -269,7 +318,8 @@ def _json_value(
     if "role" in neighbour:  # Cursor
         return {"role": role, "message": {"content": blocks}}
     name = event_id(neighbour.get("id"), dump(blocks), number)
-    envelope = {key: neighbour[key] for key in ("type", "timestamp") if key in neighbour}
+    envelope = {"type": "message"} if "type" in neighbour else {}
+    envelope |= {key: neighbour[key] for key in ("timestamp",) if key in neighbour}
     return envelope | {"id": name, "parentId": None, "message": {"role": role, "content": blocks}}
 
 
@@ -279,10 +329,15 @@ def _lines(values: Sequence[Any]) -> Iterator[SessionEvent]:
             yield session_event(value, Span(line), "id")
 
 
+def _is_link(event: SessionEvent) -> bool:
+    """Whether others may name an event as their parent; Droid never names a compaction."""
+    return event.id is not None and not is_compaction(event.value)
+
+
 _GRAPH = EventGraph(
     lambda value, span: session_event(value, span, "id"),
     _lines,
-    lambda events: {index for index, event in enumerate(events) if event.id is not None},
+    lambda events: {index for index, event in enumerate(events) if _is_link(event)},
     links=("parentId",),
     above="parentId",
     is_path=False,

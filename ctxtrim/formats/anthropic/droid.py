@@ -1,0 +1,64 @@
+"""Compactions of Droid's sessions.
+
+A `compaction_state` line has a summary. Droid sends it, then the messages after `anchorMessage`,
+without the results whose calls the summary replaces. The last such line counts.
+[inference-sh/agentprotocol, `transcript/droid/droid.go`]
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.anthropic.messages import Row, is_compaction
+from ctxtrim.formats.fields import members
+from ctxtrim.formats.message_lists import ListContents
+from ctxtrim.model import Message, Part, Span
+
+_TEXTS = ("summaryText", "systemInfoText")
+
+
+def compact(found: ListContents, rows: Sequence[Row]) -> None:
+    """Replace the messages before the last compaction of some rows by its summary.
+
+    The summary carries the spans of all rows before it: without it they would be live again.
+    """
+    last = max(at for at, (element, _) in enumerate(rows) if is_compaction(element.value))
+    (value, span, whole), _ = rows[last]
+    first = _first_kept(value, rows, last, found.messages)
+    older = [row for row in rows[:last] if is_compaction(row[0].value)]
+    before = dict.fromkeys(element.whole for element, _ in (*rows[:first], *older))
+    start, cut = rows[0][1], rows[first][1]
+    parts = tuple(_parts(value, span))
+    summary = Message("user", parts, None, True, True, spans=(whole, *before))
+    messages = [summary, *found.messages[cut:]]
+    found.usages.clear()
+    found.messages[start:] = [
+        replace(message, index=index) for index, message in enumerate(messages, start)
+    ]
+
+
+def _parts(value: dict[str, Any], span: Span) -> Iterator[Part]:
+    for key in _TEXTS:
+        if isinstance(value.get(key), str) and (value[key] or key == _TEXTS[0]):
+            yield Part("text", value[key], span=span.inside(key))
+
+
+def _first_kept(
+    value: dict[str, Any], rows: Sequence[Row], last: int, messages: Sequence[Message]
+) -> int:
+    """The position of the first row that a compaction keeps.
+
+    A compaction without an anchor begins a session and keeps all its messages.
+    """
+    anchor = members(value.get("anchorMessage"))
+    if not anchor:
+        return 0
+    names = [element.value.get("id") for element, _ in rows[:last]]
+    first = names.index(anchor["id"]) + 1 if anchor.get("id") in names else last
+    for position in range(first, last):
+        own = messages[rows[position][1] : rows[position + 1][1]]
+        if any(message.role != "tool" for message in own):
+            break
+        first = position + 1 if own else first
+    return first

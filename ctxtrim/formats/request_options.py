@@ -37,6 +37,19 @@ def responses_options(fields: Fields) -> RequestOptions:
     )
 
 
+def choice(envelope: dict[str, Any]) -> str | None:
+    """The name of the tool that must be called, or a word like `auto`, `none` or `any`."""
+    choice = envelope.get("tool_choice", envelope.get("function_call"))
+    if isinstance(choice, dict):
+        function = choice.get("function")
+        choice = (
+            function.get("name")
+            if isinstance(function, dict)
+            else choice.get("name", choice.get("type"))
+        )
+    return string(choice)
+
+
 def anthropic_options(fields: Fields) -> RequestOptions:
     """Anthropic: `output_format` or `output_config.format`, `thinking`, `task_budget`, citations.
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, media_of, text_block
 from ctxtrim.formats.message_lists import (
@@ -22,7 +22,7 @@ from ctxtrim.formats.message_lists import (
     ListContents,
 )
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts
-from ctxtrim.formats.request_options import chat_options
+from ctxtrim.formats.request_options import chat_options, choice
 from ctxtrim.formats.usage import is_complete, openai_usage
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
@@ -31,6 +31,7 @@ from ctxtrim.text.records import dump
 ROLES: dict[object, Role] = {
     "system": "system",
     "developer": "system",
+    "_system_prompt": "system",  # contexts of Kimi CLI
     "user": "user",
     "assistant": "assistant",
     "gemini": "assistant",  # histories saved by Gemini clients
@@ -38,7 +39,7 @@ ROLES: dict[object, Role] = {
     "function": "tool",
 }
 _TEXTS = ("text", "input_text", "output_text")
-_ASIDE = ("exit", "session_meta")  # notes of mini-swe-agent and hermes, never sent
+_ASIDE = ("exit", "session_meta", "_checkpoint", "_usage")  # records of agents, never sent
 _REASONING = ("reasoning", "reasoning_content")
 _BLOCKS = ("reasoning_details", "thinking_blocks")  # of OpenRouter and LiteLLM
 _WITH_PARTS = frozenset({"refusal", "audio", *_REASONING, *_BLOCKS})
@@ -182,6 +183,15 @@ def _insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     return insert(run, site)
 
 
+def _relink(edit: Edit) -> Edit:
+    """The edit, without recorded tokens that no longer count the messages before them."""
+    if members(edit.values[0]).get("role") not in ("_system_prompt", "_checkpoint"):
+        return edit
+    from ctxtrim.formats.openai.kimi_context import without_old_usage  # for Kimi CLI only
+
+    return without_old_usage(edit)
+
+
 PLACES = (
     "messages",
     "[*].messages",
@@ -209,20 +219,8 @@ DIALECT = Dialect(
     places=PLACES,
     takes_empty=True,
     has_foreign=has_foreign,
+    relink=_relink,
 )
-
-
-def choice(envelope: dict[str, Any]) -> str | None:
-    """The name of the tool that must be called, or a word like `auto`, `none` or `any`."""
-    choice = envelope.get("tool_choice", envelope.get("function_call"))
-    if isinstance(choice, dict):
-        function = choice.get("function")
-        choice = (
-            function.get("name")
-            if isinstance(function, dict)
-            else choice.get("name", choice.get("type"))
-        )
-    return string(choice)
 
 
 def _result(value: dict[str, Any], span: Span, index: int, spans: tuple[Span, ...]) -> Message:
@@ -259,9 +257,14 @@ def _message(
             parts = (*_reasoning(value, span), *parts, *refusals, *_audio(value))
         parts = (*parts, *_calls(value, span))
     is_demo = value.get("is_demo") is True
-    return Message(
+    message = Message(
         role, parts, name, is_demo, index=index, spans=spans, action=action, is_demo=is_demo
     )
+    if role == "user" and parts and parts[0].text.startswith("<system>"):
+        from ctxtrim.formats.openai.kimi_context import with_note  # for Kimi CLI only
+
+        return with_note(message)
+    return message
 
 
 def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
@@ -311,6 +314,8 @@ def _block(block: Any, span: Span) -> Part:
         from ctxtrim.formats.openai import ai_sdk  # for its messages only
 
         return ai_sdk.call(block, span)
+    if kind == "think" and isinstance(block.get("think"), str):  # Kimi CLI
+        return Part("reasoning", block["think"], block=span)
     if kind == "reasoning":
         for key in ("reasoning", "text"):  # the first: inspect, the second: the AI SDK
             if isinstance(block.get(key), str):

@@ -12,10 +12,9 @@ from ctxtrim.formats.base import Edit, Insertion, Site, content_owner
 from ctxtrim.formats.fields import elements, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope
 from ctxtrim.formats.message_parts import system_prompt
-from ctxtrim.formats.openai.chat import choice
 from ctxtrim.formats.openai.item_insert import insert_items, separate
 from ctxtrim.formats.openai.items import TEXTS, kind_of, read_items
-from ctxtrim.formats.request_options import responses_options
+from ctxtrim.formats.request_options import choice, responses_options
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.json_paths import Place

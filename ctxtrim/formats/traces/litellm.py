@@ -10,8 +10,7 @@ from typing import Any
 
 from ctxtrim.formats.fields import first_string, members
 from ctxtrim.formats.message_lists import Envelope
-from ctxtrim.formats.openai.chat import choice
-from ctxtrim.formats.request_options import chat_options
+from ctxtrim.formats.request_options import chat_options, choice
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
 from ctxtrim.formats.traces.traces import record_format
 from ctxtrim.formats.usage import openai_usage

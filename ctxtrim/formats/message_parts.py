@@ -53,6 +53,7 @@ def result_parts(
                     is_error,
                     span=part.span,
                     block=part.block,
+                    source=part.source,
                 )
             )
     if not has_text:

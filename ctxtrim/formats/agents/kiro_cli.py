@@ -104,8 +104,11 @@ def _result(value: Any, span: Span) -> tuple[Part, ...]:
     outputs = [_output(block, home.inside(at)) for at, block in enumerate(blocks)]
     call_id = string(data.get("toolUseId"))
     is_error = True if data.get("status") == "error" else None
-    rest = (Part("text", dump(block["data"] | {"stdout": ""}), call_id) for block in blocks
-            if _has_output(block) and len(block["data"]) > 1)  # fmt: skip
+    rest = (
+        Part("text", dump(block["data"] | {"stdout": ""}), call_id, source=output.source)
+        for block, output in zip(blocks, outputs, strict=True)
+        if _has_output(block) and len(block["data"]) > 1
+    )
     return (*result_parts(outputs, call_id, None, is_error), *rest)
 
 
@@ -120,7 +123,8 @@ def _output(block: dict[str, Any], span: Span) -> Part:
     if block.get("kind") == "text" and isinstance(data, str):
         return Part("text", data, span=home, block=span)
     if _has_output(block):
-        return Part("text", block["data"]["stdout"], span=home.inside("stdout"))
+        source = home if len(block["data"]) > 1 else None
+        return Part("text", block["data"]["stdout"], span=home.inside("stdout"), source=source)
     return Part("text", dump(block.get("data", block)))
 
 

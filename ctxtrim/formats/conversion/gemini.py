@@ -16,6 +16,7 @@ from ctxtrim.formats.conversion.pieces import Piece
 from ctxtrim.formats.conversion.reasoning import thought_signature
 from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import Tool
+from ctxtrim.formats.fields import members
 from ctxtrim.formats.gemini.parts import text_part
 from ctxtrim.model import Role
 
@@ -77,12 +78,19 @@ def _answer(turn: Turn, losses: Losses, is_current: bool) -> Iterator[dict[str, 
 
 def _result(answer: CallResult) -> Iterator[dict[str, Any]]:
     """A function response, and its images and files after it."""
-    text = "\n".join(piece.text for piece in answer.pieces if piece.kind == "text")
-    key = "error" if answer.is_error else "output"
+    texts = [piece for piece in answer.pieces if piece.kind == "text"]
     call = answer.call
-    response = {"id": call.call_id, "name": call.name, "response": {key: text}}
-    yield {"functionResponse": response}
+    response = _response(texts, bool(answer.is_error))
+    yield {"functionResponse": {"id": call.call_id, "name": call.name, "response": response}}
     yield from (piece.value for piece in answer.pieces if piece.kind != "text")
+
+
+def _response(texts: list[Piece], is_error: bool) -> dict[str, Any]:
+    """A response: an object as it is, else the texts in one member."""
+    value = members(texts[0].value) if len(texts) == 1 else {}
+    if value and (not is_error or "error" in value):
+        return value
+    return {"error" if is_error else "output": "\n".join(piece.text for piece in texts)}
 
 
 def _part(piece: Piece) -> Any:

@@ -7,12 +7,20 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ctxtrim.formats.conversion.attachments import Attachment, attachment_of
+from ctxtrim.formats.conversion.block_texts import (
+    TEXT_KEYS,
+    document_blocks,
+    has_data,
+    heading,
+    own_text,
+    result_text,
+)
 from ctxtrim.formats.conversion.losses import Losses
+from ctxtrim.formats.conversion.numbers import is_finite
 from ctxtrim.formats.conversion.reasoning import native_reasoning, signature_in, thought_signature
-from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.lines import SourceValues
-from ctxtrim.formats.media_blocks import text_block
-from ctxtrim.model import Message, Part, Span
+from ctxtrim.formats.media_blocks import media_of, text_block
+from ctxtrim.model import Media, Message, Part, Span
 from ctxtrim.text.records import dump
 
 PieceKind = Literal["text", "reasoning", "call", "attachment", "native"]
@@ -60,13 +68,16 @@ class PieceReader:
 
     def read(self, message: Message, parts: Iterable[Part]) -> Iterator[Piece]:
         """The pieces of some parts of a message, without its calls."""
+        whole: set[Span] = set()  # the JSON values of which a piece has all parts
         for together in _by_source(parts):
             part = together[0]
             if part.kind == "reasoning":
                 yield self._reasoning(together)
             elif part.media is not None:
                 yield from self._attachment(message, part)
-            elif part.kind != "tool_call":
+            elif part.kind != "tool_call" and part.source not in whole:
+                if part.source is not None:
+                    whole.add(part.source)
                 yield from self._text(message, part)
 
     def value_of(self, part: Part) -> Any:
@@ -98,6 +109,10 @@ class PieceReader:
             else:
                 self._losses.lose("encrypted text", "a text that only its provider reads", message)
             return
+        yield from self._attached(message, value, media)
+
+    def _attached(self, message: Message, value: Any, media: Media) -> Iterator[Piece]:
+        """An image or a file, if the source has it."""
         found = attachment_of(value, media)
         if found is not None:
             yield Piece("attachment", attachment=found)
@@ -106,23 +121,64 @@ class PieceReader:
         self._losses.lose(what, f"the source has no data, URL or id of this {what}", message)
 
     def _text(self, message: Message, part: Part) -> Iterator[Piece]:
-        value = self.value_of(part) if part.span is None else None
-        if isinstance(value, dict) and (part.sealed or dump(value) == part.text):
-            yield from self._block(message, value)
+        value = self.value_of(part) if part.span is None or part.source is not None else None
+        is_block = part.sealed > 0 or part.source is not None
+        if isinstance(value, dict) and (is_block or dump(value) == part.text):
+            yield from self._block(message, part, value)
+            return
+        if isinstance(value, str) and dump(value) == part.text:  # a text among blocks
+            yield Piece("text", value)
             return
         signature = thought_signature(self.value_of(part)) if part.sealed else None
         yield Piece("text", part.spelled, signature=signature)
 
-    def _block(self, message: Message, value: dict[str, Any]) -> Iterator[Piece]:
+    def _block(self, message: Message, part: Part, value: dict[str, Any]) -> Iterator[Piece]:
         """A block that is neither a text nor an image or a file."""
         if self._is_native(value):
             yield Piece("native", value=value)
-        elif value.get("type") == "document":
-            yield Piece("text", _document_text(value))
+        elif value.get("type") in ("document", "search_result"):
+            yield from self._document(message, value)
+        elif message.role == "tool" and not has_data(value):
+            yield _result(part, value)
         else:
-            kind = value.get("type")
-            name = f"of type {kind}" if isinstance(kind, str) else "without a type"
+            yield from self._unknown(message, value)
+
+    def _document(self, message: Message, value: dict[str, Any]) -> Iterator[Piece]:
+        """The texts of an Anthropic document or search result, and its images."""
+        lines = heading(value)
+        for block in document_blocks(value):
+            media = media_of(block)
+            if media is None:
+                lines.append(block["text"])
+                continue
+            if lines:
+                yield Piece("text", "\n".join(lines))
+                lines = []
+            yield from self._attached(message, block, media)
+        if lines:
+            yield Piece("text", "\n".join(lines))
+
+    def _unknown(self, message: Message, value: dict[str, Any]) -> Iterator[Piece]:
+        """The text of a block of an unknown type, if it has one."""
+        text, kind = own_text(value), value.get("type")
+        name = f"of type {kind}" if isinstance(kind, str) else "without a type"
+        if text is None:
             self._losses.lose("content block", f"a block {name}", message)
+            return
+        yield Piece("text", text)
+        others = [key for key in value if key not in TEXT_KEYS]
+        if others:
+            what = f"the fields {', '.join(others)} of a block {name}"
+            self._losses.lose("content block", what, message)
+
+
+def _result(part: Part, value: dict[str, Any]) -> Piece:
+    """A result that is a JSON object, as its text; `value` is the object."""
+    if part.sealed:  # the text is without what is encrypted
+        return Piece("text", part.text)
+    inner = value["json"] if value.get("type") == "json" and "json" in value else value
+    is_object = isinstance(inner, dict) and is_finite(inner)
+    return Piece("text", result_text(value), inner if is_object else None)
 
 
 def _by_source(parts: Iterable[Part]) -> Iterator[list[Part]]:
@@ -134,13 +190,3 @@ def _by_source(parts: Iterable[Part]) -> Iterator[list[Part]]:
 
     for _, together in groupby(parts, key):
         yield list(together)
-
-
-def _document_text(value: dict[str, Any]) -> str:
-    """The text of an Anthropic document."""
-    source = members(value.get("source"))
-    content = source.get("content", source.get("data"))
-    texts = [string(members(block).get("text")) or "" for block in elements(content)]
-    text = content if isinstance(content, str) else "\n".join(texts)
-    title = value.get("title")
-    return f"{title}\n{text}" if isinstance(title, str) else text

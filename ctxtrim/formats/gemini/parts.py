@@ -159,12 +159,12 @@ def result_of(value: dict[str, Any], part_span: Span, index: int) -> Message:
 def response_parts(response: dict[str, Any], span: Span) -> tuple[Part, ...]:
     """The parts of a function response at a span: its text, its other members, and its media."""
     call_id, name = string(response.get("id")), string(response.get("name"))
-    text, text_span, rest, is_error = _response_text(
-        response.get("response"), span.inside("response")
-    )
-    parts = [Part("tool_result", text, call_id, name, is_error, None, text_span)]
+    inner = span.inside("response")
+    text, text_span, rest, is_error = _response_text(response.get("response"), inner)
+    first = Part("tool_result", text, call_id, name, is_error, span=text_span, source=inner)
+    parts = [first]
     if rest is not None:
-        parts.append(Part("text", rest, call_id))
+        parts.append(Part("text", rest, call_id, source=inner))
     for position, item in enumerate(elements(response.get("parts"))):
         media = media_of(item) if isinstance(item, dict) else None
         block = span.inside("parts", position)

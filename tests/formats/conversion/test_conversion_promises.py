@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter as Tally
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from strategies import CONVERSATIONS, as_json, conversations, files, styles
 
 from ctxtrim.formats.conversion import TARGETS
 from ctxtrim.formats.conversion.dialogue import OPENING
-from ctxtrim.model import Part, Transcript
+from ctxtrim.formats.lines import SourceValues
+from ctxtrim.model import Part, Span, Transcript
 from ctxtrim.stages.repair import ANSWER
+from ctxtrim.text.records import dump
 
 to_each_target = pytest.mark.parametrize("to", TARGETS)
 LESS_TEXT = {"lost content block", "lost user's call", "lost message of an unknown role"}
@@ -75,9 +78,28 @@ def conversions(data: bytes, to: str) -> list[Converted]:
 
 def words(transcript: Transcript) -> list[str]:
     """The words of the texts and results, without those that a conversion inserts."""
-    texts = [part.spelled for part in parts_of(transcript, "text", "tool_result")]
-    kept = (text for text in texts if text not in (OPENING, ANSWER))
+    kept = (text for text in texts_of(transcript) if text not in (OPENING, ANSWER))
     return SURROGATES.sub("\ufffd", " ".join(kept)).split()
+
+
+def texts_of(transcript: Transcript) -> Iterator[str]:
+    """The texts and results; a result that is an object with more than a text is its JSON."""
+    values = SourceValues(transcript.source.lines)
+    seen: set[Span] = set()
+    for part in parts_of(transcript, "text", "tool_result"):
+        value = values.at(part.source) if part.source is not None else None
+        if not isinstance(value, dict) or is_text(value):
+            yield part.spelled
+        elif part.source is not None and part.source not in seen:
+            seen.add(part.source)
+            yield dump(value)
+
+
+def is_text(response: dict[str, Any]) -> bool:
+    """Whether a response of Gemini is only a text."""
+    return list(response) in (["output"], ["error"]) and all(
+        isinstance(value, str) for value in response.values()
+    )
 
 
 @pytest.mark.parametrize("to", ["openai-chat", "anthropic"])

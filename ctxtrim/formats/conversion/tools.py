@@ -7,7 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from ctxtrim.formats.conversion.json_schema import object_schema
 from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.text.records import value_in
 
 _SCHEMAS = (
     "parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema",
@@ -32,16 +34,9 @@ def tools_in(text: str) -> Iterator[Tool | dict[str, Any]]:
     value = json.loads(text)
     for tool in value if isinstance(value, list) else [value]:
         if isinstance(tool, str):  # JSON in a string
-            tool = _parsed(tool)
+            tool = value_in(tool)
         if isinstance(tool, dict):
             yield from _tools(tool)
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _tools(tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
@@ -70,43 +65,10 @@ def _function(function: dict[str, Any], tool: dict[str, Any]) -> Iterator[Tool |
     strict = function.get("strict", tool.get("strict"))
     yield Tool(
         name,
-        _object(schema),
+        object_schema(schema),
         string(function.get("description")),
         strict if isinstance(strict, bool) else None,
     )
-
-
-def _object(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema of an object as JSON Schema: Gemini writes types in capitals, BFCL has `dict`."""
-    found = _lowered(schema)
-    if found.get("type") != "object":
-        found = {**found, "type": "object"}
-    return found if "properties" in found else {**found, "properties": {}}
-
-
-def _lowered(schema: Any) -> Any:
-    """A schema with the type names of JSON Schema."""
-    if isinstance(schema, list):
-        return [_lowered(value) for value in schema]
-    if not isinstance(schema, dict):
-        return schema
-    found = {
-        key: value if key in _VALUES else _lowered(value)
-        for key, value in schema.items()
-        if not (key == "nullable" and isinstance(value, bool))
-    }
-    kind = found.get("type")
-    if isinstance(kind, str):
-        found["type"] = _TYPES.get(kind, kind)
-        if schema.get("nullable") is True:
-            found["type"] = [found["type"], "null"]
-    return found
-
-
-_VALUES = ("enum", "const", "default", "example", "examples", "required", "description")
-_TYPES = {
-    name: name.lower() for name in ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT")
-} | {"dict": "object", "float": "number"}
 
 
 def is_dated(tool: dict[str, Any]) -> bool:

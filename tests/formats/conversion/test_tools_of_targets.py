@@ -55,6 +55,69 @@ def test_types_of_gemini_are_those_of_json_schema() -> None:
     }
 
 
+def schema_of(parameters: Any) -> Any:
+    """The schema of a tool for Anthropic."""
+    tools = [{"type": "function", "function": {"name": "look", "parameters": parameters}}]
+    found = converted(transcript_of(request("openai-chat", tools)), "anthropic")
+    assert found.findings == ()
+    return found.value["tools"][0]["input_schema"]
+
+
+@pytest.mark.parametrize(
+    "name", ["description", "default", "required", "example", "enum", "const", "nullable", "title"]
+)
+@pytest.mark.parametrize("home", ["properties", "patternProperties", "$defs"])
+def test_a_property_may_have_the_name_of_a_keyword(home: str, name: str) -> None:
+    parameters = {"type": "OBJECT", "properties": {}, home: {name: {"type": "STRING"}}}
+    assert schema_of(parameters)[home] == {name: {"type": "string"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("tuple", {"type": "array"}),
+        ("list", {"type": "array"}),
+        ("dict", {"type": "object"}),
+        ("str", {"type": "string"}),
+        ("String", {"type": "string"}),
+        ("int", {"type": "integer"}),
+        ("float", {"type": "number"}),
+        ("bool", {"type": "boolean"}),
+        ("any", {}),
+        (["STRING", "null"], {"type": ["string", "null"]}),
+        ("berth", {"type": "berth"}),
+    ],
+    ids=str,
+)
+def test_types_of_other_languages_are_those_of_json_schema(kind: Any, expected: Any) -> None:
+    parameters = {"type": "object", "properties": {"berth": {"type": kind}}}
+    assert schema_of(parameters)["properties"]["berth"] == expected
+
+
+def test_members_of_a_schema_that_are_null_are_missing() -> None:
+    assert schema_of({"type": "object", "properties": None, "required": None}) == {
+        "type": "object",
+        "properties": {},
+    }
+    berth = {"type": "string", "default": None}
+    assert schema_of({"type": "object", "properties": {"berth": berth}})["properties"] == {
+        "berth": berth
+    }
+
+
+def test_values_in_a_schema_stay() -> None:
+    berth = {"type": "string", "enum": ["STRING"], "default": {"type": "STRING"}}
+    parameters = {"type": "object", "properties": {"berth": berth}}
+    assert schema_of(parameters) == parameters
+
+
+def test_a_schema_with_many_levels_is_converted() -> None:
+    schema: dict[str, Any] = {"type": "STRING"}
+    for _ in range(240):
+        schema = {"type": "OBJECT", "properties": {"x": schema}}
+    assert "STRING" not in str(schema_of(schema))
+
+
 def test_a_tool_that_a_provider_defines_is_kept_by_it_alone() -> None:
     bash = {"type": "bash_20250124", "name": "bash"}
     source = transcript_of(request("anthropic", [bash, *SPELLED["anthropic"]]))

@@ -1,8 +1,7 @@
 """Anthropic Messages: `{"model", "system"?, "messages", "tools"?}`.
 
-Results come first in the user message after their calls; texts of an answer come before its calls.
-Thinking needs Anthropic's signature. A request with calls needs tools, so tools without a schema
-get an empty one.
+Results come first in the user message after their calls. Thinking needs Anthropic's signature. A
+request with calls needs tools, so tools without a schema get an empty one.
 """
 
 import re
@@ -17,6 +16,7 @@ from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import EMPTY, Tool, is_dated
 from ctxtrim.formats.fields import members
 from ctxtrim.model import Role
+from ctxtrim.stages.repair import ANSWER
 
 _NATIVE = (
     "document", "server_tool_use", "web_search_tool_result", "web_fetch_tool_result",
@@ -49,7 +49,7 @@ def _messages(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
     for turn in turns:
         role = "assistant" if turn.role == "assistant" else "user"
         if turn.role == "tool":
-            blocks = list(map(_result, turn.results))
+            blocks = list(_results(turn.results, losses))
         elif turn.role == "assistant":
             blocks = list(_answer(turn, losses))
         else:
@@ -62,14 +62,8 @@ def _messages(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
 
 
 def _answer(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
-    """The blocks of an answer; texts after a call move before the first call."""
-    kinds = [piece.kind for piece in turn.pieces]
-    first = kinds.index("call") if "call" in kinds else len(kinds)
-    late = [piece for piece in turn.pieces[first:] if piece.kind == "text"]
-    if late:
-        losses.change("order", "the text after a call is before it now", turn.message)
-    rest = [piece for piece in turn.pieces[first:] if piece.kind != "text"]
-    for piece in (*turn.pieces[:first], *late, *rest):
+    """The blocks of an answer."""
+    for piece in turn.pieces:
         if piece.kind == "call":
             arguments = object_of(piece, turn.message, losses)
             yield {"type": "tool_use", "id": piece.call_id, "name": piece.name, "input": arguments}
@@ -77,11 +71,36 @@ def _answer(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
             yield from content_blocks([piece])
 
 
-def _result(answer: CallResult) -> dict[str, Any]:
-    blocks = content_blocks(answer.pieces)
-    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": answer.call.call_id}
-    result |= {"content": content_of(blocks)} if blocks else {}
-    return result | ({} if answer.is_error is None else {"is_error": answer.is_error})
+def _results(answers: Iterable[CallResult], losses: Losses) -> Iterator[dict[str, Any]]:
+    """The results, then the images and files of errors.
+
+    The API refuses an error with other blocks than texts, and one without a text.
+    """
+    moved: list[dict[str, Any]] = []
+    for answer in answers:
+        blocks = content_blocks(answer.pieces)
+        if answer.is_error:
+            others = [block for block in blocks if block["type"] != "text"]
+            if others:
+                what = "the attachment of an error is after the results"
+                losses.change("attachment", what, answer.message)
+                moved += others
+            blocks = _error(answer, losses)
+        result: dict[str, Any] = {"type": "tool_result", "tool_use_id": answer.call.call_id}
+        result |= {"content": content_of(blocks)} if blocks else {}
+        yield result | ({} if answer.is_error is None else {"is_error": answer.is_error})
+    yield from moved
+
+
+def _error(answer: CallResult, losses: Losses) -> list[dict[str, Any]]:
+    """The texts of an error, at least one."""
+    texts = [piece for piece in answer.pieces if piece.kind == "text" and piece.text.strip()]
+    if not texts:
+        losses.change(
+            "result", "an error has no text; one is inserted that says so", answer.message
+        )
+        texts = [Piece("text", ANSWER)]
+    return content_blocks(texts)
 
 
 def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
@@ -135,6 +154,7 @@ TARGET = Target(
     invalid_name=_INVALID,
     invalid_id=_INVALID,
     alternates=True,
+    calls_last=True,
     is_blank=lambda text: not text.strip(),
     flags_errors=True,
 )

@@ -32,6 +32,8 @@ def dialogue_of(
     tools, native = _tools(transcript, target, losses, names)
     reader = TurnReader(transcript, target, losses, names, keeps_reasoning)
     turns = list(reader.turns())
+    if target.calls_last:
+        turns = [_calls_last(turn, losses) for turn in turns]
     system: tuple[Piece, ...] = ()
     if target.alternates:
         leading = list(takewhile(lambda turn: turn.role == "system", turns))
@@ -61,6 +63,20 @@ def _tools(
             name = str(tool.get("type") or tool.get("name") or next(iter(tool), "without a name"))
             losses.lose("tool schema", f"the tool {name} is defined by its provider")
     return tuple(tools), tuple(native)
+
+
+def _calls_last(turn: Turn, losses: Losses) -> Turn:
+    """The turn with its texts before its first call."""
+    calls = [position for position, piece in enumerate(turn.pieces) if piece.kind == "call"]
+    if not calls:
+        return turn
+    before, rest = turn.pieces[: calls[0]], turn.pieces[calls[0] :]
+    late = [piece for piece in rest if piece.kind == "text"]
+    if not late:
+        return turn
+    losses.change("order", "the text after a call is before it now", turn.message)
+    others = [piece for piece in rest if piece.kind != "text"]
+    return replace(turn, pieces=(*before, *late, *others))
 
 
 def _alternating(turns: Iterable[Turn], losses: Losses) -> list[Turn]:

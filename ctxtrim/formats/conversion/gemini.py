@@ -56,14 +56,15 @@ def _contents(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
         else:
             found.append({"role": role, "parts": parts})
     if unsigned:
-        what = f"{unsigned} calls of the current turn have the signature {UNSIGNED}"
+        calls = "1 call" if unsigned == 1 else f"{unsigned} calls"
+        what = f"the signature of {calls} of the current turn is {UNSIGNED}"
         losses.change("signature", what)
     return found
 
 
 def _answer(turn: Turn, losses: Losses, is_current: bool) -> Iterator[dict[str, Any]]:
     """The parts of an answer. The first call of an answer carries its signature."""
-    is_signed = not is_current or any(piece.signature for piece in turn.pieces)
+    needs_signature = is_current
     for piece in turn.pieces:
         if piece.kind != "call":
             yield _part(piece)
@@ -71,8 +72,8 @@ def _answer(turn: Turn, losses: Losses, is_current: bool) -> Iterator[dict[str, 
         arguments = object_of(piece, turn.message, losses)
         call = {"id": piece.call_id, "name": piece.name, "args": arguments}
         signature = piece.signature
-        if not is_signed:
-            signature, is_signed = UNSIGNED, True
+        if needs_signature:
+            signature, needs_signature = signature or UNSIGNED, False
         yield {"functionCall": call} | ({"thoughtSignature": signature} if signature else {})
 
 

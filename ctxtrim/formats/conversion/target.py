@@ -56,7 +56,8 @@ class Target(Struct, frozen=True):
     role. `is_native`: the target accepts a block or an item as it is;
     `is_native_tool`: the same for a tool schema. `invalid_id`, `longest_id`: characters and length
     that call ids cannot have; `invalid_name`: the same for tool names. `alternates`: roles
-    alternate, a user message comes first, and system messages are apart. `is_blank`: texts that the
+    alternate, a user message comes first, and system messages are apart. `calls_last`: no text may
+    follow a call in its answer. `is_blank`: texts that the
     target refuses. `may_end_with_reasoning`: an answer may contain reasoning alone.
     `signs_parts`: texts and calls can have a signature. `flags_errors`: a result can be marked as
     an error. `names_authors`: messages can have the name of their author.
@@ -72,6 +73,7 @@ class Target(Struct, frozen=True):
     invalid_id: re.Pattern[str] | None = None
     longest_id: int = 64
     alternates: bool = False
+    calls_last: bool = False
     is_blank: Callable[[str], bool] = lambda text: False
     may_end_with_reasoning: bool = False
     signs_parts: bool = False

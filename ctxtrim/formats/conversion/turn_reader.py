@@ -128,8 +128,19 @@ class TurnReader:
             what = "the mark that the result is an error"
             self._losses.lose("error flag", what, message, "info")
         pieces = self._pieces.read(message, message.parts)
-        kept = (held for piece in pieces for held in self._held(message, piece, "tool"))
-        return CallResult(call, tuple(kept), is_error, message)
+        kept = [held for piece in pieces for held in self._held(message, piece, "tool")]
+        return CallResult(call, tuple(self._without_blank(message, kept)), is_error, message)
+
+    def _without_blank(self, message: Message, pieces: list[Piece]) -> list[Piece]:
+        """The pieces of a result without blank texts, but not without all of them."""
+        found: list[Piece] = []
+        for piece in pieces:
+            is_blank = not piece.text or self._target.is_blank(piece.text)
+            if piece.kind != "text" or not is_blank:
+                found.append(piece)
+            elif piece.text and len(pieces) > 1:
+                self._losses.lose("blank text", "a text of white space", message, "info")
+        return found or pieces[:1]
 
     def _spoken(self, message: Message, parts: Iterable[Part], role: Role) -> Iterator[Piece]:
         """The pieces of some parts that the target can hold in a message of a role."""

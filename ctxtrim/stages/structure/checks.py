@@ -185,15 +185,24 @@ def no_content(conversation: CheckedMessages) -> Breaches:
 
 
 def blank_text(conversation: CheckedMessages) -> Breaches:
-    """Texts of only white space. The last assistant message may be empty."""
+    """Texts of only white space. The last assistant message and a whole result may be empty."""
     for position, message in conversation.sent:
         is_last = position == conversation.sent[-1][0] and message.role == "assistant"
-        if message.role == "tool" or is_last:
+        if message.role == "tool":
+            if any(_is_blank_block(part) for part in message.parts):
+                yield Breach(position, f"{_result(message)} has an empty text among its blocks")
+            continue
+        if is_last:
             continue
         if not message.parts or any(
             part.kind == "text" and not part.text.strip() for part in message.parts
         ):
             yield Breach(position, f"the {message.role} message has an empty text")
+
+
+def _is_blank_block(part: Part) -> bool:
+    """Whether a part is a blank text in the list of blocks of a result."""
+    return part.kind == "tool_result" and part.block is not None and not part.text.strip()
 
 
 def only_reasoning(conversation: CheckedMessages) -> Breaches:

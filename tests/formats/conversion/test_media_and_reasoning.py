@@ -8,6 +8,7 @@ from pictures import PICTURE as PNG
 from pictures import URL
 
 from ctxtrim.formats.conversion import TARGETS
+from ctxtrim.formats.conversion.gemini import UNSIGNED
 
 PROMPT = {"role": "user", "content": "What is this?"}
 PDF = "JVBERi0xLjQK" * 20
@@ -170,6 +171,57 @@ def test_a_signed_call_of_gemini_keeps_its_signature() -> None:
     assert converted(source, "anthropic").kinds["lost signature"] == 1
 
 
+def in_gemini(*parts: dict[str, Any]) -> list[str | None]:
+    """The signatures of the calls of an answer, after a conversion from Gemini to Gemini."""
+    ids = [part["functionCall"]["id"] for part in parts if "functionCall" in part]
+    results = [
+        {"functionResponse": {"id": name, "name": "look", "response": {"output": "a buoy"}}}
+        for name in ids
+    ]
+    contents = [
+        {"role": "user", "parts": [{"text": "Look."}]},
+        {"role": "model", "parts": list(parts)},
+        {"role": "user", "parts": results},
+    ]
+    return signatures(transcript_of({"contents": contents}))
+
+
+def signatures(source: Any) -> list[str | None]:
+    """The signatures of the calls of a conversation as a request of Gemini."""
+    contents = converted(source, "gemini").value["contents"]
+    parts = [part for content in contents for part in content["parts"]]
+    return [part.get("thoughtSignature") for part in parts if "functionCall" in part]
+
+
+def test_the_first_call_of_an_answer_is_signed() -> None:
+    first = {"functionCall": {"id": "a", "name": "look", "args": {}}}
+    second = {"functionCall": {"id": "b", "name": "look", "args": {}}}
+    signed, sign = {"thoughtSignature": "c2ln"}, "c2ln"
+    assert in_gemini(first | signed, second) == [sign, None]
+    assert in_gemini(first, second | signed) == [UNSIGNED, sign]
+    assert in_gemini({"text": "Hm.", "thought": True} | signed, first) == [UNSIGNED]
+    assert in_gemini({"text": "Hm."} | signed, first) == [UNSIGNED]
+
+
+def test_signed_reasoning_of_another_provider_is_no_signature_of_a_call() -> None:
+    use = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "a buoy"}
+    messages = [
+        PROMPT,
+        {"role": "assistant", "content": [THINKING, use]},
+        {"role": "user", "content": [result]},
+    ]
+    assert signatures(transcript_of({"messages": messages})) == [UNSIGNED]
+    items = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look."}]},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}],
+         "encrypted_content": "Z2Fy"},
+        {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": "a buoy"},
+    ]  # fmt: skip
+    assert signatures(transcript_of({"input": items})) == [UNSIGNED]
+
+
 @pytest.mark.parametrize("api", ["anthropic-messages", "openai-completions"])
 def test_thinking_of_pi_is_signed_by_the_provider_that_it_names(api: str) -> None:
     thinking = {"type": "thinking", "thinking": "A buoy.", "thinkingSignature": "c2ln"}
@@ -186,6 +238,20 @@ def test_reasoning_that_nothing_follows_is_lost() -> None:
     found = converted(claude(THINKING, role="assistant"), "anthropic")
     assert found.kinds == {"lost reasoning text": 1}
     assert len(found.value["messages"]) == 1
+
+
+def test_thinking_after_the_last_text_of_an_answer_with_calls_is_lost() -> None:
+    use = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "a buoy"}
+    messages = [
+        PROMPT,
+        {"role": "assistant", "content": [THINKING, use, THINKING, TEXT]},
+        {"role": "user", "content": [result]},
+    ]
+    found = converted(transcript_of({"system": "Look.", "messages": messages}), "anthropic")
+    assert found.value["messages"][1]["content"] == [THINKING, TEXT, use]
+    assert found.kinds["lost reasoning text"] == found.kinds["changed order"] == 1
+    assert found.breaches == set()
 
 
 def test_a_block_of_another_provider_is_lost_and_listed() -> None:

@@ -9,6 +9,7 @@ from pictures import PICTURE as PNG
 from pictures import URL
 
 from ctxtrim.formats.conversion import TARGETS
+from ctxtrim.stages.repair import ANSWER
 
 PROMPT = {"role": "user", "content": "How is the tide?"}
 each_target = pytest.mark.parametrize("to", TARGETS)
@@ -74,6 +75,56 @@ def test_a_structured_response_keeps_its_json(response: dict[str, Any]) -> None:
         assert json.loads(text) == response
     same = converted(source, "gemini").value["contents"][2]["parts"][0]["functionResponse"]
     assert same["response"] == response
+
+
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+
+
+@pytest.mark.parametrize("blank", ["", " \n"])
+def test_blank_texts_among_the_blocks_of_a_result_are_dropped(blank: str) -> None:
+    text, empty = {"type": "text", "text": "low"}, {"type": "text", "text": blank}
+    for blocks, kept in (
+        ([empty, PICTURE], [PICTURE]),
+        ([PICTURE, empty], [PICTURE]),
+        ([empty, text], "low"),
+        ([empty, empty], blank),
+    ):
+        found = converted(claude(*blocks), "anthropic")
+        assert found.value["messages"][2]["content"][0]["content"] == kept
+        assert found.breaches == set()
+
+
+@each_target
+def test_a_result_of_an_image_alone_has_no_empty_text(to: str) -> None:
+    (image,) = parts_of(converted(claude(PICTURE), to).request, "attachment")
+    assert image.media is not None
+    output = converted(claude(PICTURE), "openai-responses").value["input"][2]["output"]
+    assert [block["type"] for block in output] == ["input_image"]
+
+
+def error(*blocks: Any) -> Any:
+    """A call with an error of some blocks, and a message after it."""
+    call = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": list(blocks), "is_error": True}
+    return transcript_of({"messages": [
+        PROMPT, {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result, {"type": "text", "text": "Again."}]},
+    ]})  # fmt: skip
+
+
+def test_the_images_of_an_error_follow_the_results() -> None:
+    found = converted(error({"type": "text", "text": "fog"}, PICTURE), "anthropic")
+    result, *others = found.value["messages"][2]["content"]
+    assert (result["content"], result["is_error"]) == ("fog", True)
+    assert others == [PICTURE, {"type": "text", "text": "Again."}]
+    assert found.kinds["changed attachment"] == 1
+
+
+@pytest.mark.parametrize("blocks", [[], [PICTURE], [{"type": "text", "text": " "}]], ids=len)
+def test_an_error_without_a_text_gets_one(blocks: list[Any]) -> None:
+    found = converted(error(*blocks), "anthropic")
+    assert found.value["messages"][2]["content"][0]["content"] == ANSWER
+    assert found.kinds["changed result"] == 1
 
 
 def error_texts(source: Any, to: str) -> list[str]:

@@ -52,6 +52,26 @@ def test_openai_accepts_empty_content_next_to_calls(how: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("", []),
+        ([{"type": "text", "text": "low"}], []),
+        ([{"type": "text", "text": " "}, {"type": "text", "text": "low"}], ["empty-content"]),
+        ([{"type": "text", "text": ""}], ["empty-content"]),
+    ],
+    ids=str,
+)
+def test_anthropic_refuses_blank_texts_among_the_blocks_of_a_result(
+    content: Any, expected: list[str]
+) -> None:
+    use = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
+    answer = {"type": "tool_result", "tool_use_id": "a", "content": content}
+    talk = [user("go"), {"role": "assistant", "content": [use]}, user([answer])]
+    tools = [{"name": "look", "input_schema": {"type": "object"}}]
+    assert broken("anthropic", talk, "request", tools=tools) == expected
+
+
+@pytest.mark.parametrize(
     ("messages", "expected"),
     [
         ([user("go"), result("x", "text")], {"tool-result-without-call"}),

@@ -1,6 +1,7 @@
 """The arguments of a call as a JSON object."""
 
 import json
+import math
 from typing import Any
 
 from ctxtrim.formats.conversion.losses import Losses
@@ -13,21 +14,52 @@ def parsed(text: str) -> dict[str, Any] | None:
     if not text.strip():
         return {}
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
 
+def is_object(call: Piece) -> bool:
+    """Whether the arguments of a call are a JSON object or empty, and no custom text."""
+    return not call.is_custom and parsed(call.text) is not None
+
+
 def object_of(call: Piece, message: Message | None, losses: Losses) -> dict[str, Any]:
     """The arguments of a call; other arguments than an object become its member `input`."""
+    if call.is_custom:
+        what = f"the text of the custom call of {call.name} is its member input now"
+        losses.change("argument", what, message)
+        return {"input": call.text}
     value = parsed(call.text)
-    if value is not None:
-        return value
-    what = f"the arguments of {call.name} are not a JSON object; they are its member input now"
-    losses.change("argument", what, message)
-    return {"input": call.text}
+    if value is None:
+        what = f"the arguments of {call.name} are not a JSON object; they are its member input now"
+        losses.change("argument", what, message)
+        return {"input": call.text}
+    if _has_duplicates(call.text):
+        what = f"the arguments of {call.name} have two members of one name; the last one is kept"
+        losses.change("argument", what, message)
+    return value
+
+
+def _has_duplicates(text: str) -> bool:
+    """Whether two members of an object in a JSON text have one name."""
+    numbers: list[int] = []
+
+    def count(pairs: list[tuple[str, Any]]) -> None:
+        numbers.append(len(pairs) - len({name for name, _ in pairs}))
+
+    if text.strip():
+        json.loads(text, object_pairs_hook=count)
+    return any(numbers)
 
 
 def _refuse(word: str) -> None:
     raise ValueError(f"{word} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits} is too large")
+    return value

@@ -48,21 +48,38 @@ def dialogue_of(
 def _tools(
     transcript: Transcript, target: Target, losses: Losses, names: Identifiers
 ) -> tuple[tuple[Tool, ...], tuple[object, ...]]:
-    """The functions with valid names, and the tools that only the target's provider defines."""
-    tools: list[Tool] = []
+    """The functions with valid names, and the tools that only the target's provider defines.
+
+    Names are unique: APIs refuse a second tool of a name.
+    """
+    tools: dict[str, Tool] = {}
     native: list[object] = []
     for tool in tools_in(transcript.tools) if transcript.tools is not None else ():
         if isinstance(tool, Tool):
-            name = names.same(tool.name)
-            if name != tool.name:
-                losses.change("tool name", f"the tool {tool.name} is now {name}")
-            tools.append(replace(tool, name=name))
+            named = _named(tool, target, losses, names)
+            first = tools.setdefault(named.name, named)
+            if first is not named:
+                record = losses.change if first == named else losses.lose
+                record("tool schema", f"the tool {named.name} is declared again; the first stays")
         elif target.is_native_tool(tool):
             native.append(tool)
         else:
             name = str(tool.get("type") or tool.get("name") or next(iter(tool), "without a name"))
             losses.lose("tool schema", f"the tool {name} is defined by its provider")
-    return tuple(tools), tuple(native)
+    return tuple(tools.values()), tuple(native)
+
+
+def _named(tool: Tool, target: Target, losses: Losses, names: Identifiers) -> Tool:
+    """The tool with a valid name; a custom tool is a function if the target has no custom ones."""
+    name = names.same(tool.name)
+    if name != tool.name:
+        losses.change("tool name", f"the tool {tool.name} is now {name}")
+    if tool.is_custom and not target.has_custom_tools:
+        what = f"the custom tool {name} is a function with the text input now"
+        losses.change("tool schema", what)
+        if tool.grammar is not None:
+            losses.lose("grammar", f"the grammar of the custom tool {name}")
+    return replace(tool, name=name)
 
 
 def _calls_last(turn: Turn, losses: Losses) -> Turn:

@@ -2,6 +2,8 @@
 
 import re
 
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
 
 class Identifiers:
     """Valid identifiers for those of the source.
@@ -38,4 +40,4 @@ class Identifiers:
 
     def _valid(self, text: str) -> str:
         valid = self._invalid.sub("_", text) if self._invalid is not None else text
-        return valid[: self._longest]
+        return _SURROGATES.sub("\ufffd", valid)[: self._longest]

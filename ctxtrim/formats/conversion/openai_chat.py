@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ctxtrim.formats.conversion.arguments import object_of, parsed
+from ctxtrim.formats.conversion.arguments import is_object, object_of
 from ctxtrim.formats.conversion.attachments import Attachment
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece, content_blocks, content_of
@@ -55,14 +55,13 @@ def _answer(turn: Turn, losses: Losses) -> dict[str, Any]:
 
 
 def _call(piece: Piece, message: Message | None, losses: Losses) -> dict[str, Any]:
-    value = object_of(piece, message, losses)
-    is_object = bool(piece.text.strip()) and parsed(piece.text) is not None
-    text = piece.text if is_object else dump(value)
-    return {
-        "id": piece.call_id,
-        "type": "function",
-        "function": {"name": piece.name, "arguments": text},
-    }
+    if piece.is_custom:
+        custom = {"name": piece.name, "input": piece.text}
+        return {"id": piece.call_id, "type": "custom", "custom": custom}
+    is_kept = bool(piece.text.strip()) and is_object(piece)
+    text = piece.text if is_kept else dump(object_of(piece, message, losses))
+    function = {"name": piece.name, "arguments": text}
+    return {"id": piece.call_id, "type": "function", "function": function}
 
 
 def _results(answers: Iterable[CallResult], losses: Losses) -> Iterator[dict[str, Any]]:
@@ -99,10 +98,20 @@ def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
     return {"type": "file", "file": {"file_id": found.file_id}} if found.file_id else None
 
 
+def _grammar(grammar: dict[str, Any] | None) -> dict[str, Any]:
+    """The format of a custom tool; a grammar has an object of its own here."""
+    if grammar is None:
+        return {}
+    inner = {key: value for key, value in grammar.items() if key != "type"}
+    return {"format": {"type": "grammar", "grammar": inner}}
+
+
 def _tool(tool: Tool) -> dict[str, Any]:
     function: dict[str, Any] = {"name": tool.name}
     if tool.description is not None:
         function["description"] = tool.description
+    if tool.is_custom:
+        return {"type": "custom", "custom": function | _grammar(tool.grammar)}
     function["parameters"] = tool.schema
     if tool.is_strict:
         function["strict"] = True
@@ -115,9 +124,10 @@ TARGET = Target(
     reasoning=lambda piece: piece.text or None,
     attachment=_attachment,
     is_native=lambda value: False,
-    is_native_tool=lambda tool: tool.get("type") == "custom" and "custom" in tool,
+    is_native_tool=lambda tool: False,
     invalid_name=re.compile(r"[^a-zA-Z0-9_-]"),
     longest_id=40,
     may_end_with_reasoning=True,
     names_authors=True,
+    has_custom_tools=True,
 )

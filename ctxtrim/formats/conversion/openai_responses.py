@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from ctxtrim.formats.conversion.arguments import parsed
+from ctxtrim.formats.conversion.arguments import is_object
 from ctxtrim.formats.conversion.attachments import Attachment
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
@@ -57,13 +57,9 @@ def _is_content(piece: Piece) -> bool:
 
 def _call(piece: Piece) -> dict[str, Any]:
     item = {"call_id": piece.call_id, "name": piece.name}
-    if _is_custom(piece):
+    if not is_object(piece):
         return {"type": "custom_tool_call", **item, "input": piece.text}
     return {"type": "function_call", **item, "arguments": piece.text.strip() or "{}"}
-
-
-def _is_custom(call: Piece) -> bool:
-    return parsed(call.text) is None
 
 
 def _output(answer: CallResult) -> dict[str, Any]:
@@ -71,7 +67,7 @@ def _output(answer: CallResult) -> dict[str, Any]:
     blocks = _blocks(answer.pieces, input_text)
     is_text = len(blocks) == 1 and blocks[0]["type"] == "input_text"
     content = blocks[0]["text"] if is_text else blocks or ""
-    kind = "custom_tool_call_output" if _is_custom(answer.call) else "function_call_output"
+    kind = "function_call_output" if is_object(answer.call) else "custom_tool_call_output"
     return {"type": kind, "call_id": answer.call.call_id, "output": content}
 
 
@@ -111,6 +107,9 @@ def _reasoning(piece: Piece) -> dict[str, Any] | None:
 
 def _tool(tool: Tool) -> dict[str, Any]:
     description = {} if tool.description is None else {"description": tool.description}
+    if tool.is_custom:
+        format_ = {} if tool.grammar is None else {"format": tool.grammar}
+        return {"type": "custom", "name": tool.name, **description, **format_}
     strict = tool.is_strict or False  # the default of this API is true, of others false
     function = {"name": tool.name, **description, "parameters": tool.schema, "strict": strict}
     return {"type": "function", **function}
@@ -122,7 +121,7 @@ def _is_native(value: Any) -> bool:
 
 def _is_native_tool(tool: dict[str, Any]) -> bool:
     is_typed = isinstance(tool.get("type"), str) and tool["type"] != "function"
-    return is_typed and not is_dated(tool) and "custom" not in tool
+    return is_typed and not is_dated(tool)
 
 
 TARGET = Target(
@@ -132,5 +131,6 @@ TARGET = Target(
     attachment=_attachment,
     is_native=_is_native,
     is_native_tool=_is_native_tool,
+    has_custom_tools=True,
     invalid_name=re.compile(r"[^a-zA-Z0-9_-]"),
 )

@@ -16,8 +16,9 @@ from ctxtrim.formats.conversion.block_texts import (
     result_text,
 )
 from ctxtrim.formats.conversion.losses import Losses
-from ctxtrim.formats.conversion.numbers import is_finite
+from ctxtrim.formats.conversion.numbers import is_finite, json_text, values_in
 from ctxtrim.formats.conversion.reasoning import native_reasoning, signature_in, thought_signature
+from ctxtrim.formats.fields import members
 from ctxtrim.formats.lines import SourceValues
 from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.model import Media, Message, Part, Span
@@ -32,7 +33,7 @@ class Piece(Struct, frozen=True):
     `text` is the text, or the arguments of a call. `value` is the JSON value in the source; for
     `native` pieces, and for reasoning and attachments that a target keeps, it is the value to
     write. `signature` is what the provider signed or encrypted. `call_id` and `name` are those of a
-    call.
+    call. `is_custom`: a call of a custom tool of OpenAI, whose argument is a text.
     """
 
     kind: PieceKind
@@ -42,6 +43,7 @@ class Piece(Struct, frozen=True):
     attachment: Attachment | None = None
     call_id: str = ""
     name: str = ""
+    is_custom: bool = False
 
 
 def content_of(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
@@ -84,6 +86,25 @@ class PieceReader:
         """The JSON value that a part was read from; None if it is unknown."""
         span = part.source or part.block
         return None if span is None else self._values.at(span)
+
+    def arguments_of(self, call: Part) -> str:
+        """The arguments of a call; NaN and infinity are words, which are null in the part."""
+        if call.span is not None or "null" not in call.text:
+            return call.text
+        block = self.value_of(call)
+        if is_finite(block):
+            return call.text
+        objects = (value for value in values_in(block) if isinstance(value, dict))
+        found = next((value for value in objects if dump(value) == call.text), None)
+        return call.text if found is None else json_text(found)
+
+    def is_custom(self, call: Part) -> bool:
+        """Whether a call is one of a custom tool of OpenAI, in Chat Completions or Responses."""
+        if call.span is None or call.span.path[-1:] != ("input",):
+            return False
+        home = call.span.path[:-1]
+        item = members(self._values.at(Span(call.span.line, home)))
+        return home[-1:] == ("custom",) or item.get("type") == "custom_tool_call"
 
     def _around(self, part: Part) -> Any:
         """The object around the list of blocks that contains a part; None if it is unknown."""

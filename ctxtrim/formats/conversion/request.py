@@ -7,10 +7,14 @@ from msgspec.structs import replace
 from ctxtrim.formats.conversion import TARGETS, Conversion
 from ctxtrim.formats.conversion.dialogue import dialogue_of
 from ctxtrim.formats.conversion.losses import Losses
-from ctxtrim.model import Transcript
+from ctxtrim.formats.conversion.numbers import is_finite
+from ctxtrim.formats.fields import members
+from ctxtrim.formats.lines import SourceValues
+from ctxtrim.model import Span, Transcript
 from ctxtrim.stage import NOT_CONVERTED, Finding
 from ctxtrim.text.records import dump
 
+_TOOLS = ("tools", "functions", "function")  # the members of a request with tool schemas
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -24,6 +28,8 @@ def convert(
         losses.lose("message of an unknown role", what)
     if transcript.options.output is not None:
         losses.lose("output schema", "the structured output of the request")
+    if _has_lost_numbers(transcript):
+        losses.lose("number", "a number in the tool schemas that JSON does not have")
     if transcript.tool_choice not in (None, "auto"):
         losses.lose("tool choice", f"the tool choice {transcript.tool_choice}", severity="info")
     dialogue = dialogue_of(transcript, target, losses, keeps_reasoning)
@@ -32,7 +38,18 @@ def convert(
         return Conversion(None, (Finding(NOT_CONVERTED, "error", reason, transcript.line),))
     request = target.write(replace(dialogue, model=model or dialogue.model), losses)
     text = dump(request)
+    if "null" in text and not is_finite(request):
+        losses.lose("number", "a number that JSON does not have is null now")
     if _SURROGATES.search(text):
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         losses.change("character", "halves of surrogate pairs are U+FFFD now")
     return Conversion(text, losses.findings)
+
+
+def _has_lost_numbers(transcript: Transcript) -> bool:
+    """Whether the tool schemas have numbers such as NaN, which are null when they are read."""
+    if transcript.tools is None or "null" not in transcript.tools:
+        return False
+    home = Span(transcript.first_line, transcript.pointer)
+    fields = members(SourceValues(transcript.source.lines).at(home))
+    return not is_finite([fields.get(key) for key in _TOOLS])

@@ -60,7 +60,8 @@ class Target(Struct, frozen=True):
     follow a call in its answer. `is_blank`: texts that the
     target refuses. `may_end_with_reasoning`: an answer may contain reasoning alone.
     `signs_parts`: texts and calls can have a signature. `flags_errors`: a result can be marked as
-    an error. `names_authors`: messages can have the name of their author.
+    an error. `names_authors`: messages can have the name of their author. `has_custom_tools`: calls
+    and tools may be custom ones of OpenAI.
     """
 
     name: str
@@ -79,3 +80,4 @@ class Target(Struct, frozen=True):
     signs_parts: bool = False
     flags_errors: bool = False
     names_authors: bool = False
+    has_custom_tools: bool = False

@@ -18,15 +18,27 @@ _DECLARATIONS = ("functionDeclarations", "function_declarations")
 _DATED = re.compile(r"_\d{8}$")
 EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 """The JSON schema of a tool without parameters."""
+CUSTOM: dict[str, Any] = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+"""The JSON schema of a custom tool as a function."""
 
 
 class Tool(Struct, frozen=True):
-    """A function that the model may call: `schema` is the JSON schema of its arguments."""
+    """A function that the model may call: `schema` is the JSON schema of its arguments.
+
+    `is_custom`: a custom tool of OpenAI, whose argument is a text; `grammar` is the format of this
+    text as Responses writes it. `schema` is then that of a function with the text as its `input`.
+    """
 
     name: str
     schema: dict[str, Any]
     description: str | None = None
     is_strict: bool | None = None
+    is_custom: bool = False
+    grammar: dict[str, Any] | None = None
 
 
 def tools_in(text: str) -> Iterator[Tool | dict[str, Any]]:
@@ -54,6 +66,10 @@ def _tools(tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
 
 def _function(function: dict[str, Any], tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
     """One function, or a tool without a name or of another type."""
+    custom = _custom(tool)
+    if custom is not None:
+        yield custom
+        return
     name, kind = string(function.get("name")), tool.get("type", "function")
     is_known = kind in ("function", "custom", "object") and "custom" not in tool
     if name is None or not is_known or "format" in tool:
@@ -69,6 +85,20 @@ def _function(function: dict[str, Any], tool: dict[str, Any]) -> Iterator[Tool |
         string(function.get("description")),
         strict if isinstance(strict, bool) else None,
     )
+
+
+def _custom(tool: dict[str, Any]) -> Tool | None:
+    """A custom tool, as Chat Completions or Responses writes it; None for other tools."""
+    inner = members(tool.get("custom")) or tool
+    name = string(inner.get("name"))
+    has_schema = any(key in inner for key in _SCHEMAS)  # Anthropic's functions may be custom
+    if tool.get("type") != "custom" or has_schema or name is None:
+        return None
+    form = members(inner.get("format"))
+    grammar = None
+    if form.get("type") == "grammar":
+        grammar = {"type": "grammar"} | members(form.get("grammar", form))
+    return Tool(name, CUSTOM, string(inner.get("description")), is_custom=True, grammar=grammar)
 
 
 def is_dated(tool: dict[str, Any]) -> bool:

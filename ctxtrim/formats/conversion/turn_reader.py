@@ -109,7 +109,14 @@ class TurnReader:
         if name != part.name:
             self._losses.change("tool name", f"the tool {part.name} is now {name}", message)
         signature = thought_signature(self._pieces.value_of(part)) if part.sealed else None
-        piece = Piece("call", part.text, None, signature, call_id=call_id, name=name)
+        piece = Piece(
+            "call",
+            self._pieces.arguments_of(part),
+            signature=signature,
+            call_id=call_id,
+            name=name,
+            is_custom=self._pieces.is_custom(part),
+        )
         return self._signed(message, piece)
 
     def _no_result(self, message: Message, call: Piece) -> CallResult:

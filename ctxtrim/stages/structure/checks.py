@@ -160,10 +160,10 @@ def duplicate_call_id(conversation: CheckedMessages) -> Breaches:
 
 
 def arguments_no_json(conversation: CheckedMessages) -> Breaches:
-    """Arguments that are not the JSON text of an object."""
+    """Arguments that are not the JSON text of an object, except those of custom tools."""
     for position, message in conversation.sent:
         for call in message.calls:
-            if not _is_object(call.text):
+            if not _is_object(call.text) and not _is_custom(call):
                 yield Breach(
                     position,
                     f"the arguments of call {call_label(call)} are not a JSON object",
@@ -175,6 +175,11 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _is_custom(call: Part) -> bool:
+    """Whether a call is one of a custom tool of Chat Completions, whose argument is a text."""
+    return call.span is not None and call.span.path[-2:] == ("custom", "input")
 
 
 def no_content(conversation: CheckedMessages) -> Breaches:

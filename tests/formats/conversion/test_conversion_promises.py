@@ -137,4 +137,4 @@ def test_json_is_strict() -> None:
     data = b'{"messages": [{"role": "user", "content": "\\ud800 a"}], "tools": [NaN]}\n'
     (found,) = conversions(data, "anthropic")
     assert json.loads(found.text or "")["messages"][0]["content"] == "\ufffd a"
-    assert found.kinds == {"changed character": 1}
+    assert found.kinds == {"changed character": 1, "lost number": 1}

@@ -1,5 +1,7 @@
 """Calls and results, roles and ids in a converted conversation."""
 
+import json
+import math
 from typing import Any
 
 import pytest
@@ -7,7 +9,9 @@ from conversions import converted, parts_of, transcript_of
 
 from ctxtrim.formats.conversion import TARGETS
 from ctxtrim.formats.conversion.dialogue import OPENING
+from ctxtrim.model import Transcript
 from ctxtrim.stages.repair import ANSWER
+from ctxtrim.text.records import dump
 
 
 def call(call_id: str, name: str = "look", arguments: str = '{"berth": 2}') -> dict[str, Any]:
@@ -166,6 +170,79 @@ def test_arguments_that_are_not_an_object_are_kept(to: str) -> None:
     else:
         assert part.text == '{"input":"*** Begin"}'
         assert found.kinds["changed argument"] == 1
+
+
+@each_target
+@pytest.mark.parametrize("number", ["1e999", "-1e400", "NaN", "Infinity"])
+def test_arguments_with_a_number_that_json_does_not_have_are_a_text(to: str, number: str) -> None:
+    arguments = f'{{"depth": {number}}}'
+    found = converted(chat(answer(call("a", "look", arguments)), result("a", "done")), to)
+    (part,) = parts_of(found.request, "tool_call")
+    expected = arguments if to == "openai-responses" else json.dumps({"input": arguments})
+    assert part.text.replace(" ", "") == expected.replace(" ", "")
+
+
+@each_target
+def test_an_object_with_a_number_that_json_does_not_have_is_a_text(to: str) -> None:
+    use = {"type": "tool_use", "id": "a", "name": "look", "input": {"depth": math.nan}}
+    answered = {"type": "tool_result", "tool_use_id": "a", "content": "done"}
+    messages = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [answered]},
+    ]
+    (part,) = parts_of(converted(transcript_of({"messages": messages}), to).request, "tool_call")
+    text = '{"depth":NaN}'
+    assert part.text == (text if to == "openai-responses" else dump({"input": text}))
+
+
+def test_members_of_one_name_in_arguments_are_listed() -> None:
+    source = chat(answer(call("a", "look", '{"berth": 1, "berth": 2}')), result("a", "free"))
+    found = converted(source, "anthropic")
+    assert found.value["messages"][1]["content"][0]["input"] == {"berth": 2}
+    assert found.kinds["changed argument"] == 1
+    same = converted(source, "openai-chat")
+    assert same.value["messages"] == source_messages(source)
+    assert same.findings == ()
+
+
+def source_messages(source: Transcript) -> Any:
+    return json.loads(source.source.lines[0].data)["messages"]
+
+
+CUSTOM = {"name": "note", "input": '{"berth": 2}'}
+
+
+@each_target
+def test_a_custom_call_stays_custom_for_openai(to: str) -> None:
+    calls = [{"id": "a", "type": "custom", "custom": CUSTOM}]
+    messages = {"role": "assistant", "content": None, "tool_calls": calls}, result("a", "done")
+    items = [
+        {"type": "message", "role": "user", "content": [
+            {"type": "input_text", "text": "Is berth 2 free?"}]},
+        {"type": "custom_tool_call", "call_id": "a", **CUSTOM},
+        {"type": "custom_tool_call_output", "call_id": "a", "output": "done"},
+    ]  # fmt: skip
+    for source in (chat(*messages), transcript_of({"input": items})):
+        found = converted(source, to)
+        assert found.breaches - {"tools-missing"} == set()
+        if to == "openai-chat":
+            assert found.value["messages"][1:] == list(messages)
+        elif to == "openai-responses":
+            assert found.value["input"] == items
+        else:
+            (part,) = parts_of(found.request, "tool_call")
+            assert part.text == dump({"input": CUSTOM["input"]})
+            assert found.kinds["changed argument"] == 1
+
+
+@each_target
+def test_ids_with_halves_of_surrogate_pairs_stay_unique(to: str) -> None:
+    ids = ["\ud800", "\ud801"]
+    found = converted(chat(answer(*map(call, ids)), *(result(each, "x") for each in ids)), to)
+    called = [part.call_id for part in parts_of(found.request, "tool_call")]
+    assert len(set(called)) == 2
+    assert [part.call_id for part in parts_of(found.request, "tool_result")] == called
 
 
 @each_target

@@ -1,5 +1,6 @@
 """Tool schemas in a conversion."""
 
+import math
 from typing import Any
 
 import pytest
@@ -34,7 +35,10 @@ def request(source: str, tools: list[dict[str, Any]]) -> dict[str, Any]:
     return {key: [{"role": "user", "content": "Look."}], "tools": tools}
 
 
-@pytest.mark.parametrize("to", TARGETS)
+each_target = pytest.mark.parametrize("to", TARGETS)
+
+
+@each_target
 @pytest.mark.parametrize("source", TARGETS)
 def test_schemas_of_every_provider_become_those_of_every_other(source: str, to: str) -> None:
     found = converted(transcript_of(request(source, SPELLED[source])), to)
@@ -127,6 +131,60 @@ def test_a_tool_that_a_provider_defines_is_kept_by_it_alone() -> None:
     assert [finding.message for finding in chat.findings] == [
         "the tool bash_20250124 is defined by its provider"
     ]
+
+
+@each_target
+def test_tools_have_unique_names(to: str) -> None:
+    other = {"type": "function", "function": {"name": "look", "description": "Another."}}
+    tools = SPELLED["openai-chat"]
+    found = converted(transcript_of(request("openai-chat", [*tools, other])), to)
+    assert found.value["tools"] == SPELLED[to]
+    assert found.kinds == {"lost tool schema": 1}
+    again = converted(transcript_of(request("openai-chat", [*tools, *tools])), to)
+    assert again.value["tools"] == SPELLED[to]
+    assert again.kinds == {"changed tool schema": 1}
+
+
+GRAMMAR = {"syntax": "lark", "definition": "start: WORD"}
+CUSTOM: dict[str, list[dict[str, Any]]] = {
+    "openai-chat": [
+        {"type": "custom", "custom": {
+            "name": "patch", "description": ABOUT,
+            "format": {"type": "grammar", "grammar": GRAMMAR}}},
+        {"type": "custom", "custom": {"name": "note"}},
+    ],
+    "openai-responses": [
+        {"type": "custom", "name": "patch", "description": ABOUT,
+         "format": {"type": "grammar", **GRAMMAR}},
+        {"type": "custom", "name": "note"},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("to", CUSTOM)
+@pytest.mark.parametrize("source", CUSTOM)
+def test_custom_tools_stay_custom_in_both_apis_of_openai(source: str, to: str) -> None:
+    found = converted(transcript_of(request(source, CUSTOM[source])), to)
+    assert found.value["tools"] == CUSTOM[to]
+    assert found.findings == ()
+
+
+def test_a_custom_tool_is_a_function_for_other_providers() -> None:
+    source = transcript_of(request("openai-responses", CUSTOM["openai-responses"]))
+    found = converted(source, "anthropic")
+    text = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+    assert found.value["tools"] == [
+        {"name": "patch", "description": ABOUT, "input_schema": text},
+        {"name": "note", "input_schema": text},
+    ]
+    assert found.kinds == {"changed tool schema": 2, "lost grammar": 1}
+
+
+def test_a_number_that_json_does_not_have_is_listed() -> None:
+    schema = {"type": "object", "properties": {"berth": {"type": "number", "maximum": math.inf}}}
+    tools = [{"name": "look", "input_schema": schema}]
+    found = converted(transcript_of(request("anthropic", tools)), "openai-chat")
+    assert found.kinds == {"lost number": 1}
 
 
 def test_a_name_that_a_target_refuses_is_replaced_in_schemas_and_calls() -> None:

@@ -23,6 +23,10 @@ ODD_CALL = {
     "role": "assistant",
     "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "no"}}],
 }
+CUSTOM_CALL = {
+    "role": "assistant",
+    "tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "f", "input": "no"}}],
+}
 TOOLS = [{"type": "function", "function": {"name": "bash", "parameters": {}}}]
 
 
@@ -66,7 +70,11 @@ def test_anthropic_refuses_blank_texts_among_the_blocks_of_a_result(
 ) -> None:
     use = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
     answer = {"type": "tool_result", "tool_use_id": "a", "content": content}
-    talk = [user("go"), {"role": "assistant", "content": [use]}, user([answer])]
+    talk = [
+        user("go"),
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [answer]},
+    ]
     tools = [{"name": "look", "input_schema": {"type": "object"}}]
     assert broken("anthropic", talk, "request", tools=tools) == expected
 
@@ -108,6 +116,7 @@ def test_the_strict_profile_includes_the_rules_of_every_provider(
     [
         ("openai", [says("Hello!"), user("go"), user("now"), SYSTEM, says("so")], []),
         ("openai", [user("go"), ODD_CALL, result("a", "x")], ["arguments-not-json?"]),
+        ("openai", [user("go"), CUSTOM_CALL, result("a", "x")], []),
         ("openai-responses", [user("go"), THINKS, user("so?")], ["reasoning-without-follower"]),
         ("anthropic", [user("go"), user("now"), says("so"), SYSTEM],
          ["roles-not-alternating?", "system-not-first?", "system-out-of-place"]),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ctxtrim.formats.conversion.arguments import object_of
-from ctxtrim.formats.conversion.attachments import Attachment
+from ctxtrim.formats.conversion.attachments import WEB_IMAGES, Attachment
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece, content_blocks, content_of
 from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
@@ -24,7 +24,6 @@ _NATIVE = (
     "text_editor_code_execution_tool_result", "tool_search_tool_result", "mcp_tool_use",
     "mcp_tool_result", "container_upload", "search_result", "tool_reference",
 )  # fmt: skip
-_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _INVALID = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -66,7 +65,8 @@ def _answer(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
     for piece in turn.pieces:
         if piece.kind == "call":
             arguments = object_of(piece, turn.message, losses)
-            yield {"type": "tool_use", "id": piece.call_id, "name": piece.name, "input": arguments}
+            use = {"type": "tool_use", "id": piece.call_id, "name": piece.name, "input": arguments}
+            yield use | dict(piece.members)
         else:
             yield from content_blocks([piece])
 
@@ -88,7 +88,8 @@ def _results(answers: Iterable[CallResult], losses: Losses) -> Iterator[dict[str
             blocks = _error(answer, losses)
         result: dict[str, Any] = {"type": "tool_result", "tool_use_id": answer.call.call_id}
         result |= {"content": content_of(blocks)} if blocks else {}
-        yield result | ({} if answer.is_error is None else {"is_error": answer.is_error})
+        result |= {} if answer.is_error is None else {"is_error": answer.is_error}
+        yield result | dict(answer.members)
     yield from moved
 
 
@@ -107,15 +108,26 @@ def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
     """An image or a PDF; None if the API does not accept it."""
     if role not in ("user", "tool"):
         return None
-    if found.kind not in ("image", "pdf") or found.file_id is not None:
+    source = _source(found)
+    if source is None:
         return None
-    if found.url is not None:
-        source = {"type": "url", "url": found.url}
-    elif found.kind == "pdf" or found.mime in _IMAGES:
-        source = {"type": "base64", "media_type": found.mime, "data": found.data or ""}
-    else:
+    if found.kind == "image":
+        return {"type": "image", "source": source} if found.has_type(WEB_IMAGES) else None
+    if found.kind != "pdf":
         return None
-    return {"type": "image" if found.kind == "image" else "document", "source": source}
+    title = {"title": found.name} if found.name else {}
+    return {"type": "document", "source": source, **title}
+
+
+def _source(found: Attachment) -> dict[str, Any] | None:
+    """The source of an image or a PDF; the API fetches only https."""
+    if found.data is not None:
+        return {"type": "base64", "media_type": found.mime, "data": found.data}
+    if found.is_file_of("anthropic"):
+        return {"type": "file", "file_id": found.file_id}
+    if found.is_public and found.url is not None and found.url.startswith("https://"):
+        return {"type": "url", "url": found.url}
+    return None
 
 
 def _thinking(piece: Piece) -> dict[str, Any] | None:
@@ -131,7 +143,7 @@ def _thinking(piece: Piece) -> dict[str, Any] | None:
 
 def _tool(tool: Tool) -> dict[str, Any]:
     description = {} if tool.description is None else {"description": tool.description}
-    return {"name": tool.name, **description, "input_schema": tool.schema}
+    return {"name": tool.name, **description, "input_schema": tool.schema, **tool.members}
 
 
 def _called(turns: Iterable[Turn]) -> list[str]:
@@ -150,11 +162,21 @@ TARGET = Target(
     reasoning=_thinking,
     attachment=_attachment,
     is_native=_is_native,
-    is_native_tool=is_dated,
+    is_native_tool=lambda tool: is_dated(tool) or tool.get("type") == "mcp_toolset",
     invalid_name=_INVALID,
     invalid_id=_INVALID,
     alternates=True,
     calls_last=True,
     is_blank=lambda text: not text.strip(),
     flags_errors=True,
+    members=(
+        "cache_control",
+        "citations",
+        "context",
+        "defer_loading",
+        "input_examples",
+        "allowed_callers",
+        "eager_input_streaming",
+    ),
+    request_members=("mcp_servers",),
 )

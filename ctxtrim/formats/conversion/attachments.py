@@ -1,9 +1,10 @@
 """Attachments without a provider: media type, and base64 data, a URL or a file id."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.formats.media_sources import MediaSource, media_source
 from ctxtrim.model import Media, MediaKind
@@ -19,18 +20,48 @@ _STARTS = {
 }
 _WEBP, _WAV = "image/webp", "audio/wav"
 _DEFAULTS = {"image": "image/png", "pdf": "application/pdf", "audio": "audio/wav"}
+_ALIASES = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
+_SUFFIXES = {
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    "heic": "image/heic",
+    "heif": "image/heif",
+    "bmp": "image/bmp",
+    "svg": "image/svg+xml",
+    "tif": "image/tiff",
+    "tiff": "image/tiff",
+    "avif": "image/avif",
+    "pdf": "application/pdf",
+    "mp3": "audio/mp3",
+    "wav": "audio/wav",
+    "mp4": "video/mp4",
+}
+_GOOGLE = ("gs://", "https://generativelanguage.googleapis.com/")
+_WEB = ("https://", "http://")
+
+Provider = Literal["openai", "anthropic", "gemini"]
+WEB_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""The types of images that OpenAI and Anthropic accept."""
 
 
 class Attachment(Struct, frozen=True):
-    """An attachment: one of `data` (base64, without a prefix), `url` and `file_id`."""
+    """An attachment: one of `data` (base64, without a prefix), `url` and `file_id`.
+
+    `mime` is None for a URL that does not show its type. `provider`: the provider that stores the
+    file; None for data and for URLs of others.
+    """
 
     kind: MediaKind
-    mime: str
+    mime: str | None
     data: str | None = None
     url: str | None = None
     file_id: str | None = None
     name: str | None = None
     detail: str | None = None
+    provider: Provider | None = None
 
     @property
     def data_url(self) -> str:
@@ -40,12 +71,42 @@ class Attachment(Struct, frozen=True):
         return self.url or ""
 
     @property
+    def is_public(self) -> bool:
+        """Whether it is a URL that any provider can fetch."""
+        return self.url is not None and self.provider is None and self.url.startswith(_WEB)
+
+    def is_file_of(self, provider: Provider) -> bool:
+        """Whether it is the id of a file that a provider stores."""
+        return self.file_id is not None and self.provider == provider
+
+    def has_type(self, types: Sequence[str]) -> bool:
+        """Whether its type is one of some types, or unknown."""
+        return self.mime is None or self.mime in types
+
+    @property
+    def file_name(self) -> str:
+        """The name of a PDF as a file."""
+        name = self.name or "document"
+        return name if name.lower().endswith(".pdf") else f"{name}.pdf"
+
+    @property
     def what(self) -> str:
         """The kind of the attachment as a noun."""
         return _NOUNS.get(self.kind, "file")
 
+    @property
+    def description(self) -> str:
+        """The attachment in some words."""
+        noun = "an image" if self.what == "image" else f"a {self.what}"
+        if self.data is not None:
+            return f"{noun} of type {self.mime}"
+        if self.url is not None:
+            return f"{noun} at {self.url[:_LONGEST]}"
+        return f"{noun} with a file id of {self.provider}"
+
 
 _NOUNS = {"image": "image", "audio": "sound", "pdf": "document", "sealed": "encrypted text"}
+_LONGEST = 80  # characters of a URL in a description
 
 
 def attachment_of(value: Any, media: Media) -> Attachment | None:
@@ -66,18 +127,24 @@ def attachment_of(value: Any, media: Media) -> Attachment | None:
     elif isinstance(data, str) and "://" in data[:16]:
         data, url = None, data
     data = plain_base64(data) if isinstance(data, str) else None
-    mime = _mime(mime, data, media.kind)
-    file_id = source.file_id if isinstance(source.file_id, str) else None
-    common = {"name": source.name if isinstance(source.name, str) else None, "detail": media.detail}
+    url = url if isinstance(url, str) else None
+    kind, mime = media.kind, _mime(mime, data, url, media.kind)
+    name = source.name if isinstance(source.name, str) else None
+    found = Attachment(kind, mime, name=name, detail=media.detail)
     if data:
-        return Attachment(media.kind, mime, data=data, **common)
-    if isinstance(url, str) and url:
-        return Attachment(media.kind, mime, url=url, **common)
-    return Attachment(media.kind, mime, file_id=file_id, **common) if file_id else None
+        return replace(found, data=data)
+    if url:
+        return replace(found, url=url, provider="gemini" if url.startswith(_GOOGLE) else None)
+    if not isinstance(source.file_id, str) or not source.file_id:
+        return None
+    provider: Provider = "anthropic" if "source" in value else "openai"
+    return replace(found, file_id=source.file_id, provider=provider)
 
 
-def _mime(written: object, data: str | None, kind: MediaKind) -> str:
-    """The media type: of the first bytes, else as written, else the usual one of its kind."""
+def _mime(written: object, data: str | None, url: str | None, kind: MediaKind) -> str | None:
+    """The media type: of the first bytes, else as written, else that of the suffix of the URL, else
+    the usual one of the kind of the data.
+    """
     start = data[:24] if data else ""
     found = next((mime for head, mime in _STARTS.items() if start.startswith(head)), None)
     if found is None and start.startswith("UklGR"):
@@ -85,5 +152,14 @@ def _mime(written: object, data: str | None, kind: MediaKind) -> str:
     if found is not None:
         return found
     if isinstance(written, str) and "/" in written.strip("/"):
-        return written.strip().lower()
+        mime = written.strip().lower()
+        return _ALIASES.get(mime, mime)
+    if data is None:
+        return None if url is None else _SUFFIXES.get(_suffix(url))
     return _DEFAULTS.get(kind, "application/octet-stream")
+
+
+def _suffix(url: str) -> str:
+    """The suffix of the path of a URL, in small letters."""
+    path = url.partition("?")[0].partition("#")[0]
+    return path.rpartition("/")[2].rpartition(".")[2].lower()

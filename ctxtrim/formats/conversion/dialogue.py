@@ -11,6 +11,7 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
+from ctxtrim.formats.conversion.block_members import kept_members
 from ctxtrim.formats.conversion.identifiers import Identifiers
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
@@ -79,7 +80,8 @@ def _named(tool: Tool, target: Target, losses: Losses, names: Identifiers) -> To
         losses.change("tool schema", what)
         if tool.grammar is not None:
             losses.lose("grammar", f"the grammar of the custom tool {name}")
-    return replace(tool, name=name)
+    members = kept_members(tool.members, target.members, None, losses)
+    return replace(tool, name=name, members=members)
 
 
 def _calls_last(turn: Turn, losses: Losses) -> Turn:

@@ -22,6 +22,7 @@ from ctxtrim.model import Role
 
 UNSIGNED = "skip_thought_signature_validator"
 """The signature of a call that another model made. Source: Gemini API, thought signatures."""
+_IMAGES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif")
 _CODE = ("executableCode", "executable_code", "codeExecutionResult", "code_execution_result")
 
 
@@ -104,13 +105,14 @@ def _part(piece: Piece) -> Any:
 
 
 def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
-    """Data or a URL; None for a file id and in the system instruction."""
-    if role == "system":
+    """Data or a URL; None for a file id, for other types, and in the system instruction."""
+    if role == "system" or (found.kind == "image" and not found.has_type(_IMAGES)):
         return None
-    if found.data is not None:
+    if found.data is not None and found.mime != "application/octet-stream":
         return {"inlineData": {"mimeType": found.mime, "data": found.data}}
-    if found.url is not None:
-        return {"fileData": {"mimeType": found.mime, "fileUri": found.url}}
+    if found.is_public or (found.url is not None and found.provider == "gemini"):
+        mime = {} if found.mime is None else {"mimeType": found.mime}
+        return {"fileData": {**mime, "fileUri": found.url}}
     return None
 
 
@@ -145,4 +147,5 @@ TARGET = Target(
     is_blank=lambda text: not text,
     signs_parts=True,
     flags_errors=True,
+    members=("videoMetadata", "video_metadata", "mediaResolution", "media_resolution"),
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ctxtrim.formats.conversion.arguments import is_object, object_of
-from ctxtrim.formats.conversion.attachments import Attachment
+from ctxtrim.formats.conversion.attachments import WEB_IMAGES, Attachment
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece, content_blocks, content_of
 from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
@@ -84,7 +84,7 @@ def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
     """An image, a sound or a PDF; None if the API does not accept it."""
     if role not in ("user", "tool"):
         return None
-    if found.kind == "image" and found.file_id is None:
+    if found.kind == "image" and found.has_type(WEB_IMAGES) and (found.data or found.is_public):
         detail = {"detail": found.detail} if found.detail in ("low", "high", "auto") else {}
         return {"type": "image_url", "image_url": {"url": found.data_url} | detail}
     if found.kind == "audio" and found.data is not None and found.mime in _SOUNDS:
@@ -93,9 +93,11 @@ def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
     if found.kind != "pdf":
         return None
     if found.data is not None:
-        file = {"filename": found.name or "document.pdf", "file_data": found.data_url}
+        file = {"filename": found.file_name, "file_data": found.data_url}
         return {"type": "file", "file": file}
-    return {"type": "file", "file": {"file_id": found.file_id}} if found.file_id else None
+    if not found.is_file_of("openai"):
+        return None
+    return {"type": "file", "file": {"file_id": found.file_id}}
 
 
 def _grammar(grammar: dict[str, Any] | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from ctxtrim.formats.conversion.arguments import is_object
-from ctxtrim.formats.conversion.attachments import Attachment
+from ctxtrim.formats.conversion.attachments import WEB_IMAGES, Attachment
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
 from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
@@ -65,21 +65,26 @@ def _call(piece: Piece) -> dict[str, Any]:
 def _output(answer: CallResult) -> dict[str, Any]:
     """The output of a call: one text as a string, else blocks."""
     blocks = _blocks(answer.pieces, input_text)
-    is_text = len(blocks) == 1 and blocks[0]["type"] == "input_text"
+    is_text = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
     content = blocks[0]["text"] if is_text else blocks or ""
     kind = "function_call_output" if is_object(answer.call) else "custom_tool_call_output"
     return {"type": kind, "call_id": answer.call.call_id, "output": content}
 
 
 def _blocks(pieces: Iterable[Piece], spell: Callable[[str], Any]) -> list[dict[str, Any]]:
-    return [spell(piece.text) if piece.kind == "text" else piece.value for piece in pieces]
+    return [
+        spell(piece.text) | dict(piece.members) if piece.kind == "text" else piece.value
+        for piece in pieces
+    ]
 
 
 def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
     """An image or a PDF; None if the API does not accept it."""
     if role == "assistant":
         return None
-    if found.kind == "image":
+    if not (found.data or found.is_public or found.is_file_of("openai")):
+        return None
+    if found.kind == "image" and found.has_type(WEB_IMAGES):
         details = ("low", "high", "auto", "original")
         detail = {"detail": found.detail} if found.detail in details else {}
         place = {"file_id": found.file_id} if found.file_id else {"image_url": found.data_url}
@@ -87,8 +92,7 @@ def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
     if found.kind != "pdf":
         return None
     if found.data is not None:
-        name = found.name or "document.pdf"
-        return {"type": "input_file", "filename": name, "file_data": found.data_url}
+        return {"type": "input_file", "filename": found.file_name, "file_data": found.data_url}
     if found.url is not None:
         return {"type": "input_file", "file_url": found.url}
     return {"type": "input_file", "file_id": found.file_id}
@@ -121,7 +125,7 @@ def _is_native(value: Any) -> bool:
 
 def _is_native_tool(tool: dict[str, Any]) -> bool:
     is_typed = isinstance(tool.get("type"), str) and tool["type"] != "function"
-    return is_typed and not is_dated(tool)
+    return is_typed and not is_dated(tool) and tool["type"] != "mcp_toolset"
 
 
 TARGET = Target(
@@ -132,5 +136,6 @@ TARGET = Target(
     is_native=_is_native,
     is_native_tool=_is_native_tool,
     has_custom_tools=True,
+    members=("annotations",),
     invalid_name=re.compile(r"[^a-zA-Z0-9_-]"),
 )

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ctxtrim.formats.conversion.attachments import Attachment, attachment_of
+from ctxtrim.formats.conversion.block_members import NO_MEMBERS, Members, members_of
 from ctxtrim.formats.conversion.block_texts import (
     TEXT_KEYS,
     document_blocks,
@@ -33,7 +34,8 @@ class Piece(Struct, frozen=True):
     `text` is the text, or the arguments of a call. `value` is the JSON value in the source; for
     `native` pieces, and for reasoning and attachments that a target keeps, it is the value to
     write. `signature` is what the provider signed or encrypted. `call_id` and `name` are those of a
-    call. `is_custom`: a call of a custom tool of OpenAI, whose argument is a text.
+    call. `is_custom`: a call of a custom tool of OpenAI, whose argument is a text. `members` are
+    other members of its block.
     """
 
     kind: PieceKind
@@ -44,17 +46,21 @@ class Piece(Struct, frozen=True):
     call_id: str = ""
     name: str = ""
     is_custom: bool = False
+    members: Members = NO_MEMBERS
 
 
 def content_of(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
     """One text as a string, else content blocks."""
-    is_text = len(blocks) == 1 and blocks[0]["type"] == "text"
+    is_text = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
     return str(blocks[0]["text"]) if is_text else blocks
 
 
 def content_blocks(pieces: Iterable[Piece]) -> list[dict[str, Any]]:
     """Texts and attachments as content blocks."""
-    return [text_block(piece.text) if piece.kind == "text" else piece.value for piece in pieces]
+    return [
+        text_block(piece.text) | dict(piece.members) if piece.kind == "text" else piece.value
+        for piece in pieces
+    ]
 
 
 class PieceReader:
@@ -98,6 +104,10 @@ class PieceReader:
         found = next((value for value in objects if dump(value) == call.text), None)
         return call.text if found is None else json_text(found)
 
+    def members_at(self, span: Span | None) -> Members:
+        """The members of the block at a span besides its content."""
+        return NO_MEMBERS if span is None else members_of(self._values.at(span))
+
     def is_custom(self, call: Part) -> bool:
         """Whether a call is one of a custom tool of OpenAI, in Chat Completions or Responses."""
         if call.span is None or call.span.path[-1:] != ("input",):
@@ -136,7 +146,7 @@ class PieceReader:
         """An image or a file, if the source has it."""
         found = attachment_of(value, media)
         if found is not None:
-            yield Piece("attachment", attachment=found)
+            yield Piece("attachment", attachment=found, members=members_of(value))
             return
         what = "image" if media.kind == "image" else "file"
         self._losses.lose(what, f"the source has no data, URL or id of this {what}", message)
@@ -151,7 +161,8 @@ class PieceReader:
             yield Piece("text", value)
             return
         signature = thought_signature(self.value_of(part)) if part.sealed else None
-        yield Piece("text", part.spelled, signature=signature)
+        members = self.members_at(part.block)
+        yield Piece("text", part.spelled, signature=signature, members=members)
 
     def _block(self, message: Message, part: Part, value: dict[str, Any]) -> Iterator[Piece]:
         """A block that is neither a text nor an image or a file."""
@@ -167,17 +178,18 @@ class PieceReader:
     def _document(self, message: Message, value: dict[str, Any]) -> Iterator[Piece]:
         """The texts of an Anthropic document or search result, and its images."""
         lines = heading(value)
+        others = {key: inner for key, inner in members_of(value).items() if key != "context"}
         for block in document_blocks(value):
             media = media_of(block)
             if media is None:
                 lines.append(block["text"])
                 continue
             if lines:
-                yield Piece("text", "\n".join(lines))
-                lines = []
+                yield Piece("text", "\n".join(lines), members=others)
+                lines, others = [], {}
             yield from self._attached(message, block, media)
         if lines:
-            yield Piece("text", "\n".join(lines))
+            yield Piece("text", "\n".join(lines), members=others)
 
     def _unknown(self, message: Message, value: dict[str, Any]) -> Iterator[Piece]:
         """The text of a block of an unknown type, if it has one."""

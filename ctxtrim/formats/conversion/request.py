@@ -1,6 +1,7 @@
 """From a transcript to the request of a target, and the list of its losses."""
 
 import re
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -15,6 +16,7 @@ from ctxtrim.stage import NOT_CONVERTED, Finding
 from ctxtrim.text.records import dump
 
 _TOOLS = ("tools", "functions", "function")  # the members of a request with tool schemas
+_KINDS = {"mcp_servers": "MCP setting"}
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -37,6 +39,7 @@ def convert(
         reason = "cannot be converted: no user or assistant message has content"
         return Conversion(None, (Finding(NOT_CONVERTED, "error", reason, transcript.line),))
     request = target.write(replace(dialogue, model=model or dialogue.model), losses)
+    request |= _members(transcript, target.request_members, losses)
     text = dump(request)
     if "null" in text and not is_finite(request):
         losses.lose("number", "a number that JSON does not have is null now")
@@ -50,6 +53,25 @@ def _has_lost_numbers(transcript: Transcript) -> bool:
     """Whether the tool schemas have numbers such as NaN, which are null when they are read."""
     if transcript.tools is None or "null" not in transcript.tools:
         return False
-    home = Span(transcript.first_line, transcript.pointer)
-    fields = members(SourceValues(transcript.source.lines).at(home))
+    fields = _fields(transcript)
     return not is_finite([fields.get(key) for key in _TOOLS])
+
+
+def _members(transcript: Transcript, accepted: tuple[str, ...], losses: Losses) -> dict[str, Any]:
+    """The other members of the request that the target accepts; the rest is listed as lost."""
+    found = {}
+    for key, kind in _KINDS.items():
+        if key not in transcript.options.hidden:
+            continue
+        value = _fields(transcript).get(key) if key in accepted else None
+        if value is not None:
+            found[key] = value
+        else:
+            losses.lose(kind, f"the member {key} of the request")
+    return found
+
+
+def _fields(transcript: Transcript) -> dict[str, Any]:
+    """The members of the request that the transcript was read from."""
+    home = Span(transcript.first_line, transcript.pointer)
+    return members(SourceValues(transcript.source.lines).at(home))

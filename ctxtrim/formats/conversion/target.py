@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from ctxtrim.formats.conversion.attachments import Attachment
+from ctxtrim.formats.conversion.block_members import NO_MEMBERS, Members
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
 from ctxtrim.formats.conversion.tools import Tool
@@ -14,12 +15,16 @@ from ctxtrim.model import Message, Role
 
 
 class CallResult(Struct, frozen=True):
-    """The result of a call. `message` is the result as read; None for a repaired call."""
+    """The result of a call. `message` is the result as read; None for a repaired call.
+
+    `members` are other members of its block.
+    """
 
     call: Piece
     pieces: tuple[Piece, ...]
     is_error: bool | None = None
     message: Message | None = None
+    members: Members = NO_MEMBERS
 
 
 class Turn(Struct, frozen=True):
@@ -61,7 +66,8 @@ class Target(Struct, frozen=True):
     target refuses. `may_end_with_reasoning`: an answer may contain reasoning alone.
     `signs_parts`: texts and calls can have a signature. `flags_errors`: a result can be marked as
     an error. `names_authors`: messages can have the name of their author. `has_custom_tools`: calls
-    and tools may be custom ones of OpenAI.
+    and tools may be custom ones of OpenAI. `members`: the members of blocks and tools that the API
+    accepts besides their content; `request_members`: the same for requests.
     """
 
     name: str
@@ -81,3 +87,5 @@ class Target(Struct, frozen=True):
     flags_errors: bool = False
     names_authors: bool = False
     has_custom_tools: bool = False
+    members: tuple[str, ...] = ()
+    request_members: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ctxtrim.formats.conversion.block_members import NO_MEMBERS, Members, members_of
 from ctxtrim.formats.conversion.json_schema import object_schema
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.text.records import value_in
@@ -31,6 +32,7 @@ class Tool(Struct, frozen=True):
 
     `is_custom`: a custom tool of OpenAI, whose argument is a text; `grammar` is the format of this
     text as Responses writes it. `schema` is then that of a function with the text as its `input`.
+    `members` are other members of the tool.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Tool(Struct, frozen=True):
     is_strict: bool | None = None
     is_custom: bool = False
     grammar: dict[str, Any] | None = None
+    members: Members = NO_MEMBERS
 
 
 def tools_in(text: str) -> Iterator[Tool | dict[str, Any]]:
@@ -84,6 +87,7 @@ def _function(function: dict[str, Any], tool: dict[str, Any]) -> Iterator[Tool |
         object_schema(schema),
         string(function.get("description")),
         strict if isinstance(strict, bool) else None,
+        members=members_of(tool),
     )
 
 

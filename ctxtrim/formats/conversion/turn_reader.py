@@ -5,8 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from ctxtrim.conversation.turns import Shape, shape
+from ctxtrim.formats.conversion.attachments import Attachment
+from ctxtrim.formats.conversion.block_members import NO_MEMBERS, Members, kept_members
 from ctxtrim.formats.conversion.identifiers import Identifiers
 from ctxtrim.formats.conversion.losses import Losses
+from ctxtrim.formats.conversion.numbers import values_in
 from ctxtrim.formats.conversion.pieces import Piece, PieceReader
 from ctxtrim.formats.conversion.reasoning import thought_signature
 from ctxtrim.formats.conversion.target import CallResult, Target, Turn
@@ -116,6 +119,7 @@ class TurnReader:
             call_id=call_id,
             name=name,
             is_custom=self._pieces.is_custom(part),
+            members=self._members(self._pieces.members_at(part.block), message),
         )
         return self._signed(message, piece)
 
@@ -136,7 +140,10 @@ class TurnReader:
             self._losses.lose("error flag", what, message, "info")
         pieces = self._pieces.read(message, message.parts)
         kept = [held for piece in pieces for held in self._held(message, piece, "tool")]
-        return CallResult(call, tuple(self._without_blank(message, kept)), is_error, message)
+        block = self._pieces.members_at(message.spans[0] if message.spans else None)
+        members = self._members(block, message)
+        whole = tuple(self._without_blank(message, kept))
+        return CallResult(call, whole, is_error, message, members)
 
     def _without_blank(self, message: Message, pieces: list[Piece]) -> list[Piece]:
         """The pieces of a result without blank texts, but not without all of them."""
@@ -162,14 +169,30 @@ class TurnReader:
         if piece.kind == "reasoning":
             yield from self._reasoning(message, piece)
         elif piece.attachment is not None:
-            value, what = self._target.attachment(piece.attachment, role), piece.attachment.what
-            if value is not None:
-                yield replace(piece, value=value)
-            else:
-                where = f"of type {piece.attachment.mime} in a message of role {role}"
-                self._losses.lose(what, f"a {what} {where}", message)
+            yield from self._attached(message, piece, piece.attachment, role)
         else:
+            piece = replace(piece, members=self._members(piece.members, message))
             yield self._signed(message, piece)
+
+    def _attached(
+        self, message: Message, piece: Piece, found: Attachment, role: Role
+    ) -> Iterator[Piece]:
+        """The piece of an attachment, if the target can hold it in a message of a role."""
+        value = self._target.attachment(found, role)
+        if value is None:
+            what = f"{found.description} in a message of role {role}"
+            self._losses.lose(found.what, what, message)
+            return
+        name = found.name if found.kind != "image" else None
+        texts = (inner for inner in values_in(value) if isinstance(inner, str))
+        if name and not any(text.startswith(name) for text in texts):
+            self._losses.lose("file name", f"the name {name}", message, "info")
+        kept = self._members(piece.members, message)
+        yield replace(piece, value=value | dict(kept), members=NO_MEMBERS)
+
+    def _members(self, found: Members, message: Message) -> Members:
+        """The members of a block that the target accepts."""
+        return kept_members(found, self._target.members, message, self._losses)
 
     def _signed(self, message: Message, piece: Piece) -> Piece:
         if piece.signature is None or self._target.signs_parts:

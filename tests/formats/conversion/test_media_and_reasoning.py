@@ -54,8 +54,9 @@ def test_images_of_other_formats_keep_their_data(to: str, block: dict[str, Any])
 def test_a_document_keeps_its_data(to: str) -> None:
     source = {"type": "base64", "media_type": "application/pdf", "data": PDF}
     found = converted(claude({"type": "document", "source": source, "title": "chart"}), to)
-    assert found.findings == ()
     assert PDF in (found.text or "")
+    assert found.kinds == ({"lost file name": 1} if to == "gemini" else {})
+    assert to == "gemini" or '"chart' in (found.text or "")
 
 
 def test_an_image_at_a_url() -> None:
@@ -69,18 +70,146 @@ def test_an_image_at_a_url() -> None:
     assert same == {"type": "image", "source": {"type": "url", "url": url}}
 
 
-def test_an_image_that_is_only_a_file_id_is_lost_and_listed() -> None:
+def test_a_file_id_of_another_provider_is_lost_and_listed() -> None:
     text = {"type": "text", "text": "See."}
     source = claude(text, {"type": "image", "source": {"type": "file", "file_id": "file_1"}})
-    found = converted(source, "anthropic")
-    (finding,) = found.findings
-    assert (finding.code, finding.kind, finding.index) == ("lost", "image", 1)
-    assert converted(source, "openai-responses").kinds == {}
+    for to in ("openai-chat", "openai-responses", "gemini"):
+        (finding,) = converted(source, to).findings
+        assert (finding.code, finding.kind, finding.index) == ("lost", "image", 1)
+
+
+def test_file_ids_stay_with_their_provider() -> None:
+    image, document = ({"type": kind, "source": {"type": "file", "file_id": "file_1"}}
+                       for kind in ("image", "document"))  # fmt: skip
+    same = converted(claude(image, document), "anthropic")
+    assert same.value["messages"][0]["content"] == [image, document]
+    items = [{"type": "input_image", "file_id": "file-1"}, {"type": "input_file", "file_id": "f"}]
+    source = transcript_of({"input": [{"type": "message", "role": "user", "content": items}]})
+    assert converted(source, "openai-responses").value["input"][0]["content"] == items
+    chat = converted(source, "openai-chat").value["messages"][0]["content"]
+    assert chat == [{"type": "file", "file": {"file_id": "f"}}]
+    assert converted(claude(TEXT, document), "openai-responses").kinds == {"lost document": 1}
+
+
+GOOGLE = ["gs://harbor/buoy.png", "https://generativelanguage.googleapis.com/v1beta/files/buoy"]
+
+
+@each_target
+@pytest.mark.parametrize(
+    ("url", "targets"),
+    [
+        ("https://harbor.example/buoy.png", set(TARGETS)),
+        ("https://harbor.example/buoy", set(TARGETS)),
+        ("http://harbor.example/buoy.png", set(TARGETS) - {"anthropic"}),
+        *((url, {"gemini"}) for url in GOOGLE),
+        ("attachment://buoy.png", set()),
+        ("file:///harbor/buoy.png", set()),
+        ("file-service://buoy", set()),
+        ("https://harbor.example/buoy.svg?size=1", set()),
+        ("https://harbor.example/buoy.GIF", set(TARGETS) - {"gemini"}),
+    ],
+)
+def test_urls_that_a_target_cannot_fetch_are_lost(to: str, url: str, targets: set[str]) -> None:
+    block = {"type": "image_url", "image_url": {"url": url}}
+    found = converted(
+        transcript_of({"messages": [PROMPT, {"role": "user", "content": [block]}]}), to
+    )
+    assert (url in (found.text or "")) == (to in targets)
+    assert found.kinds["lost image"] == (to not in targets)
+
+
+@pytest.mark.parametrize("path", ["buoy", "buoy.php?name=buoy.png", "v1.2/buoy"])
+def test_the_type_of_a_url_is_not_invented(path: str) -> None:
+    url = f"https://harbor.example/{path}"
+    source = claude({"type": "image", "source": {"type": "url", "url": url}})
+    part = converted(source, "gemini").value["contents"][0]["parts"][0]
+    assert part == {"fileData": {"fileUri": url}}
+
+
+@each_target
+@pytest.mark.parametrize(
+    ("mime", "targets"),
+    [
+        ("image/png", set(TARGETS)),
+        ("image/jpg", set(TARGETS)),
+        ("image/gif", set(TARGETS) - {"gemini"}),
+        ("image/heic", {"gemini"}),
+        ("image/bmp", set()),
+        ("image/svg+xml", set()),
+    ],
+)
+def test_images_of_a_type_that_a_target_refuses_are_lost(
+    to: str, mime: str, targets: set[str]
+) -> None:
+    block = {"type": "image_url", "image_url": {"url": f"data:{mime};base64,AAAA"}}
+    found = converted(
+        transcript_of({"messages": [PROMPT, {"role": "user", "content": [block]}]}), to
+    )
+    assert ("AAAA" in (found.text or "")) == (to in targets)
+    assert found.kinds["lost image"] == (to not in targets)
+
+
+def test_members_of_anthropic_stay_with_anthropic() -> None:
+    cached = {"cache_control": {"type": "ephemeral"}}
+    pdf = {"type": "base64", "media_type": "application/pdf", "data": PDF}
+    document = {"type": "document", "source": pdf, "title": "chart", "context": "north",
+                "citations": {"enabled": True}}  # fmt: skip
+    cited = {"type": "char_location", "cited_text": "a buoy", "document_index": 0}
+    messages = [
+        {"role": "user", "content": [document, TEXT | cached]},
+        {"role": "assistant", "content": [TEXT | {"citations": [cited]}]},
+        {"role": "user", "content": [{"type": "text", "text": "Look."}]},
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "c", "name": "look", "input": {}} | cached]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "c", "content": "a buoy"} | cached]},
+    ]  # fmt: skip
+    request = {
+        "system": [{"type": "text", "text": "Look."} | cached],
+        "messages": messages,
+        "tools": [
+            {"name": "look", "input_schema": {"type": "object", "properties": {}}} | cached,
+            {"type": "mcp_toolset", "mcp_server_name": "harbor"},
+        ],
+        "mcp_servers": [{"type": "url", "url": "https://harbor.example", "name": "harbor"}],
+    }
+    source = transcript_of(request)
+    same = converted(source, "anthropic")
+    messages[2]["content"] = "Look."
+    assert same.value == request
+    assert same.findings == ()
+    for to in ("openai-chat", "openai-responses"):
+        assert converted(source, to).kinds == {
+            "lost cache breakpoint": 5,
+            "lost citation": 2,
+            "lost document context": 1,
+            "lost tool schema": 1,
+            "lost MCP setting": 1,
+        }
+
+
+def test_annotations_stay_in_responses() -> None:
+    link = {"type": "url_citation", "url": "https://harbor.example", "start_index": 0}
+    text = {"type": "output_text", "text": "A buoy.", "annotations": [link]}
+    items = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "What?"}]},
+        {"type": "message", "role": "assistant", "content": [text]},
+    ]
+    source = transcript_of({"input": items})
+    assert converted(source, "openai-responses").value["input"] == items
+    assert converted(source, "anthropic").kinds == {"lost citation": 1}
+
+
+def test_settings_of_a_video_stay_in_gemini() -> None:
+    video = {"fileData": {"mimeType": "video/mp4", "fileUri": "https://harbor.example/v"},
+             "videoMetadata": {"startOffset": "1s"}}  # fmt: skip
+    contents = [{"role": "user", "parts": [{"text": "Look."}, video]}]
+    assert converted(transcript_of({"contents": contents}), "gemini").value["contents"] == contents
 
 
 @pytest.mark.parametrize("to", ["anthropic", "gemini"])
 def test_a_user_message_comes_first_even_if_the_first_one_is_lost(to: str) -> None:
-    lost = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
+    lost = {"type": "image", "source": {"type": "url", "url": "attachment://buoy.png"}}
     messages = [
         {"role": "user", "content": [lost]},
         {"role": "assistant", "content": "A buoy."},

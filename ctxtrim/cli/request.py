@@ -183,6 +183,7 @@ def _job(
             by=report.view.by,
             left_out="by" in values,
             differences=edits and bool(values.get("dry_run")),
+            converts=target is not None,
         ),
         shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
         summarizer=summarizer_of(values),

@@ -13,6 +13,8 @@ from ctxtrim.model import Line, Transcript
 from ctxtrim.stage import Finding
 from ctxtrim.text.records import JsonRecord
 
+KEPT = "; the line is kept unchanged and not counted"
+"""The end of the message about a line that is not JSON."""
 _LINES = re.compile(rb"\s*+[^\n]*+\n\s*+\S")
 
 Placing = Callable[[Line, list[Transcript]], list[Transcript]]
@@ -134,7 +136,7 @@ def _oddities(records: Iterable[JsonRecord]) -> Iterator[Finding]:
             yield Finding(
                 "not-json",
                 "error",
-                f"{record.problem}; the line is kept unchanged and not counted",
+                f"{record.problem}{KEPT}",
                 record.number,
             )
         elif record.is_glued and record.number != previous:

@@ -29,7 +29,8 @@ class Details(Struct, frozen=True):
 
     `changes`: every step and change. `explained`: a value for each message. `by`: tokens by one of
     `GROUPS`. `left_out`: the number of lines that are no part of the conversation. `differences`:
-    what changes in each message.
+    what changes in each message. `converts`: the output is a request, without messages of unknown
+    roles.
     """
 
     changes: bool = True
@@ -37,6 +38,7 @@ class Details(Struct, frozen=True):
     by: str = ""
     left_out: bool = False
     differences: bool = False
+    converts: bool = False
 
     @property
     def shows_changes(self) -> bool:
@@ -74,7 +76,7 @@ def row(
         budget=meter.budget,
         is_written=is_written,
         steps=result.steps if details.changes else (),
-        findings=(*_notes(result), *_uncounted(transcript), *result.findings),
+        findings=(*_notes(result), *_uncounted(transcript, details), *result.findings),
         usage=transcript.usage,
         lines=_lines(transcript, result) if details.changes else {},
         explained=tuple(explained(transcript, result)) if details.explained else (),
@@ -143,8 +145,10 @@ def _notes(result: PipelineRun) -> Iterator[Finding]:
             yield note
 
 
-def _uncounted(transcript: Transcript) -> Iterator[Finding]:
-    if number := transcript.uncounted:
+def _uncounted(transcript: Transcript, details: Details) -> Iterator[Finding]:
+    """The parts that are not counted. A conversion lists messages of unknown roles as lost."""
+    number = 0 if details.converts else transcript.uncounted
+    if number:
         noun = "message has" if number == 1 else "messages have"
         text = f"{number} {noun} an unknown role; kept unchanged, not counted"
         yield Finding("not-counted", "warning", text)

@@ -28,6 +28,7 @@ from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import PLAIN, Details, Origin, row
 from ctxtrim.stage import NOTHING_STORED, Finding, Keeper, Kept, Memory, is_handled, overflow
 from ctxtrim.stages.events import Event
+from ctxtrim.stream.requests import lost_lines, request_lines, requests
 from ctxtrim.stream.written_results import recounted, with_linked_lines
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def _done(
         chunk.data,
         data,
         tuple(rows),
-        chunk.findings,
+        chunk.findings if job.convert is None else lost_lines(chunk.findings),
         is_changed=data != chunk.data,
         is_lossy=any(left_out),
         is_open=is_open,
@@ -238,14 +239,6 @@ class _Task(Struct, frozen=True, dict=True):
             )
             result = _as_read(empty, metering.meter(empty), finding)
             return replace(result, transcript=transcript)
-
-    def converted(self) -> Conversion:
-        """The request of the transcript; after an unexpected error, none."""
-        try:
-            return self.job.convert(self.transcript)  # type: ignore[misc]
-        except Exception as error:  # noqa: BLE001 - an unexpected error must not stop the other transcripts
-            line, shows = self.transcript.line, self.job.shows_tracebacks
-            return Conversion(None, (not_handled(error, line, shows),))
 
     def remember(self, result: PipelineRun) -> None:
         """Store the summary of the transcript for later runs."""
@@ -349,11 +342,7 @@ def _converted(
     chunk: Chunk, tasks: list[_Task], results: list[PipelineRun], job: Job
 ) -> tuple[bytes | None, list[PipelineRun], list[bool]]:
     """A line with a request for each transcript, the results with losses, and what is left out."""
-    requests = [task.converted() for task in tasks]
-    found = [
-        replace(result, findings=(*result.findings, *request.findings))
-        for result, request in zip(results, requests, strict=True)
-    ]
-    texts = [request.text for request in requests if request.text is not None]
-    data = "".join(f"{text}\n" for text in texts).encode()
-    return data or None, found, [request.text is None for request in requests]
+    assert job.convert is not None
+    transcripts = [task.transcript for task in tasks]
+    made = requests(transcripts, job.convert, job.shows_tracebacks)
+    return request_lines(results, made, job.pipeline.metering)

@@ -10,6 +10,11 @@ from ctxtrim.formats.conversion import TARGETS
 
 SYSTEM_ONLY = b'{"messages": [{"role": "system", "content": "Be brief."}]}\n'
 TALK = b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "Is berth 2 free?"}]}\n'
+LOSSY = json.dumps({"messages": [
+    {"role": "user", "content": "Is berth 2 free?"},
+    {"role": "assistant", "content": None, "audio": {"id": "audio_1"}},
+    {"role": "user", "content": "Is it?"},
+]}).encode() + b"\n"  # fmt: skip
 THINKING = json.dumps({"type": "thinking", "thinking": "Hm.", "signature": "c2ln"})
 THOUGHT = (
     '{"messages": [{"role": "user", "content": "Is berth 2 free?"}, {"role": "assistant", '
@@ -84,6 +89,29 @@ def test_a_transcript_that_cannot_be_converted_is_left_out(ctxtrim: Run, tmp_pat
     output = tmp_path / "out.jsonl"
     assert ctxtrim("convert", "--to=anthropic", "-o", output, stdin=SYSTEM_ONLY).code == 1
     assert not output.exists()
+
+
+def test_the_totals_are_those_of_the_requests(ctxtrim: Run, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    ran = ctxtrim("convert", "--to", "openai-chat", "--report", report, stdin=LOSSY)
+    counted = json.loads(ctxtrim("count", "--json", stdin=ran.out).out)["transcripts"][0]
+    (row,) = json.loads(report.read_text())["transcripts"]
+    assert (row["messages_read"], row["messages"]) == (3, 2)
+    assert row["tokens"] == counted["tokens"] < row["tokens_read"]
+    assert f"3 → 2 messages, ≈{row['tokens_read']:,} → ≈{row['tokens']:,} tokens" in ran.err
+
+
+def test_messages_of_unknown_roles_and_broken_lines_are_lost(ctxtrim: Run) -> None:
+    odd = b'{"messages": [{"role": "user", "content": "Ahoy."}, {"role": "gull", "content": "x"}]}'
+    ran = ctxtrim("convert", "--to", "openai-chat", stdin=odd + b"\nbroken{\n" + TALK)
+    assert ran.code == 1
+    assert "kept unchanged" not in ran.err
+    assert "lost: 1 message of an unknown role" in ran.err
+    assert "the line is lost and not counted" in ran.err
+
+
+def test_one_message_is_singular(ctxtrim: Run) -> None:
+    assert "1 transcript, 1 message, " in ctxtrim("convert", "--to=openai-chat", stdin=TALK).err
 
 
 def test_wrong_usage(ctxtrim: Run) -> None:

@@ -104,7 +104,7 @@ def _parts(value: dict[str, Any], span: Span) -> Iterator[Part]:
         yield from _thoughts(value.get("content")) or _thoughts(value["summary"])
         yield from _sealed(value.get("encrypted_content"))
     elif kind == "backend_tool_call":
-        yield Part("text", dump(value["kind"]))
+        yield Part("text", dump(value["kind"]), source=span)
     else:
         reasoning = members(value.get("reasoning"))
         if string(reasoning.get("text")):

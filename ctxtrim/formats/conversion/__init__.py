@@ -27,8 +27,10 @@ TARGETS: "LazyTable[Target]" = module_table(
 class Conversion(Struct, frozen=True):
     """A request as JSON text, and findings for all losses and changes.
 
-    `text` is None if the transcript cannot be converted; a finding has the reason.
+    `text` is None if the transcript cannot be converted; a finding has the reason. `to` is the
+    target, which is also the format of the request.
     """
 
     text: str | None
     findings: tuple[Finding, ...]
+    to: str = ""

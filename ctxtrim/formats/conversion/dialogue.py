@@ -6,7 +6,7 @@
                    └── pieces, read from the source
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from msgspec.structs import replace
@@ -39,10 +39,11 @@ def dialogue_of(
     if target.alternates:
         leading = list(takewhile(lambda turn: turn.role == "system", turns))
         system = tuple(piece for turn in leading for piece in turn.pieces)
-        turns = _alternating(turns[len(leading) :], losses)
+        turns = _merged(_without_system(turns[len(leading) :], losses))
     if not target.may_end_with_reasoning:
         turns = _followed(turns, losses)
-        turns = _merged(turns) if target.alternates else turns
+    if target.alternates:
+        turns = _opened(_merged(turns), losses)
     return Dialogue(tuple(turns), system, transcript.model, tools, native)
 
 
@@ -98,19 +99,22 @@ def _calls_last(turn: Turn, losses: Losses) -> Turn:
     return replace(turn, pieces=(*before, *late, *others))
 
 
-def _alternating(turns: Iterable[Turn], losses: Losses) -> list[Turn]:
-    """The turns with a user turn first, without system turns, and with adjacent turns merged."""
-    found: list[Turn] = []
+def _without_system(turns: Iterable[Turn], losses: Losses) -> Iterator[Turn]:
+    """The turns; those of system messages are user turns."""
     for turn in turns:
         if turn.role == "system":
             what = "the system message between others is a user text now"
             losses.change("system message", what, turn.message)
             turn = replace(turn, role="user")
-        found.append(turn)
-    if found and found[0].role != "user":
-        losses.change("first message", "a user message is inserted before the first answer")
-        found.insert(0, Turn("user", (Piece("text", OPENING),)))
-    return _merged(found)
+        yield turn
+
+
+def _opened(turns: list[Turn], losses: Losses) -> list[Turn]:
+    """The turns with a user turn first."""
+    if not turns or turns[0].role == "user":
+        return turns
+    losses.change("first message", "a user message is inserted before the first answer")
+    return [Turn("user", (Piece("text", OPENING),)), *turns]
 
 
 def _merged(turns: Iterable[Turn]) -> list[Turn]:

@@ -18,7 +18,8 @@ from ctxtrim.model import Message, Role
 from ctxtrim.text.records import dump
 
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
-_AUTHOR = re.compile(r"[^\s<|\\/>]{1,64}")
+_NO_AUTHOR = re.compile(r"[\s<|\\/>]")
+_LONGEST_AUTHOR = 64
 
 
 def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
@@ -35,12 +36,22 @@ def _messages(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
     if turn.role == "tool":
         yield from _results(turn.results, losses)
         return
-    author = turn.message.name if turn.message is not None else None
-    named = {"name": author} if author is not None and _AUTHOR.fullmatch(author) else {}
+    named = _author(turn.message, losses)
     if turn.role == "assistant":
         yield {"role": "assistant", **named, **_answer(turn, losses)}
         return
-    yield {"role": turn.role, **named, "content": content_of(content_blocks(turn.pieces))}
+    role = "developer" if turn.is_developer else turn.role
+    yield {"role": role, **named, "content": content_of(content_blocks(turn.pieces))}
+
+
+def _author(message: Message | None, losses: Losses) -> dict[str, str]:
+    """The name of the author of a message, in characters that the API accepts."""
+    if message is None or message.role == "tool" or not message.name:
+        return {}
+    name = _NO_AUTHOR.sub("_", message.name)[:_LONGEST_AUTHOR]
+    if name != message.name:
+        losses.change("author name", f"the author {message.name} is now {name}", message)
+    return {"name": name}
 
 
 def _answer(turn: Turn, losses: Losses) -> dict[str, Any]:

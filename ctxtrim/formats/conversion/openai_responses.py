@@ -31,7 +31,8 @@ def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
     request: dict[str, Any] = {} if dialogue.model is None else {"model": dialogue.model}
     turns = list(dialogue.turns)
     first = turns[0] if turns else Turn("system")
-    if first.role == "system" and [piece.kind for piece in first.pieces] == ["text"]:
+    is_instruction = first.role == "system" and not first.is_developer
+    if is_instruction and [piece.kind for piece in first.pieces] == ["text"]:
         request["instructions"] = turns.pop(0).pieces[0].text
     request["input"] = [item for turn in turns for item in _items(turn)]
     tools = [*map(_tool, dialogue.tools), *dialogue.native_tools]
@@ -46,7 +47,8 @@ def _items(turn: Turn) -> Iterator[dict[str, Any]]:
         if is_content:
             spell = output_text if turn.role == "assistant" else input_text
             content = _blocks(together, spell)
-            yield {"type": "message", "role": turn.role, "content": content}
+            role = "developer" if turn.is_developer else turn.role
+            yield {"type": "message", "role": role, "content": content}
         else:
             yield from (_call(piece) if piece.kind == "call" else piece.value for piece in together)
 

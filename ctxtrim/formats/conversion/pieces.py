@@ -116,6 +116,13 @@ class PieceReader:
         item = members(self._values.at(Span(call.span.line, home)))
         return home[-1:] == ("custom",) or item.get("type") == "custom_tool_call"
 
+    def is_developer(self, message: Message) -> bool:
+        """Whether a message has the role `developer`, also inside an event of Codex."""
+        if message.role != "system" or not message.spans:
+            return False
+        value = members(self._values.at(message.spans[0]))
+        return "developer" in (value.get("role"), members(value.get("payload")).get("role"))
+
     def _around(self, part: Part) -> Any:
         """The object around the list of blocks that contains a part; None if it is unknown."""
         if part.block is None or len(part.block.path) < 2:

@@ -26,8 +26,9 @@ def convert(
     """The request for a target, in the name of `model` or of the model of the transcript."""
     target, losses = TARGETS[to], Losses(transcript)
     if transcript.uncounted:
-        what = f"{transcript.uncounted} messages have an unknown role"
-        losses.lose("message of an unknown role", what)
+        number = transcript.uncounted
+        what = "1 message has" if number == 1 else f"{number} messages have"
+        losses.lose("message of an unknown role", f"{what} an unknown role")
     if transcript.options.output is not None:
         losses.lose("output schema", "the structured output of the request")
     if _has_lost_numbers(transcript):
@@ -46,7 +47,7 @@ def convert(
     if _SURROGATES.search(text):
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         losses.change("character", "halves of surrogate pairs are U+FFFD now")
-    return Conversion(text, losses.findings)
+    return Conversion(text, losses.findings, to)
 
 
 def _has_lost_numbers(transcript: Transcript) -> bool:

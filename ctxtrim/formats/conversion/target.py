@@ -31,12 +31,14 @@ class Turn(Struct, frozen=True):
     """One message of the target, or the results after an assistant message (`tool`).
 
     `message` is the first message as read that it contains; None for an inserted turn.
+    `is_developer`: a system message of OpenAI's role `developer`.
     """
 
     role: Role
     pieces: tuple[Piece, ...] = ()
     results: tuple[CallResult, ...] = ()
     message: Message | None = None
+    is_developer: bool = False
 
 
 class Dialogue(Struct, frozen=True):

@@ -64,7 +64,9 @@ class TurnReader:
             self._losses.lose("user's call", what, message)
         pieces = tuple(self._spoken(message, message.parts, message.role))
         if pieces or not any(message.calls):
-            yield from self._unless_empty(Turn(message.role, pieces, message=message), message)
+            is_developer = self._pieces.is_developer(message)
+            turn = Turn(message.role, pieces, message=message, is_developer=is_developer)
+            yield from self._unless_empty(turn, message)
 
     def _unless_empty(self, turn: Turn, message: Message) -> Iterator[Turn]:
         if turn.pieces:

@@ -316,6 +316,8 @@ def _block(block: Any, span: Span) -> Part:
         return ai_sdk.call(block, span)
     if kind == "think" and isinstance(block.get("think"), str):  # Kimi CLI
         return Part("reasoning", block["think"], block=span)
+    if kind == "refusal" and isinstance(block.get("refusal"), str):
+        return Part("text", block["refusal"], span=span.inside("refusal"), block=span)
     if kind == "reasoning":
         for key in ("reasoning", "text"):  # the first: inspect, the second: the AI SDK
             if isinstance(block.get(key), str):

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import pytest
-from conversions import converted, parts_of, transcript_of
+from conversions import converted, parts_of, transcript_of, transcripts
 
 from ctxtrim.formats.conversion import TARGETS
 from ctxtrim.formats.conversion.dialogue import OPENING
@@ -159,6 +159,24 @@ def test_openai_keeps_system_messages_in_their_place(to: str) -> None:
     assert found.findings == ()
 
 
+@pytest.mark.parametrize("to", ["openai-chat", "openai-responses"])
+def test_developer_messages_stay_so_for_openai(to: str) -> None:
+    texts = [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "One."}]
+    events = [
+        {"timestamp": "2026-01-01T00:00:00.000Z", "type": "response_item", "payload": {
+            "type": "message", "role": message["role"],
+            "content": [{"type": "input_text", "text": message["content"]}]}}
+        for message in texts
+    ]  # fmt: skip
+    (rollout,) = transcripts("".join(json.dumps(each) + "\n" for each in events).encode())
+    items = [{"type": "message", **message} for message in texts]
+    for source in (transcript_of({"messages": texts}), transcript_of({"input": items}), rollout):
+        found = converted(source, to)
+        messages = found.value["messages" if to == "openai-chat" else "input"]
+        assert [message["role"] for message in messages] == ["developer", "user"]
+        assert converted(source, "anthropic").value["system"] == "Be brief."
+
+
 @each_target
 def test_arguments_that_are_not_an_object_are_kept(to: str) -> None:
     found = converted(chat(answer(call("a", "patch", "*** Begin")), result("a", "done")), to)
@@ -264,6 +282,24 @@ def test_names_of_authors_stay_in_chat_completions() -> None:
     assert converted(source, "anthropic").kinds == {"lost author name": 1}
 
 
+@pytest.mark.parametrize(
+    ("name", "valid"), [("Ada Lovelace", "Ada_Lovelace"), ("a<b|c", "a_b_c"), ("x" * 70, "x" * 64)]
+)
+def test_characters_that_names_of_authors_cannot_have_are_replaced(name: str, valid: str) -> None:
+    source = transcript_of({"messages": [{"role": "user", "name": name, "content": "Ahoy."}]})
+    found = converted(source, "openai-chat")
+    assert found.value["messages"][0]["name"] == valid
+    assert found.kinds == {"changed author name": 1}
+
+
+@each_target
+def test_a_refusal_is_a_text(to: str) -> None:
+    refused = {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}
+    found = converted(chat(refused), to)
+    assert [part.text for part in parts_of(found.request, "text")] == ["Is berth 2 free?", "No."]
+    assert found.findings == ()
+
+
 def test_fields_of_the_request_that_are_lost_are_listed() -> None:
     schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
     found = converted(chat(response_format=schema, tool_choice="required"), "openai-chat")
@@ -274,3 +310,38 @@ def test_a_transcript_without_messages_to_send_is_not_converted() -> None:
     found = converted(transcript_of({"messages": [{"role": "system", "content": "Hm."}]}), "gemini")
     assert found.text is None
     assert [finding.code for finding in found.findings] == ["not-converted"]
+
+
+@pytest.mark.parametrize("to", ["anthropic", "gemini", "openai-responses"])
+def test_a_transcript_of_reasoning_alone_is_not_converted(to: str) -> None:
+    messages = [
+        {"role": "system", "content": "Hm."},
+        {"role": "assistant", "content": None, "reasoning_content": "Hm."},
+    ]
+    found = converted(transcript_of({"messages": messages}), to)
+    assert found.text is None
+    assert [finding.code for finding in found.findings] == ["not-converted"]
+
+
+def test_messages_of_unknown_roles_are_listed() -> None:
+    gull = {"role": "gull", "content": "x"}
+    assert [finding.message for finding in converted(chat(gull), "gemini").findings] == [
+        "1 message has an unknown role"
+    ]
+    assert [finding.message for finding in converted(chat(gull, gull), "gemini").findings] == [
+        "2 messages have an unknown role"
+    ]
+
+
+@each_target
+def test_a_call_that_grok_ran_itself_is_lost_and_listed(to: str) -> None:
+    lines = [
+        {"type": "system", "content": "Be brief."},
+        {"type": "user", "content": [{"type": "text", "text": "What is the tide?"}]},
+        {"type": "backend_tool_call", "kind": {"tool_type": "web_search", "action": "tide"}},
+        {"type": "assistant", "content": "Low.", "model_id": "grok-4"},
+    ]
+    (source,) = transcripts("".join(json.dumps(each) + "\n" for each in lines).encode())
+    found = converted(source, to)
+    assert "web_search" not in (found.text or "")
+    assert found.kinds["lost content block"] == 1

@@ -1,0 +1,73 @@
+"""Requests for another API, made from the transcripts of a chunk and counted as they read back."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from ctxtrim.formats import FORMATS
+from ctxtrim.formats.chunks import KEPT
+from ctxtrim.formats.conversion import Conversion
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.metering import Metering
+from ctxtrim.model import Transcript
+from ctxtrim.pipeline import PipelineRun
+from ctxtrim.reports.failures import not_handled
+from ctxtrim.stage import Finding
+
+_LOST = "; the line is lost and not counted"
+
+
+def requests(
+    transcripts: Iterable[Transcript],
+    convert: Callable[[Transcript], Conversion],
+    shows_tracebacks: bool,
+) -> list[Conversion]:
+    """The request of each transcript; after an unexpected error, none."""
+    found = []
+    for transcript in transcripts:
+        try:
+            found.append(convert(transcript))
+        except Exception as error:  # noqa: BLE001 - an unexpected error must not stop the other transcripts
+            finding = not_handled(error, transcript.line, shows_tracebacks)
+            found.append(Conversion(None, (finding,)))
+    return found
+
+
+def request_lines(
+    results: Sequence[PipelineRun], conversions: Sequence[Conversion], metering: Metering
+) -> tuple[bytes | None, list[PipelineRun], list[bool]]:
+    """A line for each request, the results with losses and the counts of the requests, and whether
+    each transcript is left out.
+    """
+    found = []
+    for result, conversion in zip(results, conversions, strict=True):
+        counted = _counted(result, conversion, metering)
+        found.append(replace(counted, findings=(*result.findings, *conversion.findings)))
+    texts = [conversion.text for conversion in conversions if conversion.text is not None]
+    data = "".join(f"{text}\n" for text in texts).encode()
+    return data or None, found, [conversion.text is None for conversion in conversions]
+
+
+def _counted(result: PipelineRun, conversion: Conversion, metering: Metering) -> PipelineRun:
+    """The result with the messages and the tokens of the request."""
+    if conversion.text is None:
+        return result
+    reading = open_reading([f"{conversion.text}\n".encode()], (FORMATS[conversion.to],))
+    found = [request for chunk in reading.chunks for request in chunk.transcripts]
+    if len(found) != 1:
+        return result
+    # Gemini's requests do not name their model
+    request = replace(found[0], model=found[0].model or result.transcript.model)
+    meter = metering.meter(request)
+    count = meter.counter.count(request)
+    return replace(result, transcript=request, meter=meter, count=count, edited=result.transcript)
+
+
+def lost_lines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings about lines of a file that a conversion does not keep."""
+    return tuple(
+        replace(finding, message=finding.message.removesuffix(KEPT) + _LOST)
+        if finding.message.endswith(KEPT)
+        else finding
+        for finding in findings
+    )

@@ -49,8 +49,8 @@ def request_lines(
 
 
 def _counted(result: PipelineRun, conversion: Conversion, metering: Metering) -> PipelineRun:
-    """The result with the messages and the tokens of the request."""
-    if conversion.text is None:
+    """The result with the messages and the tokens of the request, if a format reads it."""
+    if conversion.text is None or conversion.to not in FORMATS:
         return result
     reading = open_reading([f"{conversion.text}\n".encode()], (FORMATS[conversion.to],))
     found = [request for chunk in reading.chunks for request in chunk.transcripts]

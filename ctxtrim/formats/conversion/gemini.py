@@ -90,7 +90,7 @@ def _result(answer: CallResult) -> Iterator[dict[str, Any]]:
 def _response(texts: list[Piece], is_error: bool) -> dict[str, Any]:
     """A response: an object as it is, else the texts in one member."""
     value = members(texts[0].value) if len(texts) == 1 else {}
-    if value and (not is_error or "error" in value):
+    if value and (not is_error or value.get("error")):
         return value
     return {"error" if is_error else "output": "\n".join(piece.text for piece in texts)}
 

@@ -25,6 +25,7 @@ from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.model import Media, Message, Part, Span
 from ctxtrim.text.records import dump
 
+_BUILT_IN = ("local_shell_call", "shell_call", "apply_patch_call", "computer_call")
 PieceKind = Literal["text", "reasoning", "call", "attachment", "native"]
 
 
@@ -116,6 +117,12 @@ class PieceReader:
         item = members(self._values.at(Span(call.span.line, home)))
         return home[-1:] == ("custom",) or item.get("type") == "custom_tool_call"
 
+    def built_in(self, call: Part) -> str | None:
+        """The type of a call of a tool that OpenAI defines and the client runs; None for others."""
+        value = members(self.value_of(call))
+        kind = (members(value.get("payload")) or value).get("type")
+        return kind if kind in _BUILT_IN else None
+
     def is_developer(self, message: Message) -> bool:
         """Whether a message has the role `developer`, also inside an event of Codex."""
         if message.role != "system" or not message.spans:
@@ -168,8 +175,8 @@ class PieceReader:
             yield Piece("text", value)
             return
         signature = thought_signature(self.value_of(part)) if part.sealed else None
-        members = self.members_at(part.block)
-        yield Piece("text", part.spelled, signature=signature, members=members)
+        others = self.members_at(part.block)
+        yield Piece("text", part.spelled, signature=signature, members=others)
 
     def _block(self, message: Message, part: Part, value: dict[str, Any]) -> Iterator[Piece]:
         """A block that is neither a text nor an image or a file."""

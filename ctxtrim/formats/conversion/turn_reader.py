@@ -113,6 +113,9 @@ class TurnReader:
             self._losses.change("call id", f"the call id {part.call_id} is now {call_id}", message)
         if name != part.name:
             self._losses.change("tool name", f"the tool {part.name} is now {name}", message)
+        kind = self._pieces.built_in(part)
+        if kind is not None:
+            self._losses.change("call type", f"the {kind} is a call of a function now", message)
         signature = thought_signature(self._pieces.value_of(part)) if part.sealed else None
         piece = Piece(
             "call",

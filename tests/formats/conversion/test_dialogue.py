@@ -162,15 +162,13 @@ def test_openai_keeps_system_messages_in_their_place(to: str) -> None:
 @pytest.mark.parametrize("to", ["openai-chat", "openai-responses"])
 def test_developer_messages_stay_so_for_openai(to: str) -> None:
     texts = [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "One."}]
-    events = [
-        {"timestamp": "2026-01-01T00:00:00.000Z", "type": "response_item", "payload": {
-            "type": "message", "role": message["role"],
-            "content": [{"type": "input_text", "text": message["content"]}]}}
+    items = [
+        {"type": "message", "role": message["role"],
+         "content": [{"type": "input_text", "text": message["content"]}]}
         for message in texts
     ]  # fmt: skip
-    (rollout,) = transcripts("".join(json.dumps(each) + "\n" for each in events).encode())
-    items = [{"type": "message", **message} for message in texts]
-    for source in (transcript_of({"messages": texts}), transcript_of({"input": items}), rollout):
+    chats, request = transcript_of({"messages": texts}), transcript_of({"input": items})
+    for source in (chats, request, rollout(items)):
         found = converted(source, to)
         messages = found.value["messages" if to == "openai-chat" else "input"]
         assert [message["role"] for message in messages] == ["developer", "user"]
@@ -252,6 +250,31 @@ def test_a_custom_call_stays_custom_for_openai(to: str) -> None:
             (part,) = parts_of(found.request, "tool_call")
             assert part.text == dump({"input": CUSTOM["input"]})
             assert found.kinds["changed argument"] == 1
+
+
+@each_target
+@pytest.mark.parametrize("kind", ["local_shell_call", "shell_call", "apply_patch_call"])
+def test_a_call_of_a_tool_that_openai_defines_becomes_a_function_call(to: str, kind: str) -> None:
+    items = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Tide?"}]},
+        {"type": kind, "call_id": "a", "action": {"command": ["tide"]}},
+        {"type": f"{kind}_output", "call_id": "a", "output": "low"},
+    ]
+    for source in (transcript_of({"input": items}), rollout(items)):
+        found = converted(source, to)
+        (part,) = parts_of(found.request, "tool_call")
+        assert part.text == '{"command":["tide"]}'
+        assert found.kinds["changed call type"] == 1
+
+
+def rollout(items: list[dict[str, Any]]) -> Transcript:
+    """Some items as events of Codex."""
+    events = [
+        {"timestamp": "2026-01-01T00:00:00.000Z", "type": "response_item", "payload": item}
+        for item in items
+    ]
+    (source,) = transcripts("".join(json.dumps(each) + "\n" for each in events).encode())
+    return source
 
 
 @each_target

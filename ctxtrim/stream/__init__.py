@@ -28,7 +28,6 @@ from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import PLAIN, Details, Origin, row
 from ctxtrim.stage import NOTHING_STORED, Finding, Keeper, Kept, Memory, is_handled, overflow
 from ctxtrim.stages.events import Event
-from ctxtrim.stream.requests import lost_lines, request_lines, requests
 from ctxtrim.stream.written_results import recounted, with_linked_lines
 
 if TYPE_CHECKING:
@@ -186,11 +185,20 @@ def _done(
         chunk.data,
         data,
         tuple(rows),
-        chunk.findings if job.convert is None else lost_lines(chunk.findings),
+        _findings(chunk, job),
         is_changed=data != chunk.data,
         is_lossy=any(left_out),
         is_open=is_open,
     )
+
+
+def _findings(chunk: Chunk, job: Job) -> tuple[Finding, ...]:
+    """The findings about the lines of a chunk, which a conversion does not keep."""
+    if job.convert is None:
+        return chunk.findings
+    from ctxtrim.stream.requests import lost_lines  # for conversions only
+
+    return lost_lines(chunk.findings)
 
 
 def _row(chunk: Chunk, task: "_Task", result: PipelineRun, is_written: bool) -> Row:
@@ -342,6 +350,8 @@ def _converted(
     chunk: Chunk, tasks: list[_Task], results: list[PipelineRun], job: Job
 ) -> tuple[bytes | None, list[PipelineRun], list[bool]]:
     """A line with a request for each transcript, the results with losses, and what is left out."""
+    from ctxtrim.stream.requests import request_lines, requests  # for conversions only
+
     assert job.convert is not None
     transcripts = [task.transcript for task in tasks]
     made = requests(transcripts, job.convert, job.shows_tracebacks)

@@ -314,12 +314,10 @@ def _block(block: Any, span: Span) -> Part:
         from ctxtrim.formats.openai import ai_sdk  # for its messages only
 
         return ai_sdk.call(block, span)
-    if kind == "think" and isinstance(block.get("think"), str):  # Kimi CLI
-        return Part("reasoning", block["think"], block=span)
     if kind == "refusal" and isinstance(block.get("refusal"), str):
         return Part("text", block["refusal"], span=span.inside("refusal"), block=span)
-    if kind == "reasoning":
-        for key in ("reasoning", "text"):  # the first: inspect, the second: the AI SDK
+    if kind in ("reasoning", "think"):
+        for key in ("reasoning", "text", "think"):  # of inspect, the AI SDK and Kimi CLI
             if isinstance(block.get(key), str):
                 return Part("reasoning", block[key], span=span.inside(key), block=span)
     return block_part(block, span, input_text if kind == "input_image" else text_block)

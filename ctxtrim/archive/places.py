@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterator
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# Without its end, a string reaches to the end of the bytes: the search must not start again at each
+# quotation mark inside it.
+_STRING_OR_REST = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 _SHORTEST = 48  # bytes of the shortest JSON string to search for: shorter texts are stored again
 _DEEPEST = 3
 
@@ -44,7 +47,7 @@ def text_at(data: bytes, place: list[int]) -> str:
 
 def _strings(data: bytes, depth: int) -> Iterator[tuple[list[int], str]]:
     """The long JSON strings in some bytes, and those in texts that look like JSON objects."""
-    for string in _STRING.finditer(data):
+    for string in _STRING_OR_REST.finditer(data):
         start, end = string.span()
         if end - start < _SHORTEST:
             continue

@@ -400,3 +400,14 @@ def test_every_text_is_found_in_the_json_around_it(texts: list[str], is_ascii: b
     assert all(text_at(data, result[text]) == text for text in texts)
     inner = json.dumps([nested], ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
     assert text_at(inner, places(inner, {texts[0]})[texts[0]]) == texts[0]
+
+
+def test_a_result_cut_inside_json_takes_time_in_proportion_to_its_length() -> None:
+    def seconds(repeats: int) -> float:
+        cut = json.dumps({"output": 'say "hi" ' * repeats})[:-9]
+        data = json.dumps({"content": cut}).encode()
+        start = time.perf_counter()
+        assert text_at(data, places(data, {cut})[cut]) == cut
+        return time.perf_counter() - start
+
+    assert seconds(5_000) < 40 * max(seconds(500), 0.001)

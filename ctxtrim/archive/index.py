@@ -46,7 +46,7 @@ class Run:
     """A run from an input to an output, both by their SHA-256.
 
     The recipe is a name or in a pack. `path` names the input, `pipeline` the stages, `time` is in
-    UTC.
+    UTC. `target` is the absolute path of the output file, empty if it is not known.
     """
 
     output: str
@@ -55,6 +55,7 @@ class Run:
     path: str
     pipeline: str
     time: str
+    target: str = ""
 
 
 class Archive:
@@ -100,10 +101,10 @@ class Archive:
         if self._old is not None:
             self._old.close()
 
-    def writer(self, path: str, pipeline: str) -> PackWriter:
-        """A new pack for a run on the input at `path`."""
+    def writer(self, path: str, pipeline: str, target: str) -> PackWriter:
+        """A new pack for a run on the input at `path`. The file at `target` gets its output."""
         with self._errors():
-            return PackWriter(self._packs, path, pipeline)
+            return PackWriter(self._packs, path, pipeline, target)
 
     def put(self, data: bytes) -> str:
         """Store a text in a separate file and return its name once it is on the disk."""
@@ -138,6 +139,11 @@ class Archive:
         """The SHA-256 of every output that can be undone."""
         old = self._old.outputs() if self._old is not None else []
         return {*old, *(pack.output for pack in self.packs() if not pack.is_partial)}
+
+    def inputs(self) -> set[str]:
+        """The SHA-256 of every input that can be restored."""
+        old = self._old.inputs() if self._old is not None else []
+        return {*old, *(pack.input for pack in self.packs() if not pack.is_partial)}
 
     def restored(self, run: Run, output: bytes) -> Iterator[bytes]:
         """The input of a run, in parts, made from its output."""
@@ -201,7 +207,7 @@ class Archive:
 
     def _packed_traces(self, pack: Pack, name: str | None) -> list[Trace]:
         with self._errors():
-            path, _, _ = pack.about()
+            path = pack.about().path
             return [
                 Trace(
                     id=trace.id,

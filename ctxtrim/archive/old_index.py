@@ -52,6 +52,10 @@ class OldIndex:
         """The outputs of all runs."""
         return [output for (output,) in self._rows("SELECT DISTINCT output FROM runs")]
 
+    def inputs(self) -> list[str]:
+        """The inputs of all runs."""
+        return [source for (source,) in self._rows("SELECT DISTINCT input FROM runs")]
+
     def traces(self) -> list[tuple[Any, ...]]:
         """(id, sha256, path, line, tool, stage, time) of all originals, the oldest first."""
         return self._rows(

@@ -9,7 +9,7 @@ A pack is a gzip stream of records. A record is a line of JSON, as many bytes as
 the SHA-256 of both. The first record describes the run, the last one is empty, and each record
 between them has a part of the input::
 
-    {"size": 0, "path": "t.jsonl", "pipeline": "trim", "time": "…"}
+    {"size": 0, "path": "t.jsonl", "pipeline": "trim", "time": "…", "target": "/work/t.jsonl"}
     {"size": 900, "time": "…", "recipe": [[0, 500], 870, -30],
      "traces": [["call_1", "bash", "trim", 7, [120]], …]}
     {"size": 0}
@@ -59,6 +59,18 @@ def is_pack(path: Path) -> bool:
     return _NAME.fullmatch(path.name) is not None
 
 
+class About(NamedTuple):
+    """The path of a run's input, its stages, its time, and the absolute path of its output file.
+
+    `target` is empty if the output is not a file. Packs of older versions have none.
+    """
+
+    path: str
+    pipeline: str
+    time: str
+    target: str = ""
+
+
 class PackedTrace(NamedTuple):
     """A trace in a record. `place` is the position of its text in the bytes of the record."""
 
@@ -81,8 +93,8 @@ class PackRecord(NamedTuple):
 class PackWriter:
     """Writes a pack. Nothing is on the disk before `sync` or `finish`. Methods raise `OSError`."""
 
-    def __init__(self, folder: Path, path: str, pipeline: str) -> None:
-        """Create a temporary file in the folder; `path` and `pipeline` describe the run."""
+    def __init__(self, folder: Path, path: str, pipeline: str, target: str) -> None:
+        """Create a temporary file in the folder; the other arguments are those of `About`."""
         self._folder = folder
         self._temporary = Temporary(folder, "pack")
         self._partial: Path | None = None
@@ -93,7 +105,7 @@ class PackWriter:
         self._data: list[bytes] = []
         self._size = 0
         self._is_ahead = False  # of the disk
-        self._write({"path": path, "pipeline": pipeline, "time": now()})
+        self._write({"path": path, "pipeline": pipeline, "time": now(), "target": target})
 
     @property
     def size(self) -> int:
@@ -211,11 +223,16 @@ class Pack:
         self.output, _, self.input = path.name.partition("-")
         self.is_partial = path.name.startswith(_PARTIAL)
 
-    def about(self) -> tuple[str, str, str]:
-        """The path of the input, the stages of the run, and its time."""
+    def about(self) -> About:
+        """The description of the run; empty if the run was killed before it was written."""
         for values, _ in self._records():
-            return str(values.get("path")), str(values.get("pipeline")), str(values.get("time"))
-        return "", "", ""
+            return About(
+                str(values.get("path")),
+                str(values.get("pipeline")),
+                str(values.get("time")),
+                str(values.get("target", "")),
+            )
+        return About("", "", "")
 
     def records(self) -> Iterator[PackRecord]:
         """The parts of the input, in order."""

@@ -41,7 +41,7 @@ def plan_pruning(archive: Archive, before: str) -> Pruning:
     errors = []
     for pack in archive.packs():
         try:
-            time = pack.about()[2]
+            time = pack.about().time
         except ArchiveError as error:
             errors.append(str(error))
             continue

@@ -18,14 +18,14 @@ from ctxtrim.stage import Kept, Original
 class Recording:
     """Stores the input bytes that only the input has, and the places of results in them.
 
-    `path` names the input, `pipeline` the stages. Methods raise `ArchiveError` if data cannot be
-    stored. Call `finish` before the output is written to a file, and `sync` before it is written to
-    standard output.
+    `path` names the input, `pipeline` the stages, `target` the output file, if any. Methods raise
+    `ArchiveError` if data cannot be stored. Call `finish` before the output is written to a file,
+    and `sync` before it is written to standard output.
     """
 
-    def __init__(self, archive: Archive, path: str, pipeline: str) -> None:
+    def __init__(self, archive: Archive, path: str, pipeline: str, target: str = "") -> None:
         self._archive = archive
-        self._pack = archive.writer(path, pipeline)
+        self._pack = archive.writer(path, pipeline, target)
         self._input, self._output = hashlib.sha256(), hashlib.sha256()
         self._position = 0
         self._originals: list[tuple[Original, str]] = []  # of the current chunk, with their stages

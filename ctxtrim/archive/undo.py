@@ -5,12 +5,16 @@ does not end with a line break. They follow the restored bytes::
 
     file      output of a run + lines
     restored  input of the run + lines
+
+A file can begin with the output of a run without coming from that run: the run inserted nothing and
+dropped the last lines, or another file begins with the same lines. These cases are refused.
 """
 
 import hashlib
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
 
 from ctxtrim.archive.blobs import sha256
 from ctxtrim.archive.index import Archive, Run
@@ -25,29 +29,45 @@ class Undo:
     """What undoes the last run on some bytes.
 
     `runs` gave the first `length` bytes, the newest last. There are several if the runs have
-    different inputs, and the user must choose one.
+    different inputs, and the user must choose one. `is_of_other_file`: no run is known to have
+    written this file, which may begin with the same lines by chance.
     """
 
     runs: tuple[Run, ...]
     length: int
+    is_of_other_file: bool = False
 
 
 def find_undo(archive: Archive, data: bytes, path: str, source: str = "") -> Undo | None:
     """The last run that wrote these bytes, or their first lines; None if there is none.
 
     The last run on the file at the absolute `path` comes before runs on other files. `source` is
-    the start of the SHA-256 of the input. A run that left out the last lines of these bytes did not
-    write them.
+    the start of the SHA-256 of the input: the user knows that the run wrote the file.
     """
     whole = sha256(data)
-    runs = _chosen(archive.runs(whole), path, source)
-    if runs:
-        return Undo(runs, len(data))
-    for output, length in reversed(_starts(data, archive.outputs())):
-        runs = _chosen([run for run in archive.runs(output) if run.input != whole], path, source)
-        if runs:
-            return Undo(runs, length)
-    return None
+    exact = _chosen(archive.runs(whole), path, source)
+    if exact:
+        return Undo(exact, len(data))
+    outputs, inputs = archive.outputs(), archive.inputs()
+    starts = _starts(data, outputs | inputs)
+    of_other_file = None
+    for start, length in reversed(starts.items()):
+        runs = _before(archive.runs(start), length, starts) if start in outputs else []
+        own = [run for run in runs if source or path in (run.path, run.target)]
+        if chosen := _chosen(own, path, source):
+            return Undo(chosen, length)
+        if (chosen := _chosen(runs, path, source)) and of_other_file is None:
+            of_other_file = Undo(chosen, length, is_of_other_file=True)
+    return of_other_file
+
+
+def _before(runs: Sequence[Run], length: int, starts: Mapping[str, int]) -> list[Run]:
+    """The runs that may have written the first `length` bytes of some data.
+
+    If the data begins with the input of a run, which is longer, these bytes are that input: the run
+    left out its last lines.
+    """
+    return [run for run in runs if starts.get(run.input, 0) <= length]
 
 
 def undone(archive: Archive, run: Run, data: bytes, length: int) -> bytes:
@@ -75,15 +95,15 @@ def _chosen(runs: Sequence[Run], path: str, source: str) -> tuple[Run, ...]:
     return tuple(runs) if len({run.input for run in runs}) > 1 else tuple(runs[-1:])
 
 
-def _starts(data: bytes, known: Set[str]) -> list[tuple[str, int]]:
-    """The SHA-256 and the length of each start of some bytes that is a known output."""
+def _starts(data: bytes, known: Set[str]) -> dict[str, int]:
+    """The length of each start of some bytes whose SHA-256 is known, the shortest first."""
     digest, length = hashlib.sha256(), 0
-    starts = []
-    for end in _ENDS.finditer(data):
-        for place in (end.start(), end.end()):
-            if place > length:
-                digest.update(data[length:place])
-                length = place
-                if (output := digest.copy().hexdigest()) in known:
-                    starts.append((output, length))
+    starts = {}
+    places = (place for end in _ENDS.finditer(data) for place in (end.start(), end.end()))
+    for place in chain(places, [len(data)]):
+        if place > length:
+            digest.update(data[length:place])
+            length = place
+            if (start := digest.copy().hexdigest()) in known:
+                starts[start] = length
     return starts

@@ -36,6 +36,12 @@ class Targets(Struct, frozen=True):
         """Whether a file is replaced only after all of its transcripts are finished."""
         return self.writes and self.frees_stdout
 
+    def path(self, source: Input) -> Path | None:
+        """The file that gets the output of an input, if the output is a file."""
+        if self.in_place:
+            return Path(source.path)
+        return self.files[source.path] if self.files is not None else None
+
     def sink(self, source: Input) -> Sink:
         """The sink for the output of an input."""
         if not self.writes:

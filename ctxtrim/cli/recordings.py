@@ -62,11 +62,12 @@ class Recordings:
         self.spills = _spills(request.spills) if archive is None else None
         self._shared: Recording | None = None
         if request.targets.shares_stdout:
-            self._shared = self._new(", ".join(source.path for source in request.sources))
+            paths = ", ".join(source.path for source in request.sources)
+            self._shared = self._new(paths, None)
 
     def of(self, source: Input) -> "Recording | None":
         """The recording of an input."""
-        return self._shared or self._new(source.path)
+        return self._shared or self._new(source.path, self._request.targets.path(source))
 
     def finish(self, recording: "Recording | None") -> None:
         """Finish a recording, unless it is the shared one."""
@@ -105,13 +106,15 @@ class Recordings:
         elif recording is not None and recording is not self._shared:
             recording.discard()
 
-    def _new(self, path: str) -> "Recording | None":
+    def _new(self, path: str, target: Path | None) -> "Recording | None":
         if self._archive is None:
             return None
         from ctxtrim.archive.recorder import Recording
 
+        # `restore` finds the last run on a file by its path
+        written = "" if target is None else str(target.resolve())
         if self._request.targets.in_place:
-            path = str(Path(path).resolve())  # `restore` finds the last run on a file by its path
+            path = written
         pipeline = ", ".join(spec.name for spec in self._request.job.pipeline.stages)
         with _hint(self._request):
-            return Recording(self._archive, path, pipeline)
+            return Recording(self._archive, path, pipeline, written)

@@ -153,6 +153,56 @@ def test_lines_that_a_run_left_out_are_not_appended_again(home: Home) -> None:
     assert "it is the original" in ran.err
 
 
+LINES = [
+    json.dumps(message).encode() + b"\n"
+    for message in (
+        {"role": "user", "content": "go " * 300},
+        {"role": "assistant", "content": "well " * 200},
+        {"role": "user", "content": "list"},
+        {"role": "tool", "tool_call_id": "c9", "content": "nobody asked"},
+        {"role": "assistant", "content": "done"},
+    )
+]
+
+
+def test_a_file_that_begins_with_the_input_of_a_run_is_not_its_output(home: Home) -> None:
+    """The output of the first run begins like its input, to which a line was appended."""
+    home.file.write_bytes(b"".join(LINES[:4]))
+    home.run("check", "--fix", *QUICK, "t.jsonl")
+    assert home.file.read_bytes() == b"".join(LINES[:3])
+    home.run("restore", "--in-place", "t.jsonl")
+    home.file.write_bytes(b"".join(LINES))
+    home.run(*TRIM, "t.jsonl")
+    ran = home.run("restore", "--in-place", "t.jsonl")
+    assert (home.file.read_bytes(), "restore it again" in ran.err) == (b"".join(LINES), False)
+    ran = home.run("restore", "--in-place", "t.jsonl")
+    assert (ran.code, home.file.read_bytes()) == (1, b"".join(LINES))
+    assert "it is the original" in ran.err
+
+
+def test_a_file_that_begins_like_an_output_of_another_file_is_refused(home: Home) -> None:
+    home.file.write_bytes(b"".join(LINES[:4]))
+    home.run("check", "--fix", *QUICK, "t.jsonl")
+    other = home.file.with_name("other.jsonl")
+    data = home.file.read_bytes() + LINES[4]
+    other.write_bytes(data)
+    ran = home.run("restore", "--in-place", "other.jsonl")
+    assert (ran.code, other.read_bytes()) == (1, data)
+    assert f"begins with the output of a run on {home.file}" in ran.err
+    words = ran.err.split()[-2:]  # for a file that was moved
+    assert words[0] == "--input"
+    assert home.run("restore", "--in-place", *words, "other.jsonl").code == 0
+    assert other.read_bytes() == b"".join(LINES)
+
+
+def test_lines_appended_to_a_copy_are_kept(home: Home) -> None:
+    archive = ("--archive", home.file.parent / "x")
+    home.run("truncate", *QUICK, *archive, "t.jsonl", "-o", "copy.jsonl")
+    copy = home.file.with_name("copy.jsonl")
+    copy.write_bytes(copy.read_bytes() + LINES[0])
+    assert home.run("restore", *archive, "copy.jsonl").out == line() + LINES[0]
+
+
 def test_a_run_that_changed_nothing_is_not_offered_for_undo(home: Home) -> None:
     archive = ("--archive", home.file.parent / "x")
     home.run("trim", "--budget", "100k", *QUICK, *archive, "t.jsonl", "-o", "o.jsonl")

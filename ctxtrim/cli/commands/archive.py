@@ -59,15 +59,15 @@ def _runs(folder: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     runs, errors = [], []
     for pack in opened.packs() if opened is not None else ():
         try:
-            path, pipeline, time = pack.about()
+            about = pack.about()
         except ArchiveError as error:
             errors.append(str(error))
             continue
         runs.append(
             {
-                "time": time,
-                "path": path,
-                "pipeline": pipeline,
+                "time": about.time,
+                "path": about.path,
+                "pipeline": about.pipeline,
                 "bytes": pack.path.stat().st_size,
                 "output": None if pack.is_partial else pack.output,
                 "input": None if pack.is_partial else pack.input,

@@ -123,6 +123,12 @@ def _restored(archive: Archive, task: Restoration, data: bytes, sink: Sink) -> i
                 else "; the file was edited, it is the original, or the archive is another one"
             )
         )
+    if found.is_of_other_file:
+        other = found.runs[-1]
+        raise ArchiveError(
+            f"{name}: begins with the output of a run on {other.path}, and no run on this file is "
+            f"known; if the file comes from that run, name its input: --input {other.input[:12]}"
+        )
     if len(found.runs) > 1:
         print_error(
             f"ctxtrim: {name}: several inputs gave this output; choose one with --input SHA:"
@@ -138,8 +144,10 @@ def _restored(archive: Archive, task: Restoration, data: bytes, sink: Sink) -> i
         return 0
     print_error(f"ctxtrim: {name}: {_account(found, run, data, whole)}")
     earlier = find_undo(archive, whole, path)
-    if earlier is not None and earlier.runs[-1].input != earlier.runs[-1].output:
-        print_error(f"ctxtrim: restore it again to undo {_named(earlier.runs[-1])}")
+    if earlier is not None and not earlier.is_of_other_file:
+        before = earlier.runs[-1]
+        if before.input != before.output:
+            print_error(f"ctxtrim: restore it again to undo {_named(before)}")
     return 0
 
 
@@ -190,7 +198,7 @@ COMMAND = HelpfulCommand(
         HelpfulOption(
             ["source", "--input"],
             metavar="SHA",
-            help="Which input, if several gave the same output.",
+            help="Which input, if several gave the same output, or if FILE was moved.",
         ),
         HelpfulOption(["-q", "--quiet"], is_flag=True, help="Print only errors."),
         HelpfulOption(

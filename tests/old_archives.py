@@ -1,10 +1,14 @@
-"""Archives in the layout of version 1: a file for each original, and an index in SQLite."""
+"""Archives of older versions: in the layout of version 1, a file for each original and an index in
+SQLite; and packs with fewer values.
+"""
 
+import gzip
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 SCHEMA = """
 CREATE TABLE traces (
@@ -50,6 +54,37 @@ def old_archive(folder: Path, data: bytes, out: bytes, originals: Mapping[str, s
         index.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
     index.close()
     (folder / "index.sqlite3").chmod(0o600)
+
+
+def records(pack: Path) -> list[tuple[dict[str, Any], bytes]]:
+    """The heads and the bytes of the records in a pack."""
+    data, position, found = gzip.decompress(pack.read_bytes()), 0, []
+    while position < len(data):
+        end = data.index(b"\n", position) + 1
+        head = json.loads(data[position:end])
+        found.append((head, data[end : end + head["size"]]))
+        position = end + head["size"] + sha256().digest_size
+    return found
+
+
+def write_records(pack: Path, records: Iterable[tuple[Mapping[str, Any], bytes]]) -> None:
+    """Write a pack with valid digests."""
+    parts = []
+    for head, data in records:
+        line = json.dumps(head).encode() + b"\n"
+        parts.append(line + data + sha256(line + data).digest())
+    pack.write_bytes(gzip.compress(b"".join(parts)))
+
+
+def make_older(pack: Path) -> None:
+    """Make a pack one of the first version of packs, which had fewer values."""
+    older = []
+    for head, data in records(pack):
+        for key in ("target", "objects"):
+            head.pop(key, None)
+        if "starts" not in head:
+            older.append((head, data))
+    write_records(pack, older)
 
 
 def store(folder: Path, data: bytes) -> str:

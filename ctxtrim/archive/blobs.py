@@ -18,6 +18,7 @@ from ctxtrim.errors import ArchiveError, os_errors_as
 from ctxtrim.io.temporary import Temporary, sync_folder
 
 _NAME = re.compile("[0-9a-f]{64}")
+_MENTION = re.compile(rb"sha256 ([0-9a-f]{64})\]")  # the end of `clipping.limits.spill_notice`
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
@@ -48,13 +49,15 @@ class Objects:
     def put(self, data: bytes) -> str:
         """Store some bytes and return their name once they are on the disk.
 
-        A file of that name with another content is replaced.
+        A file of that name with another content is replaced. One with these bytes gets a new time
+        of modification, because it is in use again.
         """
         name = sha256(data)
         target = self.path(name)
         with self._errors():
             make_folder(target.parent)
             if _read(target, must_be_ours=True) == data:
+                os.utime(target)
                 return name
             temporary = Temporary(self.folder, "object")
             try:
@@ -77,6 +80,11 @@ class Objects:
                 f"{self.folder}: the original {name} has been changed; it is not what was stored"
             )
         return data
+
+    def mentioned(self, data: bytes) -> set[str]:
+        """The names of files in the folder that notices in a transcript refer to."""
+        names = {name.decode() for name in _MENTION.findall(data)}
+        return {name for name in names if self.path(name).exists()}
 
     def names(self) -> list[str]:
         """The names of everything in the folder."""

@@ -11,17 +11,23 @@ New folders and files are private to the user. An existing folder keeps its mode
 other users can write to is refused, and so are symbolic links in it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from ctxtrim.archive.blobs import Objects, sha256
 from ctxtrim.archive.old_index import OldIndex
-from ctxtrim.archive.pack import Pack, PackedTrace, PackWriter, is_pack
+from ctxtrim.archive.pack import Pack, PackedTrace, PackGoneError, is_pack
+from ctxtrim.archive.pack_writer import PackWriter
 from ctxtrim.archive.permissions import make_folder, must_be_file, must_be_folder
 from ctxtrim.errors import ArchiveError, NoArchiveError, os_errors_as
+from ctxtrim.io.locks import FolderLock
 from ctxtrim.text.escaping import clean
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,8 @@ class Run:
 class Archive:
     """An archive in a folder.
 
-    Methods raise `ArchiveError` if it cannot be read, written or trusted.
+    Methods raise `ArchiveError` if it cannot be read, written or trusted. An archive that is opened
+    to write (`makes`) has a shared lock until `close`: `prune` removes no separate file meanwhile.
     """
 
     def __init__(self, folder: Path, makes: bool = True) -> None:
@@ -69,6 +76,7 @@ class Archive:
         self._packs = folder / "packs"
         self._objects = Objects(folder / "objects")
         self._old: OldIndex | None = None
+        self._lock: FolderLock | None = None
         index = folder / "index.sqlite3"
         with self._errors():
             if not makes and not index.exists() and not self._packs.exists():
@@ -79,6 +87,7 @@ class Archive:
                 make_folder(folder, is_named=True)
                 self._must_be_ours()
                 make_folder(self._packs)
+                self._lock = FolderLock(self._packs, is_shared=True)
             self._must_be_ours()
             if index.exists():
                 self._old = OldIndex(index)
@@ -97,9 +106,20 @@ class Archive:
         return os_errors_as(ArchiveError, f"{self.folder}: the archive cannot be used")
 
     def close(self) -> None:
-        """Close the index."""
+        """Close the index and end the lock."""
         if self._old is not None:
             self._old.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def lock_alone(self) -> bool:
+        """Keep new runs out until `close`; False if a run uses the archive."""
+        with self._errors(), suppress(FileNotFoundError):
+            try:
+                self._lock = FolderLock(self._packs, is_shared=False)
+            except BlockingIOError:
+                return False
+        return True
 
     def writer(self, path: str, pipeline: str, target: str) -> PackWriter:
         """A new pack for a run on the input at `path`. The file at `target` gets its output."""
@@ -115,11 +135,15 @@ class Archive:
         """The path of the separate file of a text, whether it exists or not."""
         return self._objects.path(name).absolute()
 
+    def mentioned(self, data: bytes) -> set[str]:
+        """The names of the separate files that notices in a transcript refer to."""
+        return self._objects.mentioned(data)
+
     def original(self, trace: Trace) -> bytes:
         """The text of a result, checked against its SHA-256."""
         if trace.pack is None:
             return self._objects.take(trace.sha256)
-        for _, _, text in self._originals(trace.pack, trace.id):
+        for _, _, text in _originals(trace.pack, trace.id):
             if sha256(text) == trace.sha256:
                 return text
         raise ArchiveError(f"{trace.pack.path}: the original {trace.sha256} is missing")
@@ -131,14 +155,23 @@ class Archive:
             found += [Run(output, *row) for row in self._old.runs(output)]
         for pack in self.packs():
             if pack.output == output:
-                with self._errors():
+                with suppress(PackGoneError):
                     found.append(Run(output, pack.input, pack, *pack.about()))
         return sorted(found, key=lambda run: (run.time, run.input))
+
+    def old_runs(self) -> list[Run]:
+        """The runs in the index of version 1."""
+        return [Run(*row) for row in self._old.all_runs()] if self._old is not None else []
 
     def outputs(self) -> set[str]:
         """The SHA-256 of every output that can be undone."""
         old = self._old.outputs() if self._old is not None else []
         return {*old, *(pack.output for pack in self.packs() if not pack.is_partial)}
+
+    @cached_property
+    def known_outputs(self) -> set[str]:
+        """The outputs when they were first needed: one list of them is enough for a run."""
+        return self.outputs()
 
     def inputs(self) -> set[str]:
         """The SHA-256 of every input that can be restored."""
@@ -147,47 +180,57 @@ class Archive:
 
     def restored(self, run: Run, output: bytes) -> Iterator[bytes]:
         """The input of a run, in parts, made from its output."""
-        with self._errors():
-            if isinstance(run.recipe, Pack):
-                yield from run.recipe.restored(output)
-            elif self._old is not None:
-                yield from self._old.restored(run.recipe, output, self._objects.take)
+        if isinstance(run.recipe, Pack):
+            yield from run.recipe.restored(output)
+        elif self._old is not None:
+            yield from self._old.restored(run.recipe, output, self._objects.take)
 
-    def traces(self, name: str | None = None) -> list[Trace]:
-        """The originals with an id, or all originals, the oldest first.
+    def traces(self, name: str | None = None) -> tuple[list[Trace], list[str]]:
+        """The originals with an id, or all originals, the oldest first; errors of damaged packs.
 
         An id with unprintable characters is also found by its escaped form, as `trace list` shows
-        it. Raises `ArchiveError` for a pack that was changed, unless another pack has the id.
+        it.
         """
         found = [Trace(*row) for row in self._old.traces()] if self._old is not None else []
-        errors = []
-        for pack in self.packs():
-            try:
-                found += self._packed_traces(pack, name)
-            except ArchiveError as error:
-                errors.append(error)
+        packed, errors = self.each(lambda pack: self._packed_traces(pack, name))
+        for _, traces in packed:
+            found += traces
         exact = [trace for trace in found if name in (None, trace.id)]
         found = exact or [trace for trace in found if clean(trace.id) == name]
-        if errors and (name is None or not found):
-            raise errors[0]
-        return sorted(found, key=lambda trace: (trace.time, trace.path, trace.line or 0, trace.id))
+        order = sorted(found, key=lambda trace: (trace.time, trace.path, trace.line or 0, trace.id))
+        return order, errors
 
     def damage(self) -> tuple[int, list[str]]:
         """The number of originals, and an error for each file that is missing or was changed."""
         names, errors = set(self._objects.names()), []
         if self._old is not None:
             names |= {row[1] for row in self._old.traces()} | set(self._old.recipes())
+        referring, _ = self.each(Pack.objects)
+        names = names.union(*(objects or () for _, objects in referring))
         for name in sorted(names):
             try:
                 self._objects.take(name)
             except ArchiveError as error:
                 errors.append(str(error))
+        packed, damaged = self.each(lambda pack: self._packed_traces(pack, None))
+        names |= {trace.sha256 for _, traces in packed for trace in traces}
+        return len(names), errors + damaged
+
+    def each(self, read: Callable[[Pack], T]) -> tuple[list[tuple[Pack, T]], list[str]]:
+        """The packs and what a function reads of each, and an error for each damaged pack.
+
+        Packs that another process removes in the meantime are left out.
+        """
+        found, errors = [], []
         for pack in self.packs():
-            try:
-                names |= {trace.sha256 for trace in self._packed_traces(pack, None)}
-            except ArchiveError as error:
-                errors.append(str(error))
-        return len(names), errors
+            with suppress(PackGoneError):
+                try:
+                    found.append((pack, read(pack)))
+                except PackGoneError:
+                    raise
+                except ArchiveError as error:
+                    errors.append(str(error))
+        return found, errors
 
     def packs(self) -> list[Pack]:
         """The packs of all runs, also of those that were killed, by their names."""
@@ -195,36 +238,30 @@ class Archive:
             return [Pack(path) for path in sorted(self._packs.iterdir()) if is_pack(path)]
         return []
 
-    def separate(self, pack: Pack) -> set[str]:
-        """The names of the separate files with originals of a run.
+    def separate(self) -> list[str]:
+        """The names of the separate files.
 
         There are none to remove in an archive with an index of version 1, which may need them.
         """
-        stored = set() if self._old is not None else set(self._objects.names())
-        if not stored:
-            return stored
-        return stored & {trace.sha256 for trace in self._packed_traces(pack, None)}
+        return [] if self._old is not None else self._objects.names()
 
     def _packed_traces(self, pack: Pack, name: str | None) -> list[Trace]:
-        with self._errors():
-            path = pack.about().path
-            return [
-                Trace(
-                    id=trace.id,
-                    sha256=sha256(text),
-                    path=path,
-                    line=trace.line,
-                    tool=trace.tool,
-                    stage=trace.stage,
-                    time=time,
-                    pack=pack,
-                )
-                for trace, time, text in self._originals(pack, name)
-            ]
-
-    def _originals(self, pack: Pack, name: str | None) -> Iterator[tuple[PackedTrace, str, bytes]]:
-        """The traces in a pack that have an id, or all of them, with their times and texts."""
-        with self._errors():
-            yield from pack.originals(
-                lambda trace: name is None or name in (trace.id, clean(trace.id))
+        path = pack.about().path
+        return [
+            Trace(
+                id=trace.id,
+                sha256=sha256(text),
+                path=path,
+                line=trace.line,
+                tool=trace.tool,
+                stage=trace.stage,
+                time=time,
+                pack=pack,
             )
+            for trace, time, text in _originals(pack, name)
+        ]
+
+
+def _originals(pack: Pack, name: str | None) -> Iterator[tuple[PackedTrace, str, bytes]]:
+    """The traces in a pack that have an id, or all of them, with their times and texts."""
+    return pack.originals(lambda trace: name is None or name in (trace.id, clean(trace.id)))

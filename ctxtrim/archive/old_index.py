@@ -48,6 +48,10 @@ class OldIndex:
             output,
         )
 
+    def all_runs(self) -> list[tuple[str, ...]]:
+        """(output, input, recipe, path, pipeline, time) of all runs."""
+        return self._rows("SELECT output, input, recipe, path, pipeline, time FROM runs")
+
     def outputs(self) -> list[str]:
         """The outputs of all runs."""
         return [output for (output,) in self._rows("SELECT DISTINCT output FROM runs")]
@@ -91,14 +95,14 @@ class OldIndex:
         try:
             with os_errors_as(ArchiveError, f"{self._folder}: the archive cannot be used"):
                 yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError) as error:
             raise ArchiveError(
                 f"{self._folder}: the index of the archive cannot be used: {error}"
             ) from error
 
 
 def _read(value: Any) -> Any:
-    """A value of the index.
+    """A value of the index; a `ValueError` for bytes that ctxtrim did not store.
 
     Texts with lone surrogates, which SQLite cannot store, are stored as bytes.
     """

@@ -1,17 +1,22 @@
 """Remove old runs from an archive.
 
 A pack undoes its run without other packs, so any of them can be removed. Separate files of
-originals are different: transcripts refer to them by path. A run that stored such files is kept
-while a newer run begins with its output, directly or through other runs.
+originals are different: transcripts refer to them by path. Packs name the files that their input
+and output refer to. A file is removed if it is old and no remaining pack names it.
+
+A pack that cannot be read, or of a version that names no files, may need every file. So may a run
+that still writes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtrim.archive.index import Archive
-from ctxtrim.archive.pack import Pack
+from ctxtrim.archive.pack import Pack, PackGoneError
 from ctxtrim.errors import ArchiveError, os_errors_as
+from ctxtrim.io.clock import utc
 
 
 @dataclass(frozen=True)
@@ -35,36 +40,36 @@ class Pruning:
 
 
 def plan_pruning(archive: Archive, before: str) -> Pruning:
-    """What to remove to forget the runs before a time in UTC. Removes nothing."""
-    kept: list[Pack] = []
-    old: list[tuple[str, Pack]] = []
-    errors = []
-    for pack in archive.packs():
+    """What to remove to forget the runs before a time in UTC. Removes nothing.
+
+    Runs that start later wait until the archive is closed.
+    """
+    is_alone = archive.lock_alone()
+    packs, errors = archive.each(lambda pack: pack.about().time < before and not pack.is_live)
+    removed = [pack for pack, is_removed in packs if is_removed]
+    kept = [pack for pack, is_removed in packs if not is_removed]
+    files = [pack.path for pack in removed]
+    if is_alone and not errors:
         try:
-            time = pack.about().time
+            files += _unused(archive, kept, before)
         except ArchiveError as error:
             errors.append(str(error))
-            continue
-        if time < before:
-            old.append((time, pack))
-        else:
-            kept.append(pack)
-    newest_first = [pack for _, pack in sorted(old, key=lambda item: item[0], reverse=True)]
-    needed = set(_needed(archive, newest_first, kept))
-    removed = [pack for pack in newest_first if pack.path not in needed]
-    kept += [pack for pack in newest_first if pack.path in needed]
-    names = {name for pack in removed for name in archive.separate(pack)}
-    names -= {name for pack in kept for name in archive.separate(pack)}
-    files = (*(pack.path for pack in removed), *map(archive.path, sorted(names)))
-    size = sum(path.stat().st_size for path in files)
-    return Pruning(files, len(removed), len(kept), size, tuple(errors))
+    size = 0
+    for path in files:
+        with suppress(FileNotFoundError):
+            size += path.stat().st_size
+    return Pruning(tuple(files), len(removed), len(kept), size, tuple(errors))
 
 
-def _needed(archive: Archive, newest_first: Sequence[Pack], kept: Sequence[Pack]) -> Iterator[Path]:
-    """The old packs whose separate files a transcript of a newer run may refer to."""
-    inputs = {pack.input for pack in kept}
-    for pack in newest_first:
-        if pack.output in inputs:
-            inputs.add(pack.input)
-            if archive.separate(pack):
-                yield pack.path
+def _unused(archive: Archive, kept: Sequence[Pack], before: str) -> list[Path]:
+    """The old separate files that none of the remaining packs needs.
+
+    Raises `ArchiveError` if a pack cannot be read.
+    """
+    names = set(archive.separate())
+    for pack in kept if names else ():
+        with suppress(PackGoneError):
+            needed = pack.objects()
+            names -= names if needed is None else needed
+    paths = map(archive.path, sorted(names))
+    return [path for path in paths if utc(path.stat().st_mtime) < before]

@@ -11,6 +11,7 @@ from ctxtrim.archive.index import Archive
 from ctxtrim.archive.pack import PackedTrace
 from ctxtrim.archive.permissions import must_be_private
 from ctxtrim.archive.places import literal, places
+from ctxtrim.archive.starts import Starts
 from ctxtrim.errors import ArchiveError, os_errors_as
 from ctxtrim.stage import Kept, Original
 
@@ -26,7 +27,7 @@ class Recording:
     def __init__(self, archive: Archive, path: str, pipeline: str, target: str = "") -> None:
         self._archive = archive
         self._pack = archive.writer(path, pipeline, target)
-        self._input, self._output = hashlib.sha256(), hashlib.sha256()
+        self._input, self._output = Starts(archive.known_outputs), hashlib.sha256()
         self._position = 0
         self._originals: list[tuple[Original, str]] = []  # of the current chunk, with their stages
         self._error: ArchiveError | None = None
@@ -39,9 +40,11 @@ class Recording:
         names = {}
         for original in originals:
             text = _bytes(original)
-            names[original.index] = (
-                self._archive.put(text) if original.action == "archived" else sha256(text)
-            )
+            name = sha256(text)
+            if original.action == "archived":
+                self._archive.put(text)
+                self._pack.refer([name])
+            names[original.index] = name
         self._originals += [(original, stage) for original in originals]
         return names
 
@@ -63,8 +66,12 @@ class Recording:
                 self._pack.copy(Copy(start, len(before)))
             else:
                 self._take(before, after or b"", start)
+        self._pack.refer(self._archive.mentioned(before))
+        if after is not None and after != before:
+            self._pack.refer(self._archive.mentioned(after))
+        self._pack.end_chunk()
         self._originals = []
-        self._input.update(before)
+        self._input.add(before)
         self._output.update(out)
         self._position += len(out)
 
@@ -78,7 +85,12 @@ class Recording:
     def finish(self) -> None:
         """Store the run. After this, its output can be undone."""
         with self._errors():
-            self._pack.finish(self._output.hexdigest(), self._input.hexdigest())
+            self._pack.finish(self._output.hexdigest(), self._input.sha256, self._input.found)
+
+    def withdraw(self) -> None:
+        """Remove the finished recording of an output that was not written."""
+        with self._errors():
+            self._pack.withdraw()
 
     def discard(self) -> None:
         """Remove the recording, unless it is finished or was synced."""
@@ -104,7 +116,6 @@ class Recording:
                 self._pack.trace(
                     PackedTrace(original.id, original.tool, stage, original.line, place)
                 )
-        self._pack.end_chunk()
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

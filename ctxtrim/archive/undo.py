@@ -10,18 +10,13 @@ A file can begin with the output of a run without coming from that run: the run 
 dropped the last lines, or another file begins with the same lines. These cases are refused.
 """
 
-import hashlib
-import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from ctxtrim.archive.blobs import sha256
 from ctxtrim.archive.index import Archive, Run
+from ctxtrim.archive.starts import Starts
 from ctxtrim.errors import ArchiveError
-
-_ENDS = re.compile(rb"\n|\}(?=\{)")
-"""Where an output may end: before or after a line break, or between two values on a line."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +44,11 @@ def find_undo(archive: Archive, data: bytes, path: str, source: str = "") -> Und
     if exact:
         return Undo(exact, len(data))
     outputs, inputs = archive.outputs(), archive.inputs()
-    starts = _starts(data, outputs | inputs)
+    starts = Starts(outputs | inputs)
+    starts.add(data)
     of_other_file = None
-    for start, length in reversed(starts.items()):
-        runs = _before(archive.runs(start), length, starts) if start in outputs else []
+    for start, length in reversed(starts.found.items()):
+        runs = _before(archive.runs(start), length, starts.found) if start in outputs else []
         own = [run for run in runs if source or path in (run.path, run.target)]
         if chosen := _chosen(own, path, source):
             return Undo(chosen, length)
@@ -93,17 +89,3 @@ def _chosen(runs: Sequence[Run], path: str, source: str) -> tuple[Run, ...]:
     runs = [run for run in runs if run.input != run.output] or runs  # a run may change nothing
     runs = [run for run in runs if run.path == path][-1:] or runs
     return tuple(runs) if len({run.input for run in runs}) > 1 else tuple(runs[-1:])
-
-
-def _starts(data: bytes, known: Set[str]) -> dict[str, int]:
-    """The length of each start of some bytes whose SHA-256 is known, the shortest first."""
-    digest, length = hashlib.sha256(), 0
-    starts = {}
-    places = (place for end in _ENDS.finditer(data) for place in (end.start(), end.end()))
-    for place in chain(places, [len(data)]):
-        if place > length:
-            digest.update(data[length:place])
-            length = place
-            if (start := digest.copy().hexdigest()) in known:
-                starts[start] = length
-    return starts

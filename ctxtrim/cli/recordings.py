@@ -75,6 +75,11 @@ class Recordings:
             with _hint(self._request):
                 recording.finish()
 
+    def withdraw(self, recording: "Recording | None") -> None:
+        """Remove a finished recording, because its output was not written."""
+        if recording is not None and recording is not self._shared:
+            recording.withdraw()
+
     def undo(self, source: Input) -> Iterator[Finding]:
         """The finding with the command that restores a file that was replaced in place."""
         if self._archive is None or not self._request.targets.in_place:

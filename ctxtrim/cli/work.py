@@ -15,7 +15,7 @@ from ctxtrim.formats.conversion.losses import LossTotals
 from ctxtrim.formats.reading import Detection, Reading
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Sink
-from ctxtrim.io.replacement import ATTEMPTS, ChangedError
+from ctxtrim.io.replacement import ATTEMPTS, ChangedError, ReplacedError
 from ctxtrim.io.signals import must_continue
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.failures import not_handled
@@ -271,11 +271,21 @@ class Work:
         if is_kept:
             sink.discard()
         else:
-            sink.commit()
+            self._commit(recording, sink)
         if stays:
             self._report.add(structs.replace(row, is_written=False) for row in progress.rows)
         else:
             self._report.add(progress.rows)
+
+    def _commit(self, recording: "Recording | None", sink: Sink) -> None:
+        """Commit the output. If nothing was written, the archive has no run to undo."""
+        try:
+            sink.commit()
+        except ReplacedError:
+            raise
+        except OutputError:
+            self._recordings.withdraw(recording)
+            raise
 
     def _note_findings(self, source: Input, detection: Detection, progress: Progress) -> None:
         findings: Iterable[Finding] = progress.findings

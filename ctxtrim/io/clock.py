@@ -9,8 +9,8 @@ def now() -> str:
 
 
 def ago(seconds: float) -> str:
-    """The time in UTC some seconds before now."""
-    return utc(time.time() - seconds)
+    """The time in UTC some seconds before now, and not before 1970."""
+    return utc(max(0.0, time.time() - seconds))
 
 
 def utc(seconds: float) -> str:

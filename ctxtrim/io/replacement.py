@@ -36,6 +36,10 @@ class ChangedError(OutputError):
     """The file changed since it was opened, and nothing was written. Read it again."""
 
 
+class ReplacedError(OutputError):
+    """The file was replaced, but something that another program wrote may be missing in it."""
+
+
 class InPlace:
     """A sink that replaces a regular file as a whole.
 
@@ -93,7 +97,13 @@ class InPlace:
                         self._close()
                     temporary.replace(self._target)
                     if not _CLOSES_FIRST:
-                        self._carry_over(temporary, end)
+                        try:
+                            self._carry_over(temporary, end)
+                        except OSError as error:
+                            raise ReplacedError(
+                                f"{self._path}: replaced, but lines that another program appended "
+                                f"meanwhile cannot be added: {reason(error)}"
+                            ) from error
         finally:
             self.discard()
 
@@ -176,12 +186,12 @@ class InPlace:
             copy = self._target.with_name(f"{kept.path.name[1:].removesuffix('-tmp')}-kept")
             kept.replace(copy)
             kept.discard()
-            raise OutputError(
+            raise ReplacedError(
                 f"{self._path}: another program rewrote it while it was replaced; that version is "
                 f"in {copy}: compare the two and keep one"
             )
         if writer is not None:
-            raise OutputError(
+            raise ReplacedError(
                 f"{self._path}: replaced, but process {writer} still writes to the former file; "
                 "its lines up to now are in the new file, later ones are lost: restart that process"
             )

@@ -54,6 +54,7 @@ class Temporary:
         with delayed():  # a signal must not come before the file has its finalizer
             self.path, handle = _created(folder, name)
             self._file = os.fdopen(handle, "ab")
+            self._remove: finalize[..., Temporary]
             self._remove = finalize(self, _remove, self._file, self.path)
 
     @property
@@ -80,8 +81,21 @@ class Temporary:
             self._file.close()
         self.path.replace(target)
 
+    def rename(self, path: Path) -> None:
+        """Give the file a name under which it stays. It remains open and locked for more bytes."""
+        must_continue()
+        if _CLOSES_FIRST:
+            self._file.close()
+        with delayed():
+            self.path.replace(path)
+            self._remove.detach()
+            if _CLOSES_FIRST:
+                self._file = path.open("ab")
+            self.path = path
+            self._remove = finalize(self, _close, self._file)
+
     def discard(self) -> None:
-        """Close the file and remove it, unless it replaced its target.
+        """Close the file and remove it, unless it was renamed or replaced its target.
 
         A second call does nothing. Without a call, the end of the program does it.
         """
@@ -89,9 +103,13 @@ class Temporary:
 
 
 def _remove(file: BufferedWriter, path: Path) -> None:
+    _close(file)
+    path.unlink(missing_ok=True)
+
+
+def _close(file: BufferedWriter) -> None:
     with suppress(OSError):  # a full disk: the bytes still in the buffer are not wanted
         file.close()
-    path.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -2,15 +2,21 @@
 
 import itertools
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Ran, run
-from samples import line
+from old_archives import make_older
+from samples import chat, line, messages, oversized_chat
 
 from ctxtrim.archive.index import Archive
-from ctxtrim.archive.prune import plan_pruning
+from ctxtrim.archive.pack import Pack
+from ctxtrim.archive.prune import Pruning, plan_pruning
+from ctxtrim.archive.recorder import Recording
+from ctxtrim.errors import OutputError
+from ctxtrim.io.replacement import InPlace
 
 QUICK = ("--tokenizer", "chars4")
 EDITS = (
@@ -43,8 +49,24 @@ class Edited:
         assert self.run("restore", "--in-place", "t.jsonl").code == 0
         return self.file.read_bytes()
 
-    def prune(self, time: str) -> None:
-        plan_pruning(Archive(self.folder / "ctxtrim" / "archive", makes=False), time).remove()
+    def prune(self, time: str) -> Pruning:
+        archive = Archive(self.folder / "ctxtrim" / "archive", makes=False)
+        pruning = plan_pruning(archive, time)
+        pruning.remove()
+        archive.close()
+        return pruning
+
+    @property
+    def packs(self) -> list[Path]:
+        return sorted(self.folder.rglob("packs/*"))
+
+    def named_in(self, data: bytes) -> list[Path]:
+        """The separate files that a transcript refers to."""
+        return [path for path in self.objects if str(path).encode() in data]
+
+    @property
+    def objects(self) -> list[Path]:
+        return sorted(self.folder.rglob("objects/??/*"))
 
 
 def test_runs_are_listed_with_time_stages_size_and_file(tmp_path: Path) -> None:
@@ -110,21 +132,135 @@ def test_after_pruning_every_newer_run_is_undone(tmp_path: Path, number: int) ->
 
 def test_files_that_a_newer_run_refers_to_are_kept(tmp_path: Path) -> None:
     edited = Edited(tmp_path, EDITS)
-    objects = sorted(edited.folder.rglob("objects/??/*"))
-    assert objects
-    first, second, third = (entry["time"] for entry in edited.listed())
-    edited.prune(third)  # the first run stored files, the second did not
-    assert [entry["time"] for entry in edited.listed()] == [first, third]
-    assert sorted(edited.folder.rglob("objects/??/*")) == objects
+    third = edited.listed()[-1]["time"]
+    edited.prune(third)
+    assert [entry["time"] for entry in edited.listed()] == [third]
+    assert edited.objects == edited.named_in(edited.states[2]) != []
+    assert edited.restore() == edited.states[2]
     edited.prune("9")
     assert edited.listed() == []
-    assert not list(edited.folder.rglob("objects/??/*"))
-    assert second
+    assert edited.objects == []
+
+
+def test_files_are_kept_if_lines_were_appended_between_the_runs(tmp_path: Path) -> None:
+    edited = Edited(tmp_path, EDITS[:1])
+    objects = edited.objects
+    edited.file.write_bytes(edited.file.read_bytes() + line(chat()))
+    edited.run("trim", "--budget", "400", "--in-place", *QUICK, "t.jsonl")
+    _, second = (entry["time"] for entry in edited.listed())
+    edited.prune(second)
+    assert [entry["time"] for entry in edited.listed()] == [second]
+    assert edited.objects == objects
+
+
+def test_files_are_kept_for_a_pack_of_an_older_version(tmp_path: Path) -> None:
+    edited = Edited(tmp_path, EDITS)
+    third = edited.listed()[-1]
+    for pack in edited.packs:
+        make_older(pack)
+    edited.prune(third["time"])
+    assert [entry["time"] for entry in edited.listed()] == [third["time"]]
+    assert edited.objects
+    assert edited.restore() == edited.states[2]
+    edited.prune("9")
+    assert edited.objects == []
+
+
+@pytest.mark.parametrize("harm", ["changed", "cut"])
+def test_files_are_kept_for_a_damaged_pack(tmp_path: Path, harm: str) -> None:
+    edited = Edited(tmp_path, EDITS)
+    objects, newest = edited.objects, edited.listed()[-1]
+    (pack,) = (pack for pack in edited.packs if pack.name.startswith(newest["output"]))
+    pack.write_bytes(b"not a pack" if harm == "changed" else pack.read_bytes()[:-9])
+    pruning = edited.prune(newest["time"])
+    assert (pruning.removed, len(pruning.errors)) == (2, 1)
+    assert edited.objects == objects
+    assert edited.packs == [pack]
+
+
+def test_a_file_that_no_run_refers_to_is_removed_when_it_is_old(tmp_path: Path) -> None:
+    """The result is in a file, and nothing is written because the transcript does not fit."""
+    edited = Edited(tmp_path, ())
+    edited.file.write_bytes(line([*messages(), *oversized_chat()]))
+    stages = ("-s", "truncate:spill-above=100,max-age=4", "-s", "trim")
+    words = ("run", *stages, "--budget", "300", "--in-place", *QUICK, "t.jsonl")
+    assert edited.run(*words).code == 3
+    assert (edited.packs, len(edited.objects)) == ([], 5)
+    edited.prune("2")
+    assert len(edited.objects) == 5
+    edited.prune("9")
+    assert edited.objects == []
+
+
+def test_files_that_are_used_again_count_as_new(tmp_path: Path) -> None:
+    edited = Edited(tmp_path, EDITS[:1])
+    for path in edited.objects:
+        os.utime(path, (0, 0))
+    edited.restore()
+    edited.run(*EDITS[0], "--in-place", *QUICK, "t.jsonl")
+    assert all(path.stat().st_mtime for path in edited.objects)
+
+
+def test_a_run_that_still_writes_keeps_its_pack_and_all_files(tmp_path: Path) -> None:
+    edited = Edited(tmp_path, EDITS[:1])
+    objects = edited.objects
+    archive = Archive(edited.folder / "ctxtrim" / "archive")
+    recording = Recording(archive, "-", "truncate")
+    recording.chunk(line(), b"")
+    recording.sync()
+    assert [run["running"] for run in edited.listed()] == [False, True]
+    assert b"truncate (running)" in edited.run("archive", "list", COLUMNS="300").out
+    ran = edited.run("archive", "prune", "--older-than", "0h")
+    assert (ran.code, ran.out.endswith(b", 1 kept\n")) == (0, True)
+    assert edited.objects == objects
+    recording.finish()
+    archive.close()
+    assert edited.run("restore", "-", stdin=b"").out == line()
+    edited.prune("9")
+    assert (edited.packs, edited.objects) == ([], [])
+
+
+def test_the_pack_of_a_killed_run_is_removed(tmp_path: Path) -> None:
+    edited = Edited(tmp_path, EDITS[:1])
+    archive = Archive(edited.folder / "ctxtrim" / "archive")
+    recording = Recording(archive, "-", "truncate")
+    recording.chunk(line(), b"")
+    recording.sync()
+    recording.discard()
+    archive.close()
+    assert b"truncate (killed)" in edited.run("archive", "list", COLUMNS="300").out
+    edited.prune("9")
+    assert (edited.packs, edited.objects) == ([], [])
+
+
+def test_a_pack_that_another_process_removes_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited = Edited(tmp_path, EDITS[1:])
+    gone = Pack(edited.packs[0].with_name(f"{'0' * 64}-{'1' * 64}"))
+    packs = Archive.packs
+    monkeypatch.setattr(Archive, "packs", lambda archive: [gone, *packs(archive)])
+    for words in (("archive", "list"), ("trace", "list"), ("trace", "verify")):
+        assert edited.run(*words).code == 0, words
+    assert edited.prune("9").removed == 2
+
+
+def test_a_file_that_cannot_be_replaced_has_no_run_to_undo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited = Edited(tmp_path, EDITS[1:2])
+
+    def refuse(sink: InPlace) -> None:
+        raise OutputError("somebody writes it")
+
+    monkeypatch.setattr(InPlace, "commit", refuse)
+    assert edited.run(*EDITS[2], "--in-place", *QUICK, "t.jsonl").code == 1
+    assert len(edited.listed()) == 1
 
 
 def test_the_age_has_a_unit_and_a_dry_run_removes_nothing(tmp_path: Path) -> None:
     edited = Edited(tmp_path, EDITS[1:])
-    for age in ("1h", "30d", "2w", "30"):
+    for age in ("1h", "30d", "2w", "30", "9" * 25):
         ran = edited.run("archive", "prune", "--older-than", age)
         assert (ran.code, ran.out) == (0, b"0 runs removed (0 bytes), 2 kept\n")
     ran = edited.run("archive", "prune", "--older-than", "0d", "--dry-run")

@@ -374,7 +374,7 @@ def test_originals_of_an_interrupted_run_are_kept(tmp_path: Path) -> None:
     (pack,) = (tmp_path / "a" / "packs").iterdir()
     assert pack.name.startswith("partial-")
     pack.write_bytes(pack.read_bytes()[:-20])
-    traces = archive.traces()
+    traces, _ = archive.traces()
     assert [trace.id for trace in traces] == ["call_0"]
     assert archive.original(traces[0]) == ("result 0 \ud800 " * 200).encode(
         "utf-8", "surrogatepass"
@@ -389,7 +389,7 @@ def test_each_replaced_result_has_one_trace(tmp_path: Path) -> None:
         recording.keep([Original(0, f"call_{number}", text, "look", 1, "truncated")], "truncate")
         recording.chunk(json.dumps({"content": text}).encode() + b"\n", b"{}\n")
     recording.finish()
-    assert sorted(trace.id for trace in archive.traces()) == ["call_0", "call_1", "call_2"]
+    assert sorted(trace.id for trace in archive.traces()[0]) == ["call_0", "call_1", "call_2"]
 
 
 @given(st.lists(st.text(min_size=50), min_size=1, max_size=4), st.booleans())

@@ -10,7 +10,7 @@ from ctxtrim.cli.commands.trace import FOLDER
 from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.option import Option
-from ctxtrim.errors import ArchiveError, NoArchiveError, UsageError
+from ctxtrim.errors import NoArchiveError, UsageError
 from ctxtrim.io.clock import ago, minute
 from ctxtrim.reports.phrases import several
 from ctxtrim.reports.tables import Table
@@ -35,42 +35,54 @@ def list_runs(archive: str | None, json: bool) -> int:
         print_text(f"{json_text({'version': 1, 'runs': runs}, indent=1)}\n")
         return 1 if errors else 0
     columns = ("time", "stages", ">bytes", "file")
-    rows = tuple(
-        (
-            minute(run["time"]),
-            (run["pipeline"] or "-") + ("" if run["output"] else " (killed)"),
-            f"{run['bytes']:,}",
-            run["path"],
-        )
-        for run in runs
-    )
-    table = fitted(Table("", columns, rows, optional=("bytes", "stages"))) if runs else ""
-    size = sum(run["bytes"] for run in runs)
-    print_text(f"{table}{several(len(runs), 'run')}, {size:,} bytes\n")
+    table = Table("", columns, tuple(map(_cells, runs)), optional=("bytes", "stages"))
+    size = sum(run["bytes"] or 0 for run in runs)
+    print_text(f"{fitted(table) if runs else ''}{several(len(runs), 'run')}, {size:,} bytes\n")
     return 1 if errors else 0
+
+
+def _cells(run: dict[str, Any]) -> tuple[str, ...]:
+    state = "" if run["output"] else " (running)" if run["running"] else " (killed)"
+    return (
+        minute(run["time"]),
+        (run["pipeline"] or "-") + state,
+        "-" if run["bytes"] is None else f"{run['bytes']:,}",
+        run["path"],
+    )
 
 
 def _runs(folder: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     """The runs in an archive as values, and an error for each that was changed.
 
-    A run that was killed has no output.
+    A run that still writes or was killed has no output. The originals of runs in an index of
+    version 1 are shared, so the size of such a run is not known.
     """
     opened = _opened(folder)
-    runs, errors = [], []
-    for pack in opened.packs() if opened is not None else ():
-        try:
-            about = pack.about()
-        except ArchiveError as error:
-            errors.append(str(error))
-            continue
+    if opened is None:
+        return [], []
+    runs: list[dict[str, Any]] = [
+        {
+            "time": run.time,
+            "path": run.path,
+            "pipeline": run.pipeline,
+            "bytes": None,
+            "output": run.output,
+            "input": run.input,
+            "running": False,
+        }
+        for run in opened.old_runs()
+    ]
+    packs, errors = opened.each(lambda pack: (pack.about(), pack.size, pack.is_live))
+    for pack, (about, size, is_live) in packs:
         runs.append(
             {
                 "time": about.time,
                 "path": about.path,
                 "pipeline": about.pipeline,
-                "bytes": pack.path.stat().st_size,
+                "bytes": size,
                 "output": None if pack.is_partial else pack.output,
                 "input": None if pack.is_partial else pack.input,
+                "running": is_live,
             }
         )
     return sorted(runs, key=lambda run: (run["time"], run["path"])), errors
@@ -90,7 +102,7 @@ def prune(older_than: str | None, archive: str | None, dry_run: bool) -> int:
     """Remove old runs. They can no longer be undone, and their originals are gone.
 
     Each remaining run can be undone without them. Results in separate files are kept while a
-    newer run may refer to them.
+    remaining run refers to them, and while a run uses the archive.
     """
     if older_than is None:
         raise UsageError(
@@ -107,6 +119,7 @@ def prune(older_than: str | None, archive: str | None, dry_run: bool) -> int:
         print_error(f"ctxtrim: {error}")
     if not dry_run:
         pruning.remove()
+    opened.close()
     text = "would be removed" if dry_run else "removed"
     print_text(
         f"{several(pruning.removed, 'run')} {text} "

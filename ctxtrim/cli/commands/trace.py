@@ -1,6 +1,7 @@
 """`ctxtrim trace`: originals of tool results."""
 
 from ctxtrim.archive.index import Trace
+from ctxtrim.archive.lineage import oldest
 from ctxtrim.archive.locations import open_archive
 from ctxtrim.cli.command_types import (
     HelpfulArgument,
@@ -33,10 +34,13 @@ def get(name: str, archive: str | None, sha256: str | None) -> int:
         opened = open_archive(archive)
     except NoArchiveError as error:
         raise ArchiveError(f"TRACE_NOT_FOUND: {name}: {error}") from error
-    traces = [
-        trace for trace in opened.traces(name) if sha256 is None or trace.sha256.startswith(sha256)
-    ]
-    names = list(dict.fromkeys(trace.sha256 for trace in traces))
+    found, errors = opened.traces(name)
+    traces = [trace for trace in found if sha256 is None or trace.sha256.startswith(sha256)]
+    if len({trace.sha256 for trace in traces}) > 1 and sha256 is None:
+        traces = oldest(opened, traces)
+    names = {trace.sha256 for trace in traces}
+    if errors and not found:  # a damaged pack may have it
+        raise ArchiveError(errors[0])
     if not names:
         raise ArchiveError(
             f"TRACE_NOT_FOUND: {name}: the archive {opened.folder} has no tool result with this id"
@@ -54,12 +58,14 @@ def get(name: str, archive: str | None, sha256: str | None) -> int:
 
 def list_traces(archive: str | None) -> int:
     """List all replaced tool results: id, original, tool, stage, time, file and line."""
-    traces = open_archive(archive).traces()
+    traces, errors = open_archive(archive).traces()
     columns = ("id", "sha256", "tool", "stage", "time", "from")
     rows = tuple(map(_cells, traces))
     table = Table("", columns, rows, optional=("stage", "sha256", "time"), whole=("id",))
     print_text(fitted(table) if traces else "")
-    return 0
+    for error in errors:
+        print_error(f"ctxtrim: {error}")
+    return 1 if errors else 0
 
 
 def _cells(trace: Trace) -> tuple[str, ...]:

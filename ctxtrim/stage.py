@@ -178,8 +178,8 @@ class Stage(Protocol):
     """A frozen dataclass that maps a transcript to an outcome and keeps no state.
 
     Its first fields are the counter and the budget. The other fields are its settings. Its class
-    attributes may declare a `Trait`. A static method `idle` may say, from the settings, why it
-    changes nothing.
+    attributes may declare a `Trait`. From its settings, static methods may say why it changes
+    nothing (`idle`) and whether it moves results to files (`moves_results`).
     """
 
     def __init__(self, counter: Counter, budget: Budget, **settings: Any) -> None: ...
@@ -207,6 +207,12 @@ def idle_reason(stage: type[Stage], settings: Mapping[str, Any]) -> str:
     """Why a stage with these settings changed nothing, as its function `idle` says, or nothing."""
     idle: Callable[[Mapping[str, Any]], str] | None = getattr(stage, "idle", None)
     return idle(settings) if idle is not None else ""
+
+
+def moves_results(stage: type[Stage], settings: Mapping[str, Any]) -> bool:
+    """Whether a stage with these settings moves results to files."""
+    moves: Callable[[Mapping[str, Any]], bool] | None = getattr(stage, "moves_results", None)
+    return moves is not None and moves(settings)
 
 
 @runtime_checkable

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ctxtrim.archive.blobs import Objects, sha256
+from ctxtrim.archive.locations import objects_of
 from ctxtrim.archive.old_index import OldIndex
 from ctxtrim.archive.pack import Pack, PackedTrace, PackGoneError, is_pack
 from ctxtrim.archive.pack_writer import PackWriter
@@ -74,7 +75,7 @@ class Archive:
     def __init__(self, folder: Path, makes: bool = True) -> None:
         self.folder = folder
         self._packs = folder / "packs"
-        self._objects = Objects(folder / "objects")
+        self._objects = Objects(objects_of(folder))
         self._old: OldIndex | None = None
         self._lock: FolderLock | None = None
         index = folder / "index.sqlite3"

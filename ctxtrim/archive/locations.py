@@ -25,6 +25,11 @@ def open_archive(folder: str | None) -> "Archive":
     return Archive(Path(folder) if folder is not None else own_archive(), makes=False)
 
 
+def objects_of(archive: Path) -> Path:
+    """The folder for single texts in an archive."""
+    return archive / "objects"
+
+
 def own_settings() -> Path:
     """The user's folder for configuration."""
     return Path(platformdirs.user_config_dir("ctxtrim", appauthor=False))

@@ -163,18 +163,27 @@ class Register:
 
 
 class Spills:
-    """Stores spilled results in a folder: the keeper of a run without an archive."""
+    """Stores spilled results in a folder: the keeper of a run without an archive.
 
-    def __init__(self, folder: Path) -> None:
-        self._objects = Objects(folder)
+    A dry run (not `stores`) needs their names and paths alone.
+    """
+
+    def __init__(self, folder: Path, stores: bool) -> None:
+        self._objects, self._stores = Objects(folder), stores
 
     def keep(self, originals: Sequence[Original], stage: str) -> dict[int, str]:
         """Store spilled results; returns their names by the index of their message."""
-        spilled = [original for original in originals if original.action == "archived"]
-        if spilled:
+        spilled = {
+            original.index: _bytes(original)
+            for original in originals
+            if original.action == "archived"
+        }
+        if spilled and self._stores:
             self._objects.make()
             must_be_private(self._objects.folder)
-        return {original.index: self._objects.put(_bytes(original)) for original in spilled}
+            for text in spilled.values():
+                self._objects.put(text)
+        return {index: sha256(text) for index, text in spilled.items()}
 
     def path_of(self, name: str) -> str:
         """The path of a result, by its SHA-256."""

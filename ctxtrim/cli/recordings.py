@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from ctxtrim.archive.recorder import Recording, Spills
 
 
-def _spills(folder: Path | None) -> "Spills | None":
+def _spills(request: Request) -> "Spills | None":
     """The keeper of results that are moved to files."""
-    if folder is None:
+    if request.spills is None:
         return None
     from ctxtrim.archive.recorder import Spills
 
-    return Spills(folder)
+    return Spills(request.spills, stores=request.targets.writes)
 
 
 class Recordings:
@@ -59,7 +59,7 @@ class Recordings:
 
     def __init__(self, archive: "Archive | None", request: Request) -> None:
         self._archive, self._request = archive, request
-        self.spills = _spills(request.spills) if archive is None else None
+        self.spills = _spills(request) if archive is None else None
         self._shared: Recording | None = None
         if request.targets.shares_stdout:
             paths = ", ".join(source.path for source in request.sources)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ctxtrim.archive.locations import own_archive, own_settings, spill_folder
+from ctxtrim.archive.locations import objects_of, own_archive, own_settings, spill_folder
 from ctxtrim.cli.gate import Gate, gate_of
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
 from ctxtrim.cli.report_options import ReportOptions, needs_counts, report_options
@@ -29,7 +29,8 @@ from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.rows import Details
-from ctxtrim.stage import Finding
+from ctxtrim.stage import Finding, moves_results
+from ctxtrim.stages import STAGES
 from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream import Job
 from ctxtrim.stream.files import FilePipeline, FileReader
@@ -44,9 +45,9 @@ class Request(Struct, frozen=True):
     """Inputs, targets, pipeline and reports of a run.
 
     `processes`: the number of processes; None: as many as the work is worth. `shows`: the report is
-    printed on standard output. `archive`: the folder for all originals; without one, `spills` is
-    the folder for spilled results. `moves_results`: a stage moves results to files. `writes`: the
-    command's output is the transcript. `notes`: findings about configuration files and skipped
+    printed on standard output. `archive`: the folder for all originals. `spills`: the folder for
+    results that a stage moves to files, if one does. `writes`: the command's output is the
+    transcript. `notes`: findings about configuration files and skipped
     files, with their paths. `log`: the file with a line for each transcript. `events`: the file
     with a line when a compaction starts and ends. `store`: the summary store, written at the end.
     `target`: the API for which `convert` writes requests. `may_be_empty`: an input without a
@@ -63,7 +64,6 @@ class Request(Struct, frozen=True):
     archive: Path | None
     spills: Path | None
     shows: bool
-    moves_results: bool
     writes: bool
     is_quiet: bool
     has_progress: bool
@@ -98,7 +98,8 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         in_place=bool(values.get("in_place")),
         is_jsonl=target is not None,
     )
-    archive = _archive(values, edits, targets, config.preset)
+    kept = _archive(values, edits, config.preset)
+    archive = kept if targets.writes else None
     gate = gate_of(values)
     others = {
         "--report": report.file,
@@ -130,9 +131,8 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         report=report,
         gate=gate,
         archive=archive,
-        spills=_spills(job.pipeline.stages) if targets.writes else None,
+        spills=_spills(job.pipeline.stages, kept) if edits else None,
         shows=_shows(values, report, targets),
-        moves_results=_spills(job.pipeline.stages) is not None,
         writes=writes,
         is_quiet=values["quiet"],
         has_progress=values["progress"] and not values["quiet"],
@@ -276,18 +276,22 @@ def _must_agree(values: Values, writes: bool) -> None:
         raise UsageError(f"{option} needs --fix; check edits nothing without it")
 
 
-def _archive(values: Values, writes: bool, targets: Targets, preset: Preset) -> Path | None:
-    """The folder for originals; None with `--no-archive` and if nothing is written."""
-    if not writes or not targets.writes or values.get("no_archive"):
+def _archive(values: Values, edits: bool, preset: Preset) -> Path | None:
+    """The folder for originals; None with `--no-archive` and if nothing is edited."""
+    if not edits or values.get("no_archive"):
         return None
     if values["archive"]:
         return Path(values["archive"])
-    return own_archive() if targets.in_place or preset.archives else None
+    return own_archive() if values.get("in_place") or preset.archives else None
 
 
-def _spills(specs: Sequence[Spec]) -> Path | None:
-    """The folder for spilled results of a run without an archive, None if no stage spills."""
-    return spill_folder() if any(spec.settings.get("spill_above") for spec in specs) else None
+def _spills(specs: Sequence[Spec], archive: Path | None) -> Path | None:
+    """The folder for results that stages move to files, in the archive if there is one; None if no
+    stage moves results.
+    """
+    if not any(moves_results(STAGES[spec.name], spec.settings) for spec in specs):
+        return None
+    return spill_folder() if archive is None else objects_of(archive)
 
 
 def _on_overflow(values: Values, writes: bool) -> Any:

@@ -84,7 +84,7 @@ def _crew(request: Request) -> "Crew | None":
     with a summary store, events, summaries of a model, and results that move to files.
     """
     job = request.job
-    if job.summarizer or job.memory or job.on_event or request.moves_results:
+    if job.summarizer or job.memory or job.on_event or request.spills:
         return None
     sizes = [source.size for source in request.sources if source.problem is None]
     is_small = None not in sizes and sum(size or 0 for size in sizes) < WORTH

@@ -126,6 +126,12 @@ class Truncate(KeepRules, _Limits):
         advice = "; try --max-age 1" if clock != "none" and age > 1 else ""
         return f"no result to shorten is {' or '.join(limits) or 'above a limit'}{advice}"
 
+    @staticmethod
+    def moves_results(settings: Mapping[str, Any]) -> bool:
+        """Whether results of any tool are moved to files."""
+        rules = per_tool.rules(settings["tool"]).values()
+        return bool(settings["spill_above"]) or any(rule.get("spill_above") for rule in rules)
+
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name every tool result, kept results with the reason."""
         messages = transcript.messages

@@ -2,27 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import platformdirs
-
-if TYPE_CHECKING:
-    from ctxtrim.archive.index import Archive
 
 
 def own_archive() -> Path:
     """The archive in the user's data folder."""
     return Path(platformdirs.user_data_dir("ctxtrim", appauthor=False)) / "archive"
-
-
-def open_archive(folder: str | None) -> "Archive":
-    """The existing archive in a folder; None for the archive in the user's data folder.
-
-    Raises `NoArchiveError` if there is none.
-    """
-    from ctxtrim.archive.index import Archive
-
-    return Archive(Path(folder) if folder is not None else own_archive(), makes=False)
 
 
 def objects_of(archive: Path) -> Path:

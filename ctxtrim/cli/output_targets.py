@@ -126,7 +126,7 @@ def must_be_distinct(
             raise UsageError(f"{read[place]} and {name} are the same file; name it once")
         read[place] = name
     if archive is not None:
-        _must_be_outside(archive, [*named, *outputs])
+        must_be_outside(archive, [*named, *outputs])
 
 
 _Place = tuple[int | str, ...]
@@ -138,7 +138,8 @@ def _must_be_new(name: str, place: _Place, written: Mapping[_Place, str]) -> Non
         raise UsageError(f"{written[place]} and {name} are the same file; give each its own path")
 
 
-def _must_be_outside(archive: Path, paths: Sequence[tuple[str, Path]]) -> None:
+def must_be_outside(archive: Path, paths: Sequence[tuple[str, Path]]) -> None:
+    """Raise `UsageError` if one of the paths, given with their names, is inside the archive."""
     inside = Path(os.path.realpath(archive))
     for name, path in paths:
         if Path(os.path.realpath(path)).is_relative_to(inside):

@@ -234,6 +234,17 @@ def configured(
     return Config(sources, Preference(folder / "rolling-context"), is_automatic)
 
 
+def trusted(variables: Mapping[str, str], folder: Path) -> Config:
+    """The configuration without options and without files that are found in a project."""
+    named = variables.get(CONFIG)
+    sources = (
+        environment(variables),
+        *([_named(Path(named))] if named else []),
+        own_file(folder / "config.toml", is_trusted=True),
+    )
+    return Config(sources, Preference(folder / "rolling-context"))
+
+
 _FOUND: tuple[tuple[Path, Callable[[Path], SettingsSource]], ...] = (
     (OWN, own_file),
     (PROJECT, project_table),

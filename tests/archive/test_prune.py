@@ -114,7 +114,7 @@ def test_without_an_archive_the_list_is_empty_and_nothing_is_removed(tmp_path: P
     assert (ran.code, ran.out, ran.err) == (0, b"0 runs, 0 bytes\n", "")
     ran = edited.run(*prune)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == b"0 runs removed; the user's data folder has no archive\n"
+    assert ran.out == b"0 runs removed; there is no archive\n"
     assert not edited.folder.exists()
     for words in (("archive", "list"), prune):
         assert edited.run(*words, "--archive", "elsewhere").code == 1

@@ -203,6 +203,39 @@ def test_lines_appended_to_a_copy_are_kept(home: Home) -> None:
     assert home.run("restore", *archive, "copy.jsonl").out == line() + LINES[0]
 
 
+def test_a_restored_file_is_not_written_into_the_archive(home: Home) -> None:
+    home.run(*TRUNCATE, "t.jsonl")
+    (pack,) = home.packs
+    data = pack.read_bytes()
+    ran = home.run("restore", "t.jsonl", "-o", pack)
+    assert (ran.code, pack.read_bytes()) == (2, data)
+    assert "is inside the archive" in ran.err
+
+
+@pytest.mark.parametrize("is_variable", [True, False])
+def test_the_archive_of_the_configuration_is_read(home: Home, is_variable: bool) -> None:
+    archive, folder = home.file.parent / "kept", home.file.parent.parent / "config"
+    variables = {"XDG_DATA_HOME": str(home.data), "XDG_CONFIG_HOME": str(folder)}
+    if is_variable:
+        variables["CTXTRIM_ARCHIVE"] = str(archive)
+    else:
+        (folder / "ctxtrim").mkdir(parents=True)
+        (folder / "ctxtrim" / "config.toml").write_text(f"archive = {json.dumps(str(archive))}\n")
+    (home.file.parent / "ctxtrim.toml").write_text('archive = "elsewhere"\n')  # not trusted
+
+    def ran(*words: str) -> Ran:
+        return run(*words, cwd=home.file.parent, **variables)
+
+    assert ran("archive", "list").out == b"0 runs, 0 bytes\n"
+    assert ran(*TRUNCATE, "t.jsonl").code == 0
+    assert (archive / "packs").exists()
+    assert ran("trace", "get", "call_1").out.startswith(b"result 1")
+    assert b"1 run, " in ran("archive", "list").out
+    assert ran("restore", "t.jsonl", "--in-place").code == 0
+    assert home.file.read_bytes() == line()
+    assert ran("archive", "prune", "--older-than", "0h").out.startswith(b"1 run removed")
+
+
 def test_a_run_that_changed_nothing_is_not_offered_for_undo(home: Home) -> None:
     archive = ("--archive", home.file.parent / "x")
     home.run("trim", "--budget", "100k", *QUICK, *archive, "t.jsonl", "-o", "o.jsonl")

@@ -91,6 +91,20 @@ def test_an_edit_in_place_writes_what_changed_and_is_undone(
     assert tree(root) == before
 
 
+def test_restored_files_are_as_private_as_the_others(ctxtrim: Run, session: Path) -> None:
+    root = root_of(session)
+    session.chmod(0o644)
+    others = [path for path in root.rglob("*") if path.is_file() and path != session]
+    for path in others:
+        path.chmod(0o600)
+    archive = ("--archive", root.parent / "archive")
+    assert ctxtrim(*TRIM, "--in-place", *archive, session).code == 0
+    assert not all(path.exists() for path in others)
+    assert ctxtrim("restore", session, "-o", session, *archive).code == 0
+    assert {path.stat().st_mode & 0o777 for path in others} == {0o600}
+    assert session.stat().st_mode & 0o777 == 0o644
+
+
 def test_a_shortened_result_keeps_the_other_bytes_of_its_file(ctxtrim: Run, session: Path) -> None:
     before = tree(root_of(session))
     assert ctxtrim("truncate", "--max-tokens", "60", "--in-place", session).code == 0

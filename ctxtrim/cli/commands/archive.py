@@ -2,15 +2,14 @@
 
 from typing import Any
 
-from ctxtrim.archive.index import Archive
-from ctxtrim.archive.locations import open_archive
 from ctxtrim.archive.prune import plan_pruning
+from ctxtrim.cli.archives import open_archive_if_any
 from ctxtrim.cli.command_types import HelpfulCommand, HelpfulGroup, HelpfulOption
 from ctxtrim.cli.commands.trace import FOLDER
 from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.option import Option
-from ctxtrim.errors import NoArchiveError, UsageError
+from ctxtrim.errors import UsageError
 from ctxtrim.io.clock import ago, minute
 from ctxtrim.reports.phrases import several
 from ctxtrim.reports.tables import Table
@@ -57,7 +56,7 @@ def _runs(folder: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     A run that still writes or was killed has no output. The originals of runs in an index of
     version 1 are shared, so the size of such a run is not known.
     """
-    opened = _opened(folder)
+    opened = open_archive_if_any(folder)
     if opened is None:
         return [], []
     runs: list[dict[str, Any]] = [
@@ -88,16 +87,6 @@ def _runs(folder: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     return sorted(runs, key=lambda run: (run["time"], run["path"])), errors
 
 
-def _opened(folder: str | None) -> Archive | None:
-    """The archive in a folder. That in the user's data folder need not exist."""
-    try:
-        return open_archive(folder)
-    except NoArchiveError:
-        if folder is not None:
-            raise
-        return None
-
-
 def prune(older_than: str | None, archive: str | None, dry_run: bool) -> int:
     """Remove old runs. They can no longer be undone, and their originals are gone.
 
@@ -110,9 +99,9 @@ def prune(older_than: str | None, archive: str | None, dry_run: bool) -> int:
             "`ctxtrim archive prune --older-than 30d`"
         )
     hours = _AGE.parse("--older-than", _in_units(older_than))
-    opened = _opened(archive)
+    opened = open_archive_if_any(archive)
     if opened is None:
-        print_text("0 runs removed; the user's data folder has no archive\n")
+        print_text("0 runs removed; there is no archive\n")
         return 0
     pruning = plan_pruning(opened, ago(hours * 3600))
     for error in pruning.errors:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtrim.archive.index import Archive, Run
-from ctxtrim.archive.locations import open_archive
 from ctxtrim.archive.undo import Undo, find_undo, undone
+from ctxtrim.cli.archives import DEFAULT, open_archive
 from ctxtrim.cli.command_types import (
     HelpfulArgument,
     HelpfulCommand,
@@ -14,6 +14,7 @@ from ctxtrim.cli.command_types import (
     file_names,
 )
 from ctxtrim.cli.messages import print_error
+from ctxtrim.cli.output_targets import must_be_outside
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.errors import STDIN, ArchiveError, CtxtrimError, InputError, UsageError, source_name
 from ctxtrim.io.inputs import Input, reading
@@ -38,6 +39,8 @@ def restore(
     """
     _must_agree(files, output, replaces)
     opened = open_archive(archive)
+    if output is not None:
+        must_be_outside(opened.folder, [(f"-o {output}", Path(output))])
     most = SHARED["max_size"].parse("--max-size", max_size)
     code = 0
     for file in files:
@@ -181,7 +184,7 @@ COMMAND = HelpfulCommand(
         HelpfulOption(
             ["--archive"],
             metavar="DIR",
-            help="The archive of the run. [default: in the user's data folder]",
+            help=f"The archive of the run. {DEFAULT}",
             shell_complete=file_names,
         ),
         HelpfulOption(

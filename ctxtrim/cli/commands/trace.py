@@ -2,7 +2,7 @@
 
 from ctxtrim.archive.index import Trace
 from ctxtrim.archive.lineage import oldest
-from ctxtrim.archive.locations import open_archive
+from ctxtrim.cli.archives import DEFAULT, open_archive
 from ctxtrim.cli.command_types import (
     HelpfulArgument,
     HelpfulCommand,
@@ -20,7 +20,7 @@ from ctxtrim.reports.tables import Table
 FOLDER = HelpfulOption(
     ["--archive"],
     metavar="DIR",
-    help="The archive. [default: in the user's data folder]",
+    help=f"The archive. {DEFAULT}",
     shell_complete=file_names,
 )
 """The option for the archive."""

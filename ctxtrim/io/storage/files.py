@@ -10,9 +10,11 @@ the run is killed, the journal stays: the session is not read until the next edi
 files back.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from pathlib import Path
 
 from ctxtrim.io.metadata import copy_mode
@@ -67,9 +69,10 @@ class SessionFiles:
             self._must_be_unchanged()
             before = session.document()
             journal = Journal.started(session.journal, before, meant)
+            mode = _strictest(self._found)
             try:
                 for path, data in plan.written.items():
-                    self._replace(path, data)
+                    self._replace(path, data, mode)
                 for path in plan.removed:
                     self._must_be_as_found(path)
                     _remove(path, session)
@@ -79,10 +82,10 @@ class SessionFiles:
             journal.end()
         self.discard()
 
-    def _replace(self, path: Path, data: bytes) -> None:
-        """Write a file that is as it was found, or a new one."""
+    def _replace(self, path: Path, data: bytes, mode: int) -> None:
+        """Write a file that is as it was found, or a new one with a mode."""
         if path not in self._found:
-            _write(path, data, self._session.path)
+            _write(path, data, mode)
             return
         sink = InPlace(path)
         try:
@@ -141,24 +144,37 @@ def _put_back(session: StoredSession, journal: Journal) -> None:
     """
     before = session.files_of(journal.before)
     after = session.files_of(journal.after)
+    mode = _strictest(session.files())
     for path, data in before.items():
         is_edited = path.read_bytes() == after.get(path) if path.exists() else path not in after
         if is_edited and data != after.get(path):
-            _write(path, data, session.path)
+            _write(path, data, mode)
     for path, data in after.items():
         if path not in before and path.exists() and path.read_bytes() == data:
             _remove(path, session)
     journal.end()
 
 
-def _write(path: Path, data: bytes, like: Path) -> None:
-    """Write a file as a whole, with the permissions of another one if it is new."""
+def _strictest(paths: Iterable[Path]) -> int:
+    """The permissions that all of some files give.
+
+    A file that an edit removed and `restore` writes again must not become readable for others.
+    """
+    modes = [path.stat().st_mode for path in paths]
+    return 0o600 | reduce(and_, modes, 0o066 if modes else 0)
+
+
+def _write(path: Path, data: bytes, mode: int) -> None:
+    """Write a file as a whole, with a mode if it is new."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Temporary(path.parent, path.name)
     try:
         temporary.write(data)
         temporary.sync()
-        copy_mode((path if path.exists() else like).stat(), temporary.path)
+        if path.exists():
+            copy_mode(path.stat(), temporary.path)
+        else:
+            temporary.path.chmod(mode)
         temporary.replace(path)
     finally:
         temporary.discard()

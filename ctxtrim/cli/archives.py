@@ -1,0 +1,36 @@
+"""The archive that `restore`, `trace` and `archive` read."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctxtrim.archive.locations import own_archive, own_settings
+from ctxtrim.config.resolution import trusted
+from ctxtrim.errors import NoArchiveError
+
+if TYPE_CHECKING:
+    from ctxtrim.archive.index import Archive
+
+DEFAULT = "[default: the configured one, else in the user's data folder]"
+"""The default of `--archive`, for help texts."""
+
+
+def open_archive(folder: str | None) -> "Archive":
+    """The existing archive in a folder; None for the one to which runs without `--archive` write.
+
+    Raises `NoArchiveError` if there is none.
+    """
+    from ctxtrim.archive.index import Archive
+
+    named = folder or trusted(os.environ, own_settings()).shared("archive").value
+    return Archive(Path(named) if named else own_archive(), makes=False)
+
+
+def open_archive_if_any(folder: str | None) -> "Archive | None":
+    """Like `open_archive`; None if the folder is not named and has no archive yet."""
+    try:
+        return open_archive(folder)
+    except NoArchiveError:
+        if folder is not None:
+            raise
+        return None

@@ -8,6 +8,7 @@ A pack that cannot be read, or of a version that names no files, may need every 
 that still writes.
 """
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -54,10 +55,8 @@ def plan_pruning(archive: Archive, before: str) -> Pruning:
             files += _unused(archive, kept, before)
         except ArchiveError as error:
             errors.append(str(error))
-    size = 0
-    for path in files:
-        with suppress(FileNotFoundError):
-            size += path.stat().st_size
+    states = [state for state in map(_state, files) if state is not None]
+    size = sum(state.st_size for state in states)
     return Pruning(tuple(files), len(removed), len(kept), size, tuple(errors))
 
 
@@ -71,5 +70,16 @@ def _unused(archive: Archive, kept: Sequence[Pack], before: str) -> list[Path]:
         with suppress(PackGoneError):
             needed = pack.objects()
             names -= names if needed is None else needed
-    paths = map(archive.path, sorted(names))
-    return [path for path in paths if utc(path.stat().st_mtime) < before]
+    old = []
+    for path in map(archive.path, sorted(names)):
+        state = _state(path)
+        if state is not None and utc(state.st_mtime) < before:
+            old.append(path)
+    return old
+
+
+def _state(path: Path) -> os.stat_result | None:
+    """The state of a file; None if another process removed it."""
+    with suppress(FileNotFoundError):
+        return path.stat()
+    return None

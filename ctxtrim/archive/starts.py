@@ -1,12 +1,12 @@
 """The starts of some bytes that are known by their SHA-256, such as outputs of earlier runs."""
 
+import heapq
 import re
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from hashlib import sha256
-from itertools import chain
 
-_ENDS = re.compile(rb"\n|\}(?=\{)")
-"""Where an output may end: before or after a line break, or between two values on a line."""
+_LINE_BREAK = re.compile(rb"\n")
+_GLUED_VALUES = re.compile(rb"\}\{")
 
 
 class Starts:
@@ -27,8 +27,7 @@ class Starts:
             self._digest.update(data)
             return
         view, done = memoryview(data), 0
-        places = (place for end in _ENDS.finditer(data) for place in (end.start(), end.end()))
-        for place in chain(places, [len(data)]):
+        for place in _ends(data):
             if place > done:
                 self._digest.update(view[done:place])
                 done = place
@@ -41,3 +40,13 @@ class Starts:
     def sha256(self) -> str:
         """The SHA-256 of all bytes so far."""
         return self._digest.hexdigest()
+
+
+def _ends(data: bytes) -> Iterator[int]:
+    """Where an output may end, in order: before or after a line break, between two values on a
+    line, or at the end.
+    """
+    breaks = (place for end in _LINE_BREAK.finditer(data) for place in end.span())
+    glued = (end.start() + 1 for end in _GLUED_VALUES.finditer(data))
+    yield from heapq.merge(breaks, glued)
+    yield len(data)

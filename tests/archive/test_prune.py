@@ -62,7 +62,7 @@ class Edited:
 
     def named_in(self, data: bytes) -> list[Path]:
         """The separate files that a transcript refers to."""
-        return [path for path in self.objects if str(path).encode() in data]
+        return [path for path in self.objects if f"{path.parent.name}{path.name}".encode() in data]
 
     @property
     def objects(self) -> list[Path]:

@@ -49,7 +49,8 @@ def find_undo(archive: Archive, data: bytes, path: str, source: str = "") -> Und
     of_other_file = None
     for start, length in reversed(starts.found.items()):
         runs = _before(archive.runs(start), length, starts.found) if start in outputs else []
-        own = [run for run in runs if source or path in (run.path, run.target)]
+        is_named = bool(source) or not data[length:].strip()  # nothing but white space follows
+        own = [run for run in runs if is_named or path in (run.path, run.target)]
         if chosen := _chosen(own, path, source):
             return Undo(chosen, length)
         if (chosen := _chosen(runs, path, source)) and of_other_file is None:

@@ -186,6 +186,9 @@ def test_a_file_that_begins_like_an_output_of_another_file_is_refused(home: Home
     other = home.file.with_name("other.jsonl")
     data = home.file.read_bytes() + LINES[4]
     other.write_bytes(data)
+    other.write_bytes(home.file.read_bytes() + b"\n")  # what editors add
+    assert home.run("restore", "other.jsonl").out == b"".join(LINES[:4]) + b"\n"
+    other.write_bytes(data)
     ran = home.run("restore", "--in-place", "other.jsonl")
     assert (ran.code, other.read_bytes()) == (1, data)
     assert f"begins with the output of a run on {home.file}" in ran.err

@@ -129,8 +129,9 @@ def _restored(archive: Archive, task: Restoration, data: bytes, sink: Sink) -> i
     if found.is_of_other_file:
         other = found.runs[-1]
         raise ArchiveError(
-            f"{name}: begins with the output of a run on {other.path}, and no run on this file is "
-            f"known; if the file comes from that run, name its input: --input {other.input[:12]}"
+            f"{name}: begins with the output of a run on {source_name(other.path)}, and no run on "
+            "this file is known; if the file comes from that run, name its input: "
+            f"--input {other.input[:12]}"
         )
     if len(found.runs) > 1:
         print_error(

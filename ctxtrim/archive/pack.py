@@ -6,8 +6,8 @@
     PACKS/partial-<16 hexadecimal digits>                   a run that still writes, or was killed
 
 A pack is a gzip stream of records. A record is a line of JSON, as many bytes as the line says, and
-the SHA-256 of both. The first record describes the run, the last one is empty, and each record
-between them has a part of the input, but for the last but one::
+the SHA-256 of both. The first record describes the run. Records with parts of the input follow,
+then one with the `starts`, and an empty one::
 
     {"size": 0, "path": "t.jsonl", "pipeline": "trim", "time": "…", "target": "/work/t.jsonl"}
     {"size": 900, "time": "…", "recipe": [[0, 500], 870, -30],

@@ -3,14 +3,16 @@
 import itertools
 import json
 import os
+from errno import EACCES
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 from conftest import Ran, run
 from old_archives import make_older
 from samples import chat, line, messages, oversized_chat
 
+from ctxtrim.archive.blobs import open_regular
 from ctxtrim.archive.index import Archive
 from ctxtrim.archive.pack import Pack
 from ctxtrim.archive.prune import Pruning, plan_pruning
@@ -243,6 +245,26 @@ def test_a_pack_that_another_process_removes_is_left_out(
     for words in (("archive", "list"), ("trace", "list"), ("trace", "verify")):
         assert edited.run(*words).code == 0, words
     assert edited.prune("9").removed == 2
+
+
+def test_a_pack_that_cannot_be_read_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited = Edited(tmp_path, EDITS)
+    objects, secret = edited.objects, edited.packs[0]
+
+    def refuse(path: Path) -> BinaryIO:
+        if path == secret:
+            raise PermissionError(EACCES, os.strerror(EACCES))
+        return open_regular(path)
+
+    monkeypatch.setattr("ctxtrim.archive.pack.open_regular", refuse)
+    ran = edited.run("archive", "list", COLUMNS="300")
+    assert (ran.code, b"2 runs, " in ran.out) == (1, True)
+    assert f"{secret}: cannot be read: permission denied" in ran.err
+    ran = edited.run("archive", "prune", "--older-than", "0h")
+    assert (ran.code, ran.out.startswith(b"2 runs removed")) == (1, True)
+    assert (edited.packs, edited.objects) == ([secret], objects)
 
 
 def test_a_file_that_cannot_be_replaced_has_no_run_to_undo(

@@ -101,6 +101,33 @@ class Edit(Struct, frozen=True):
             ]
         return value
 
+    def with_parallel(self, items: Path, entries: Path, entry: Any) -> "Edit":
+        """The edit with the array at `entries` kept parallel to the one at `items`, in every line.
+
+        An entry is removed with its item, and each new item gets `entry`. Items beyond the end of
+        the entries have none.
+        """
+        dropped = {span for span in self.removed if span.path[:-1] == items}
+        new = [insertion for insertion in self.inserted if insertion.span.path[:-1] == items]
+        lines = {span.line for span in (*dropped, *(insertion.span for insertion in new))}
+        number = {line: self._length(Span(line, entries)) for line in lines}
+
+        def entry_at(item: Span) -> Span:
+            return Span(item.line, (*entries, item.path[-1]))
+
+        removed = {entry_at(span) for span in dropped if int(span.path[-1]) < number[span.line]}
+        added = [
+            Insertion(entry, entry_at(insertion.span), insertion.is_after)
+            for insertion in new
+            if int(insertion.span.path[-1]) < number[insertion.span.line]
+        ]
+        return replace(self, removed=self.removed | removed, inserted=[*self.inserted, *added])
+
+    def _length(self, array: Span) -> int:
+        """The length of an array, 0 if there is none."""
+        value = self.value_at(Span(array.line, array.path[:-1])).get(array.path[-1])
+        return len(value) if isinstance(value, list) else 0
+
     @property
     def around(self) -> dict[tuple[Span, bool], list[Insertion]]:
         """The insertions by their span, and whether they come after it."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
-from ctxtrim.formats.fields import elements, first_string, members, string
+from ctxtrim.formats.fields import first_string, members, string
 from ctxtrim.formats.gemini.parts import (
     ROLES,
     Piece,
@@ -213,26 +213,7 @@ def relink(edit: Edit) -> Edit:
     """The edit with updated links, and with prompt ids kept parallel to the contents of a
     compression.
     """
-    edit = GRAPH.relink(edit)
-    dropped = {span for span in edit.removed if span.path[:-1] == _HISTORY}
-    new = [insertion for insertion in edit.inserted if insertion.span.path[:-1] == _HISTORY]
-    prompts = {
-        line: len(elements(edit.values[line]["systemPayload"].get("promptIds")))
-        for line in {span.line for span in (*dropped, *(insertion.span for insertion in new))}
-    }
-    prompt_spans = {
-        _prompt_span(span) for span in dropped if int(span.path[-1]) < prompts[span.line]
-    }
-    more = [
-        Insertion(None, _prompt_span(insertion.span), insertion.is_after)
-        for insertion in new
-        if int(insertion.span.path[-1]) < prompts[insertion.span.line]
-    ]
-    return replace(edit, removed=edit.removed | prompt_spans, inserted=[*edit.inserted, *more])
-
-
-def _prompt_span(span: Span) -> Span:
-    return Span(span.line, (*_PROMPTS, span.path[-1]))
+    return GRAPH.relink(edit).with_parallel(_HISTORY, _PROMPTS, None)
 
 
 FORMAT = Format(

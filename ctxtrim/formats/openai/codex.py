@@ -26,7 +26,7 @@ from ctxtrim.text.records import JsonRecord, dump
 
 _TYPES = (
     "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state",
-    "inter_agent_communication_metadata",
+    "inter_agent_communication", "inter_agent_communication_metadata",
 )  # fmt: skip
 _HEADER = {"id", "timestamp", "instructions", "git", "cwd", "originator", "cli_version"}
 _SUMMARY: Path = ("payload", "message")
@@ -258,7 +258,7 @@ def _line(item: dict[str, Any], span: Span, neighbour: Any) -> dict[str, Any]:
 
 
 def relink(edit: Edit) -> Edit:
-    """The edit with separators between answers.
+    """The edit with separators between answers, consecutive ordinals and parallel metadata.
 
     A dropped summary becomes empty: its line still ends the history before it.
     """
@@ -268,12 +268,15 @@ def relink(edit: Edit) -> Edit:
     def spell(item: dict[str, Any], neighbour: Span) -> dict[str, Any]:
         return _line(item, neighbour, edit.values[neighbour.line])
 
-    return replace(
+    from ctxtrim.formats.openai.codex_edits import valid  # for edited rollouts only
+
+    separated = replace(
         edit,
         removed=edit.removed - emptied,
         inserted=separate(items, edit, spell),
         members={Span(span.line, ("payload",)): {"message": ""} for span in emptied},
     )
+    return valid(separated)
 
 
 FORMAT = Format("codex", sniff, read, owner, insert, relink, takes)

@@ -157,7 +157,7 @@ class _Lists:
         return Transcript(
             messages,
             Source(lines, messages),
-            tools=envelope.tools or found.tools,
+            tools=found.all_tools(envelope.tools),
             tool_choice=envelope.tool_choice,
             model=envelope.model or found.model,
             id=envelope.id or found.id,

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from ctxtrim.formats.base import Edit, Insertion, Site, Visibility, no_links, no_owner
-from ctxtrim.formats.fields import metadata_in, string
+from ctxtrim.formats.fields import elements, metadata_in, string
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.model.request import RequestOptions, Usage
 from ctxtrim.text.json_paths import Path, Place
+from ctxtrim.text.records import dump, parsed
 
 Tells = Callable[[Any], bool]
 
@@ -37,6 +38,7 @@ class ListContents(Struct):
 
     `uncounted`: the number of messages with an unknown role. `model`: the last model that a message
     names. `id` and `tools`: the list's id and tool schemas if the elements contain them.
+    `more_tools`: schemas that elements add to those of the request.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -45,6 +47,14 @@ class ListContents(Struct):
     model: str | None = None
     id: str | None = None
     tools: str | None = None
+    more_tools: list[Any] = field(default_factory=list)
+
+    def all_tools(self, tools: str | None) -> str | None:
+        """The tool schemas of a request (JSON text, or None) and those that elements add."""
+        tools = tools or self.tools
+        if not self.more_tools:
+            return tools
+        return dump([*elements(parsed(tools or "[]")), *self.more_tools])
 
     def add(self, role: Role, parts: Iterable[Part], value: Any, whole: Span) -> None:
         """Add the message of an element, with the metadata of a tool result."""

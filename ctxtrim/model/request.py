@@ -21,6 +21,7 @@ class RequestOptions(Struct, frozen=True):
     `api` is the API of the request; None if the file does not show it. `reasoning` is the mode that
     the request selects: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` and
     `citations` are Anthropic options. `hidden`: the fields whose text only the provider has.
+    `base`: the id of a session in another file that this one continues.
     """
 
     api: Api | None = None
@@ -29,6 +30,7 @@ class RequestOptions(Struct, frozen=True):
     task_budget: bool = False
     citations: bool = False
     hidden: tuple[str, ...] = ()
+    base: str | None = None
 
     def __or__(self, later: "RequestOptions") -> "RequestOptions":
         """The combined fields of two parts of one request; the first value wins."""
@@ -39,6 +41,7 @@ class RequestOptions(Struct, frozen=True):
             self.task_budget or later.task_budget,
             self.citations or later.citations,
             tuple(dict.fromkeys(self.hidden + later.hidden)),
+            self.base or later.base,
         )
 
 

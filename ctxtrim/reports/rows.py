@@ -156,6 +156,9 @@ def _uncounted(transcript: Transcript, details: Details) -> Iterator[Finding]:
         names = ", ".join(f"`{name}`" for name in hidden)
         text = f"{names}: the provider adds text that the file does not contain; not counted"
         yield Finding("not-counted", "warning", text)
+    if base := transcript.options.base:
+        text = f"the session continues {base}, whose messages are in another file; not counted"
+        yield Finding("not-counted", "warning", text)
 
 
 def explained(transcript: Transcript, result: PipelineRun) -> Iterator[Explained]:

@@ -1,10 +1,12 @@
 """Newer Codex rollouts: numbered lines, metadata of compacted items, messages of other agents."""
 
 import json
+from typing import Any
 
-from harness import run
+import pytest
+from harness import read, run
 from test_codex import META, TURN, Event, event, item, message, session, transcript, written
-from test_openai_responses import LONG, SUMMARY, calls, returns, says
+from test_openai_responses import LONG, SUMMARY, calls, returns, role_texts, says
 
 from ctxtrim.model import Message, Part
 
@@ -96,3 +98,102 @@ def test_all_items_of_a_compaction_and_their_metadata_are_dropped() -> None:
         "replacement_history": [],
         "replacement_history_metadata": [],
     }
+
+
+GOAL = '<codex_internal_context source="goal">\nkeep going\n</codex_internal_context>'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOAL,
+        '<hook_prompt hook_run_id="stop:1">Run the tests.</hook_prompt>',
+        "<recommended_plugins>\n- tides\n</recommended_plugins>",
+        "<external_weather>gale</external_weather>\n",
+    ],
+)
+def test_context_of_the_client_starts_no_turn(text: str) -> None:
+    events = (META, item(says("user", "Paint it.")), item(says("assistant", "Done.")))
+    parsed = transcript(*events, item(says("user", text)))
+    assert [each.is_injected for each in parsed.messages[1:]] == [False, False, True]
+    back = message("thread_rolled_back", num_turns=1)
+    assert role_texts(transcript(*events, item(says("user", text)), back)) == [
+        ("system", "You are Codex.")
+    ]
+
+
+def test_a_question_about_such_a_tag_is_typed() -> None:
+    text = "<external_log>gale</external_log> Why?"
+    assert not transcript(META, item(says("user", text))).messages[1].is_injected
+
+
+def communication(text: str, **more: Any) -> Event:
+    fields = {"author": "/root", "recipient": "/root/mate", "content": text, "trigger_turn": True}
+    return event("inter_agent_communication", fields | more)
+
+
+def test_messages_of_other_agents_are_read_and_dropped() -> None:
+    events = (META, communication(LONG), item(calls("c1")), item(returns("c1")), *NEW[2:])
+    parsed = transcript(*events)
+    assert role_texts(parsed)[1] == ("user", LONG)
+    assert parsed.messages[1].is_injected
+    assert [line["type"] for line in trimmed(60, *events)] == ["session_meta", "response_item"]
+
+
+def test_an_encrypted_message_of_an_agent_has_a_header() -> None:
+    (message,) = transcript(communication("", encrypted_content="gAAA" * 40)).messages
+    header, sealed = message.parts
+    assert header.text == (
+        "Message Type: NEW_TASK\nTask name: /root/mate\nSender: /root\nPayload:\n"
+    )
+    assert header.span is None
+    assert sealed.media is not None
+
+
+def test_a_rollback_counts_the_turns_of_other_agents() -> None:
+    back = message("thread_rolled_back", num_turns=1)
+    asked = (META, item(says("user", "Paint it.")), item(says("assistant", "Done.")))
+    agent = {"type": "agent_message", "content": [{"type": "input_text", "text": "Stop."}]}
+    for line in (communication("Stop."), item(agent)):
+        assert role_texts(transcript(*asked, line, back)) == role_texts(transcript(*asked))
+
+
+TOOLS = {"type": "additional_tools", "role": "developer", "tools": [{"name": "dredge"}]}
+
+
+def test_additional_tools_are_tool_schemas() -> None:
+    meta = event("session_meta", {"id": "s1", "dynamic_tools": [{"name": "look"}]})
+    parsed = transcript(meta, item(TOOLS), item(says("user", "go")))
+    assert (parsed.tools, parsed.uncounted) == ('[{"name":"look"},{"name":"dredge"}]', 0)
+    assert transcript(META, item(TOOLS), item(says("user", "go"))).tools == '[{"name":"dredge"}]'
+    compacted = event("compacted", {"message": "", "replacement_history": [says("user", "go")]})
+    assert transcript(META, item(TOOLS), compacted).tools is None
+
+
+def test_additional_tools_stay_when_messages_are_dropped() -> None:
+    events = (META, item(says("user", LONG)), item(says("assistant", "so")), item(TOOLS), *NEW[2:])
+    assert item(TOOLS) in trimmed(60, *events)
+
+
+def test_additional_tools_of_a_request_are_added_to_its_tools() -> None:
+    request = {"model": "gpt-5", "tools": [{"name": "look"}], "input": [TOOLS, says("user", "go")]}
+    (found,) = read(json.dumps(request).encode())[0].transcripts
+    assert found.tools == '[{"name":"look"},{"name":"dredge"}]'
+
+
+FORK = {"id": "s2", "history_base": {"thread_id": "s1", "end_ordinal_exclusive": 9}}
+
+
+def findings(*events: Event) -> list[str]:
+    ran = run(session(*events), [("count", {})])
+    return [finding.message for row in ran.rows for finding in row.findings]
+
+
+def test_a_finding_names_the_rollout_that_is_continued() -> None:
+    events = (event("session_meta", FORK), META, item(says("user", "go on")))
+    assert transcript(*events).options.base == "s1"
+    text = "the session continues s1, whose messages are in another file; not counted"
+    assert text in findings(*events)
+    assert text not in findings(META, *events)
+    compacted = event("compacted", {"message": "", "replacement_history": [says("user", "go")]})
+    assert text not in findings(*events, compacted)

@@ -17,10 +17,10 @@ from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.fields import members, metadata_in, string
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai.item_insert import insert_items, separate
-from ctxtrim.formats.openai.items import is_prompt, is_summary, kind_of, read_items
+from ctxtrim.formats.openai.items import NO_MESSAGE, is_summary, kind_of, read_items, starts_turn
 from ctxtrim.formats.usage import answers_by_span, responses_usage
 from ctxtrim.model import Line, Message, Span, Transcript
-from ctxtrim.model.request import Usage
+from ctxtrim.model.request import RequestOptions, Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, dump
 
@@ -58,9 +58,7 @@ def takes(value: object) -> Layout | None:
     if sniff(value) is not None:
         return "events"
     is_bare = (
-        isinstance(value, dict)
-        and "tool_calls" not in value
-        and kind_of(value) not in ("unsent", "unknown")
+        isinstance(value, dict) and "tool_calls" not in value and kind_of(value) not in NO_MESSAGE
     )
     return "events" if is_bare else None
 
@@ -76,11 +74,12 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     return session(
         messages,
         lines,
-        tools=state.tools,
+        tools=found.all_tools(state.tools),
         model=state.model,
         id=state.id,
         uncounted=found.uncounted,
         usages=tuple(_usages(state, messages)),
+        options=RequestOptions(base=state.base),
     )
 
 
@@ -88,7 +87,8 @@ class _Session(Struct):
     """The state after the lines read so far: the live items and other facts.
 
     `usages`: by the number of live items at the time of the record. `metadata`: what a stage wrote
-    next to items, by the index of their line.
+    next to items, by the index of their line. `base`: the id of the session that this one
+    continues.
     """
 
     items: list[Element] = field(default_factory=list)
@@ -98,6 +98,7 @@ class _Session(Struct):
     tools: str | None = None
     model: str | None = None
     id: str | None = None
+    base: str | None = None
 
     @property
     def start(self) -> int:
@@ -108,16 +109,21 @@ class _Session(Struct):
         return self.items.index(self.instructions) + 1 if self.instructions else 0
 
     def compact(self, payload: dict[str, Any], line: int) -> None:
-        """Replace the items. No usage covers the new ones."""
+        """Replace the items. No usage covers the new ones.
+
+        A history of its own replaces the lines of an earlier file, too.
+        """
         self.items[self.start :] = list(_compacted(self.items[self.start :], payload, line))
         self.usages = {}
+        if isinstance(payload.get("replacement_history"), list):
+            self.base = None
 
     def roll_back(self, turns: int) -> None:
         """Drop the newest turns."""
         prompts = [
             position
             for position in range(self.start, len(self.items))
-            if is_prompt(self.items[position].value)
+            if starts_turn(self.items[position].value)
         ]
         if turns > 0 and prompts:
             cut = prompts[-turns] if turns <= len(prompts) else prompts[0]
@@ -146,6 +152,10 @@ def _take(session: _Session, value: dict[str, Any], line: int) -> None:
         _take_bare(session, value, line)
     elif kind == "response_item":
         session.items.append(Element(payload, Span(line, ("payload",)), Span(line)))
+    elif kind == "inter_agent_communication":
+        session.items.append(
+            Element(payload | {"type": kind}, Span(line, ("payload",)), Span(line))
+        )
     elif kind == "session_meta":
         _take_meta(session, payload, line)
     elif kind == "turn_context":
@@ -162,7 +172,12 @@ def _take(session: _Session, value: dict[str, Any], line: int) -> None:
 
 
 def _take_meta(session: _Session, payload: dict[str, Any], line: int) -> None:
-    """Read the first line of a session. A fork repeats the one of its parent session."""
+    """Read the first line of a session. A fork repeats the one of its parent session.
+
+    `history_base` names the rollout whose lines come before those of this one.
+    """
+    if session.id is None:
+        session.base = string(members(payload.get("history_base")).get("thread_id"))
     session.id = session.id or string(payload.get("id"))
     instructions, tools = payload.get("base_instructions"), payload.get("dynamic_tools")
     session.tools = session.tools or (dump(tools) if tools else None)

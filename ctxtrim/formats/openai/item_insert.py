@@ -6,7 +6,16 @@ from typing import Any
 from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.message_lists import Element, insert_elements
 from ctxtrim.formats.message_parts import text_of
-from ctxtrim.formats.openai.items import Kind, State, after, answers, begins, home, kind_of
+from ctxtrim.formats.openai.items import (
+    NO_MESSAGE,
+    Kind,
+    State,
+    after,
+    answers,
+    begins,
+    home,
+    kind_of,
+)
 from ctxtrim.model import Message, Span
 
 SEPARATOR: dict[str, Any] = {"type": "message", "role": "assistant", "content": []}
@@ -79,7 +88,7 @@ def separate(elements: Sequence[Element], edit: Edit, spell: Spell) -> list[Inse
     array: Span | None = None
     for element, insertion in _sequence(elements, edit):
         kind = kind_of(element.value)
-        if kind in ("unsent", "unknown"):
+        if kind in NO_MESSAGE:
             continue
         if home(element) != array:
             state, array = None, home(element)

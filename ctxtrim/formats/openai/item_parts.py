@@ -75,6 +75,26 @@ def sealed(value: dict[str, Any]) -> Media | None:
     )
 
 
+def tool_schemas(value: dict[str, Any]) -> list[Any]:
+    """The tool schemas of an item."""
+    return elements(value.get("tools"))
+
+
+def communication(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
+    """The parts of a message of another Codex agent, as Codex sends it
+    [openai/codex, codex-rs/protocol/src/protocol.rs, `to_model_input_item`].
+    """
+    if not isinstance(value.get("encrypted_content"), str):
+        return content(value, span)
+    kind = "NEW_TASK" if value.get("trigger_turn") is True else "MESSAGE"
+    to, sender = value.get("recipient"), value.get("author")
+    text = f"Message Type: {kind}\nTask name: {to}\nSender: {sender}\nPayload:\n"
+    return (
+        Part("text", text, source=span),
+        Part("attachment", media=sealed(value), source=span),
+    )
+
+
 def _blocks(content: Any) -> Iterator[Any]:
     for block in content if isinstance(content, list) else [content]:
         yield block.get("text") if isinstance(block, dict) else block

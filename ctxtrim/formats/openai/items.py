@@ -14,17 +14,31 @@ or a call. A text starts no new response of the model, and the API refuses the i
 without its reasoning. So an answer that starts with a text continues a reasoned one before it.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from ctxtrim.formats.fields import metadata_in, role_in, string
 from ctxtrim.formats.message_lists import Element, ListContents
-from ctxtrim.formats.openai.item_parts import answer_parts, call_id, content, output, sealed
+from ctxtrim.formats.openai.item_parts import (
+    answer_parts,
+    call_id,
+    communication,
+    content,
+    output,
+    sealed,
+    tool_schemas,
+)
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
-Kind = Literal["reasoning", "text", "call", "message", "result", "unsent", "unknown"]
-"""The kind of an item: a piece of an answer, another message, an output, not sent, or unknown."""
+Kind = Literal["reasoning", "text", "call", "message", "result", "tools", "unsent", "unknown"]
+"""The kind of an item: a piece of an answer, another message, an output, tool schemas, not sent, or
+unknown.
+"""
+
+NO_MESSAGE: tuple[Kind, ...] = ("tools", "unsent", "unknown")
+"""The kinds that are no messages. They do not end an answer."""
 
 State = Literal["reasoning", "open"] | None
 """The state of an answer: only reasoning so far, or more; None between answers."""
@@ -46,6 +60,8 @@ _KINDS: dict[str, Kind] = {
     "mcp_approval_request": "call",
     "mcp_approval_response": "message",  # the user's answer to the request before it
     "agent_message": "message",  # a message of another Codex agent
+    "inter_agent_communication": "message",  # the same as a line of older rollouts
+    "additional_tools": "tools",
     "compaction": "message",  # encrypted, as the next two
     "compaction_summary": "message",
     "context_compaction": "message",
@@ -53,12 +69,17 @@ _KINDS: dict[str, Kind] = {
     "ghost_snapshot": "unsent",
 }
 _COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
+_AGENT_MESSAGES = ("agent_message", "inter_agent_communication")
 _OUTPUTS = ("output", "result", "tools")
+# [openai/codex, codex-rs/core/src/context/contextual_user_message.rs]
 _CONTEXT = (
     "<environment_context>", "<user_instructions>", "# agents.md instructions", "<turn_aborted>",
     "<skill>", "<user_shell_command>", "<subagent_notification>", "<tool_context>",
-    "<goal_context>",
+    "<goal_context>", "<codex_internal_context", "<hook_prompt", "<recommended_plugins>",
 )  # fmt: skip
+_EXTERNAL = re.compile(r"\s*<external_([^>]*)>.*</external_\1>\s*", re.DOTALL)
+"""A text that an app server adds: nothing follows its tag."""
+_LONGEST = max(map(len, _CONTEXT))
 _SUMMARY = "Another language model started to solve this problem"
 
 
@@ -107,9 +128,9 @@ def home(element: Element) -> Span | None:
 
 
 def answers(elements: Iterable[Element]) -> Iterator[tuple[Kind, list[Element]]]:
-    """The known items: those of one answer together (as `text`), all others alone.
+    """The sent items: those of one answer together (as `text`), all others alone.
 
-    Unknown items do not end an answer.
+    Tool schemas and unknown items do not end an answer.
     """
     answer: list[Element] = []
     state: State = None
@@ -118,7 +139,7 @@ def answers(elements: Iterable[Element]) -> Iterator[tuple[Kind, list[Element]]]
         kind = kind_of(element.value)
         if kind == "unsent":
             continue
-        if kind == "unknown":
+        if kind in NO_MESSAGE:
             yield kind, [element]
             continue
         is_answer = after(kind) is not None
@@ -140,6 +161,9 @@ def read_items(elements: Iterable[Element], found: ListContents) -> None:
     is_reasoned = False  # the response so far begins with reasoning
     array: Span | None = None
     for kind, together in answers(elements):
+        if kind == "tools":
+            found.more_tools += tool_schemas(together[0].value)
+            continue
         if kind == "unknown":
             found.uncounted += 1
             continue
@@ -191,31 +215,42 @@ def _other_message(element: Element, index: int) -> Message:
     replaces_all = is_summary(value)
     is_injected = role == "user" and (replaces_all or not is_prompt(value))
     parts = content(value, span)
+    if value.get("type") == "inter_agent_communication":
+        parts = communication(value, span)
     return Message(role, parts, None, is_injected, replaces_all, index=index, spans=(whole,))
 
 
 def is_prompt(value: Any) -> bool:
-    """Whether an item starts a turn: a user message that the client did not generate."""
+    """Whether an item is a user message that the client did not generate."""
     if kind_of(value) != "message" or isinstance(value, str) or value.get("role") != "user":
         return False
-    return not _opening(value).lower().startswith(_CONTEXT)
+    text = _first_text(value)
+    is_context = text.lstrip()[:_LONGEST].lower().startswith(_CONTEXT)
+    return not is_context and _EXTERNAL.fullmatch(text) is None
+
+
+def starts_turn(value: Any) -> bool:
+    """Whether Codex takes an item for the start of a turn: a prompt, or a message of another agent
+    [openai/codex, codex-rs/core/src/context_manager/history.rs].
+    """
+    return is_prompt(value) or (isinstance(value, dict) and value.get("type") in _AGENT_MESSAGES)
 
 
 def is_summary(value: Any) -> bool:
     """Whether an item is a user message that summarizes everything before it."""
     if kind_of(value) != "message" or isinstance(value, str) or value.get("role") != "user":
         return False
-    return value.get("type") == "compacted" or _opening(value).startswith(_SUMMARY)
+    return value.get("type") == "compacted" or _first_text(value).lstrip().startswith(_SUMMARY)
 
 
-def _opening(value: dict[str, Any]) -> str:
-    """The beginning of a message's text."""
+def _first_text(value: dict[str, Any]) -> str:
+    """The first text of a message; empty if there is none."""
     text = value.get("content", value.get("message"))
     if isinstance(text, list):
         text = next(
             (block["text"] for block in text if isinstance(block, dict) and block.get("text")), None
         )
-    return text.lstrip()[: len(_SUMMARY)] if isinstance(text, str) else ""
+    return text if isinstance(text, str) else ""
 
 
 def _result(element: Element, index: int) -> Message:

@@ -13,7 +13,7 @@ from ctxtrim.formats.fields import elements, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope
 from ctxtrim.formats.message_parts import system_prompt
 from ctxtrim.formats.openai.item_insert import insert_items, separate
-from ctxtrim.formats.openai.items import TEXTS, kind_of, read_items
+from ctxtrim.formats.openai.items import NO_MESSAGE, TEXTS, kind_of, read_items
 from ctxtrim.formats.request_options import choice, responses_options
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Part, Span
@@ -99,7 +99,7 @@ def takes(place: Place) -> bool:
             return False
         is_other = any(word in model.lower() for word in _OTHER_APIS)
         return not _REQUEST.isdisjoint(around) or (_FIELDS.issuperset(around) and not is_other)
-    return any(admits(item) and kind_of(item) not in ("unsent", "unknown") for item in items)
+    return any(admits(item) and kind_of(item) not in NO_MESSAGE for item in items)
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:

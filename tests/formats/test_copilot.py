@@ -129,6 +129,48 @@ def test_no_message_can_come_before_the_summary_of_a_compaction() -> None:
     ]  # fmt: skip
 
 
+def cleared(**data: Any) -> Event:
+    return "session.context_cleared", {"messagesCleared": 2} | data
+
+
+def test_a_cleared_context_keeps_only_the_system_prompt_and_its_first_message() -> None:
+    events = (system("Rules."), prompt("One."), answer("Two."))
+    after = (prompt("Three."), answer("Four."))
+    assert texts(*events, cleared(), *after) == ["Rules.", "Three.", "Four."]
+    with_first = (*events, cleared(initialMessage="Carry on."), *after)
+    assert texts(*with_first) == ["Rules.", "Carry on.", "Three.", "Four."]
+    assert not messages(*with_first)[1].is_injected
+
+
+def test_the_first_message_of_a_cleared_context_can_be_dropped() -> None:
+    start = cleared(initialMessage=LONG)
+    data = session(prompt("One."), start, answer("Two."), prompt("Three."), answer("Four."))
+    out = run(data, [("trim", {})], limit=30).data or b""
+    _, event, *others = (json.loads(line) for line in out.splitlines())
+    assert event["data"] == {"messagesCleared": 2}
+    assert [other["data"]["content"] for other in others] == ["Three.", "Four."]
+    assert [message.role for message in read(out)[0].transcripts[0].messages] == [
+        *("user", "assistant"),
+    ]
+
+
+def test_no_message_can_come_before_the_first_one_of_a_cleared_context() -> None:
+    (chunk,) = read(session(prompt("One."), cleared(initialMessage="Go."), answer("Two.")))
+    transcript = chunk.transcripts[0]
+    meant = replace(transcript, messages=(SUMMARY, *transcript.messages))
+    with pytest.raises(NotEditableError, match="first message of a cleared context"):
+        written(chunk, FORMATS["copilot-cli"], meant)
+
+
+def test_a_notice_of_a_new_mode_is_a_message_of_the_client() -> None:
+    notice = ("session.mode_notice_delivered", {"mode": "plan", "content": LONG})
+    events = (prompt("One."), notice, answer("Two."), prompt("Three."))
+    assert texts(*events) == ["One.", LONG, "Two.", "Three."]
+    assert [message.is_injected for message in messages(*events)] == [False, True, False, False]
+    out = run(session(*events), [("trim", {})], limit=30).data or b""
+    assert b"mode_notice" not in out
+
+
 def test_events_of_subagents_and_of_the_client_are_not_sent() -> None:
     inner = answer("Inside.", parentToolCallId="c1")
     others = [inner, ("hook.start", {"input": {}}), ("assistant.reasoning", {"content": "hm"})]

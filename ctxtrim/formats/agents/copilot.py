@@ -1,9 +1,11 @@
 """Sessions of Copilot CLI (`events.jsonl`): one event per line, each linked to the one before it.
 
 `user.message`, `assistant.message` and `tool.execution_complete` are the conversation;
-`system.notification` is a message of the client. Each turn repeats the system prompt, so only the
-last `system.message` counts. A completed compaction replaces everything before it by its summary.
-Events of subagents, and all other events, are not sent.
+`system.notification` and `session.mode_notice_delivered` are messages of the client. Each turn
+repeats the system prompt, so only the last `system.message` counts. A completed compaction replaces
+everything before it by its summary, and a cleared context by its `initialMessage`, if it has one.
+Events of subagents, and all other events, are not sent. Checked against the event schema of
+github/copilot-sdk (nodejs/src/generated/session-events.ts).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -26,6 +28,7 @@ from ctxtrim.text.records import JsonRecord
 
 _GROUPS = ("session.", "user.", "assistant.", "tool.", "system.", "hook.", "subagent.", "skill.")
 _SUMMARY = ("data", "summaryContent")
+_INITIAL = ("data", "initialMessage")
 _EMPTIED = ("summaryContent", "content")
 """Members that become an empty text if their message is dropped: the event keeps its effect."""
 
@@ -159,9 +162,18 @@ def _compaction(state: _Session, data: dict[str, Any], value: dict[str, Any], li
     state.restart([summary] if text else [])
 
 
+def _clearing(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+    """A cleared context: only the system prompt and the first message after it are sent."""
+    text, span = string(data.get("initialMessage")), Span(line, _INITIAL)
+    first = Message("user", (Part("text", text or "", span=span),), spans=(span,))
+    state.restart([first] if text else [])
+
+
 _EVENTS: dict[str, Callable[[_Session, dict[str, Any], dict[str, Any], int], None]] = {
     "session.start": _start,
     "session.compaction_complete": _compaction,
+    "session.context_cleared": _clearing,
+    "session.mode_notice_delivered": _notification,
     "system.message": _system,
     "system.notification": _notification,
     "user.message": _prompt,
@@ -185,6 +197,12 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     return session(messages, lines, model=state.model, id=state.id)
 
 
+_FIRST = {
+    _SUMMARY: BEFORE_SUMMARY,
+    _INITIAL: "no message can come before the first message of a cleared context",
+}
+
+
 def owner(array: Path) -> Path | None:
     """An answer stays with its last call removed: it may have a text."""
     return None
@@ -193,10 +211,10 @@ def owner(array: Path) -> Path | None:
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as an event with the time of its neighbour.
 
-    Raises a `NotEditableError` before the summary of a compaction, which Copilot sends first.
+    Raises a `NotEditableError` before a summary or a message that replaces all events before it.
     """
-    if site.later is not None and site.later.spans[0].path == _SUMMARY:
-        raise NotEditableError(BEFORE_SUMMARY)
+    if site.later is not None and site.later.spans[0].path in _FIRST:
+        raise NotEditableError(_FIRST[site.later.spans[0].path])
     neighbour = members(site.value_of(Span((site.later or site.earlier or site.any).spans[0].line)))
     found = insert_elements(run, site, _data)
     inserted = []

@@ -90,10 +90,10 @@ def _call_ids(value: dict[str, Any]) -> list[str]:
     return [name for name in ids if isinstance(name, str)]
 
 
-def _pieces(value: dict[str, Any], span: Span) -> list[Piece]:
+def _pieces(entry: LoggedMessage) -> list[Piece]:
     """The parts of a message's content. A string is one part."""
-    key = "content" if "content" in value else "parts"
-    content, inner_span = value.get(key), span.inside(key)
+    key = "content" if "content" in entry.value else "parts"
+    content, inner_span = entry.value.get(key), entry.content or entry.span.inside(key)
     if isinstance(content, list):
         return pieces_in(content, inner_span)
     return [] if content is None else [(content, inner_span)]
@@ -123,10 +123,10 @@ def _model(entry: LoggedMessage, copied: Set[str], found: ListContents) -> None:
     usage = gemini_usage(value.get("tokens"), len(found.messages))
     if usage is not None:
         found.usages.append(replace(usage, model=found.model))
-    parts = [
-        *_thoughts(value, span),
-        *(part_of(part, inner_span, True) for part, inner_span in _pieces(value, span)),
-    ]
+    pieces = _pieces(entry)
+    parts = [part_of(part, inner_span, True) for part, inner_span in pieces]
+    if not any(_is_whole(part) for part, _ in pieces):
+        parts = [*_thoughts(value, span), *parts]
     if not isinstance(value.get("content"), list):
         parts = [replace(part, block=None) if part.kind == "text" else part for part in parts]
     results: list[Message] = []
@@ -142,7 +142,9 @@ def _model(entry: LoggedMessage, copied: Set[str], found: ListContents) -> None:
             waiting.remove(same)
             parts[same] = part
         if part.call_id not in copied:
-            results += _results(call, span.inside("toolCalls", position), part)
+            call_span = span.inside("toolCalls", position)
+            result_span = entry.results.get(position, call_span.inside("result"))
+            results += _results(call, call_span, result_span, part)
     found.messages.append(
         Message("assistant", tuple(parts), index=len(found.messages), spans=tuple(entry.lines))
     )
@@ -150,8 +152,16 @@ def _model(entry: LoggedMessage, copied: Set[str], found: ListContents) -> None:
         found.messages.append(replace(result, index=len(found.messages)))
 
 
+def _is_whole(part: Any) -> bool:
+    """Whether a part shows that a content has all that is sent, also the thoughts
+    [google-gemini/gemini-cli, packages/core/src/utils/sessionUtils.ts,
+    `convertSessionToClientHistory`].
+    """
+    return isinstance(part, dict) and bool(part.get("thought") or part.get("functionCall"))
+
+
 def _thoughts(value: dict[str, Any], span: Span) -> Iterator[Part]:
-    """The model's thoughts, as the client sends them back."""
+    """The model's thoughts next to its content, as the client sends them back."""
     for position, thought in enumerate(elements(value.get("thoughts"))):
         if isinstance(thought, dict):
             subject, text = thought.get("subject"), str(thought.get("description") or "")
@@ -159,9 +169,11 @@ def _thoughts(value: dict[str, Any], span: Span) -> Iterator[Part]:
             yield Part("reasoning", text, block=span.inside("thoughts", position))
 
 
-def _results(call: dict[str, Any], call_span: Span, call_part: Part) -> Iterator[Message]:
+def _results(
+    call: dict[str, Any], call_span: Span, result_span: Span, call_part: Part
+) -> Iterator[Message]:
     """The result of a call: a function response with its media, or a string."""
-    result, result_span = call.get("result"), call_span.inside("result")
+    result = call.get("result")
     is_error = True if call.get("status") in ("error", "cancelled") else None
     if isinstance(result, str):
         part = Part(
@@ -207,7 +219,7 @@ def _answering(part: Part, call: Part, is_error: bool | None) -> Part:
 
 
 def _user(entry: LoggedMessage) -> list[Message]:
-    pieces = _pieces(entry.value, entry.span)
+    pieces = _pieces(entry)
     first = pieces[0][0] if pieces else ""
     text = first.get("text") if isinstance(first, dict) else first
     is_injected = isinstance(text, str) and _INJECTED.match(text) is not None
@@ -248,9 +260,14 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
 
 
 def owner(array: Path) -> Path | None:
-    """A message is removed with the last part of its content; a call stays without its result."""
+    """A message is removed with the last part of its content; a call stays without its result.
+
+    A content in a patch becomes empty: without it, the older one would be read.
+    """
     if is_media(array):
         return array
+    if array[0] == "$patch":
+        return None
     return array[:-1] if array[-1] in ("content", "parts") else None
 
 

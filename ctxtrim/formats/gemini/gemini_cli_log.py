@@ -5,43 +5,67 @@
     {"id": "a", …}                       a message, or its new version if the id exists
     {"$rewindTo": "a"}                   drops that message and all after it
     {"$set": {"messages": […]}}          replaces all messages
+    {"$patch": {"id": "a", "content": …, "toolCalls": [{"id", "result"}]}}
+    {"$patch": {"updates": [{"id", …}], "removeIds": […], "orderIds": […]}}
+
+A patch replaces contents and results, drops messages, and moves those of an order to the end
+(google-gemini/gemini-cli, packages/core/src/services/chatRecordingService.ts). Each value is edited
+where its last version is.
 
 A message keeps the position of its first version. Removing it also removes its older versions,
 which would otherwise be read again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import Edit
+from ctxtrim.formats.base import Edit, Insertion
+from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.gemini.parts import call_of, part_of
 from ctxtrim.formats.message_lists import Element
 from ctxtrim.model import Part, Span
 
 
 class LoggedMessage(Struct):
-    """The final version of a message, its span, and all lines that contain a version of it."""
+    """The final version of a message, its span, and all lines that contain a version of it.
+
+    The value includes updates by patches. `content`: the span of a content that a patch replaced.
+    `results`: the spans of results that a patch replaced, by the position of their call. `places`:
+    the spans of its updates; those to remove with the message are among the lines, too.
+    """
 
     value: dict[str, Any]
     span: Span
     lines: list[Span]
+    content: Span | None = None
+    results: dict[int, Span] = field(default_factory=dict)
+    places: list[Span] = field(default_factory=list)
+
+    def renew(self, value: dict[str, Any], span: Span, whole: Span) -> None:
+        """Replace the message by a new version."""
+        self.value, self.span = value, span
+        self.lines.append(whole)
+        self.content, self.results = None, {}
 
 
-def replayed(elements: Sequence[Element]) -> list[LoggedMessage]:
+_UPDATED = ("content", "toolCalls")
+
+
+def replayed(lines: Sequence[Element]) -> list[LoggedMessage]:
     """The final messages of a log. The elements of a list are returned as they are."""
     entries: dict[object, LoggedMessage] = {}
-    for number, (value, span, whole) in enumerate(elements):
+    for number, (value, span, whole) in enumerate(lines):
         if not isinstance(value, dict):
             continue
         name = value.get("id")
         if whole.path or not isinstance(name, str):
             _change(entries, value, span, number)
         elif name in entries:
-            entries[name].value, entries[name].span = value, span
-            entries[name].lines.append(whole)
+            entries[name].renew(value, span, whole)
         else:
             entries[name] = LoggedMessage(value, span, [whole])
     return list(entries.values())
@@ -51,11 +75,13 @@ def _change(
     entries: dict[object, LoggedMessage], value: dict[str, Any], span: Span, number: int
 ) -> None:
     """Apply an element of a list, or a log line that changes other messages."""
-    update, target = value.get("$set"), value.get("$rewindTo")
+    update, target, patch = value.get("$set"), value.get("$rewindTo"), value.get("$patch")
     if isinstance(target, str):
         names = list(entries)
         for name in names[names.index(target) if target in entries else 0 :]:
             del entries[name]
+    elif isinstance(patch, dict):
+        _patch(entries, patch, span)
     elif isinstance(update, dict) and isinstance(update.get("messages"), list):
         entries.clear()
         for index, item in enumerate(update["messages"]):
@@ -67,37 +93,143 @@ def _change(
         entries[number] = LoggedMessage(value, span, [span])
 
 
-def relink(edit: Edit) -> Edit:
-    """The edit including older versions of removed messages.
+def _patch(entries: dict[object, LoggedMessage], patch: dict[str, Any], span: Span) -> None:
+    """Apply a patch: updates of messages, then removals, then the order of the last messages."""
+    home = span.inside("$patch")
+    fields = [key for key in _UPDATED if key in patch]
+    is_alone = patch.keys() <= {"id", *_UPDATED}
+    _update(entries, patch, home, [span] if is_alone else [home.inside(key) for key in fields])
+    for index, update in enumerate(elements(patch.get("updates"))):
+        place = home.inside("updates", index)
+        _update(entries, members(update), place, [place])
+    for name in filter(_is_id, elements(patch.get("removeIds"))):
+        entries.pop(name, None)
+    for name in filter(_is_id, elements(patch.get("orderIds"))):
+        if name in entries:
+            entries[name] = entries.pop(name)
 
-    Insertions go to the first version's position. Removing a call also removes its copy in the
-    content of its message.
+
+def _is_id(name: object) -> bool:
+    return isinstance(name, str)
+
+
+def _update(
+    entries: dict[object, LoggedMessage], update: dict[str, Any], place: Span, removed: list[Span]
+) -> None:
+    """Apply the update of a message at a place. `removed`: spans to remove with the message."""
+    name = update.get("id")
+    message = entries.get(name) if isinstance(name, str) else None
+    if message is None:
+        return
+    message.places.append(place)
+    message.lines += removed
+    if "content" in update:
+        message.value = message.value | {"content": update["content"]}
+        message.content = place.inside("content")
+    calls = list(elements(message.value.get("toolCalls")))
+    for index, change in enumerate(map(members, elements(update.get("toolCalls")))):
+        position = _position(calls, change.get("id"))
+        if position is not None and "result" in change:
+            calls[position] = calls[position] | {"result": change["result"]}
+            message.results[position] = place.inside("toolCalls", index, "result")
+    if calls:
+        message.value = message.value | {"toolCalls": calls}
+
+
+def _position(calls: Sequence[Any], name: object) -> int | None:
+    """The position of the call with an id."""
+    if not isinstance(name, str):
+        return None
+    ids = (members(call).get("id") for call in calls)
+    return next((index for index, other in enumerate(ids) if other == name), None)
+
+
+def relink(edit: Edit) -> Edit:
+    """The edit including older versions and updates of removed messages.
+
+    Insertions go to the first version's position, also in later orders. Removing a call also
+    removes its copy in the content of its message.
     """
     messages = replayed(
         [Element(value, Span(line), Span(line)) for line, value in enumerate(edit.values)]
     )
-    more = {span for message in messages if message.span in edit.removed for span in message.lines}
+    homes = {message.span: message for message in messages}
+    gone = [message for message in messages if message.span in edit.removed]
+    gone += [message for message in messages if _is_emptied(message, edit)]
+    more = {span for message in gone for span in message.lines}
     for span in edit.removed:
         if span.path[-2:-1] == ("toolCalls",):
-            more |= set(_same_call(edit.values[span.line], span))
-    first = {message.span: message.lines[0] for message in messages}
+            home = Span(span.line, span.path[:-2])
+            message = homes.get(home) or LoggedMessage(edit.value_at(home), home, [home])
+            more |= set(_same_call(message, span))
+    first = {
+        span: message.lines[0]
+        for message in messages
+        for span in (message.span, *message.lines, *message.places)
+    }
     inserted = [
         replace(insertion, span=first.get(insertion.span, insertion.span))
         for insertion in edit.inserted
     ]
-    return replace(edit, removed=edit.removed | more, inserted=inserted)
+    names = {message.lines[0]: message.value.get("id") for message in messages}
+    orders = _orders(edit.values)
+    named = [
+        order
+        for insertion in inserted
+        for order in _ordered(insertion, names.get(insertion.span), orders)
+    ]
+    return replace(edit, removed=edit.removed | more, inserted=[*inserted, *named])
 
 
-def _same_call(value: Any, call: Span) -> Iterator[Span]:
+def _is_emptied(message: LoggedMessage, edit: Edit) -> bool:
+    """Whether all parts of a content that an update contains are removed, and none is new.
+
+    A model message stays, as its calls are in its line.
+    """
+    place, parts = message.content, message.value.get("content")
+    if place is None or message.value.get("type") != "user" or not elements(parts):
+        return False
+    is_filled = any(
+        insertion.span == place.inside(insertion.span.path[-1])
+        for insertion in edit.inserted
+        if insertion.span.path
+    )
+    spans = [place.inside(index) for index in range(len(elements(parts)))]
+    return not is_filled and all(span in edit.removed for span in spans)
+
+
+def _orders(values: Iterable[Any]) -> dict[Span, dict[Any, int]]:
+    """The positions of the ids in each order of a log, by the span of the order."""
+    found = {}
+    for line, value in enumerate(values):
+        order = elements(members(members(value).get("$patch")).get("orderIds"))
+        if order:
+            names = [name if isinstance(name, str) else None for name in order]
+            found[Span(line, ("$patch", "orderIds"))] = dict(zip(names, count(), strict=False))
+    return found
+
+
+def _ordered(
+    insertion: Insertion, name: Any, orders: dict[Span, dict[Any, int]]
+) -> Iterator[Insertion]:
+    """The insertions of a new message's id next to the name of its neighbour, in all orders.
+
+    Messages that an order does not name come first.
+    """
+    for span, positions in orders.items():
+        if isinstance(name, str) and name in positions:
+            place = span.inside(positions[name])
+            yield Insertion(insertion.value["id"], place, insertion.is_after)
+
+
+def _same_call(message: LoggedMessage, call: Span) -> Iterator[Span]:
     """The span of the copy of a call in the content of its message."""
-    for key in call.path[:-2]:
-        value = value[key]
-    target = call_of(value["toolCalls"][call.path[-1]], call)
-    content = value.get("content")
-    for position, part in enumerate(content if isinstance(content, list) else ()):
+    target = call_of(message.value["toolCalls"][call.path[-1]], call)
+    content = message.content or message.span.inside("content")
+    for index, part in enumerate(elements(message.value.get("content"))):
         other = part_of(part, call, True)
         if other.kind == "tool_call" and is_same(other, target):
-            yield Span(call.line, (*call.path[:-2], "content", position))
+            yield content.inside(index)
             return
 
 

@@ -294,3 +294,51 @@ def test_prompt_ids_follow_the_contents_of_a_compression() -> None:
         "model",
     ]
     assert event["systemPayload"]["promptIds"] == ["p1", None, None, None]
+
+
+def command(uuid: str, parent: str, text: str, **more: Any) -> Event:
+    shown = [{"type": "assistant", "text": "v1"}]
+    fields = {"phase": "result", "rawCommand": text, "outputHistoryItems": shown}
+    return system(uuid, parent, "slash_command", **(fields | more))
+
+
+def with_command(**more: Any) -> tuple[Event, ...]:
+    return (
+        *TALK,
+        line("e", "d", "user", "/about"),
+        command("f", "e", "/about", **more),
+        line("g", "f", "user", "And now?"),
+    )
+
+
+def test_a_command_that_the_client_answers_is_not_sent_and_stays() -> None:
+    events = with_command(sentToModel=False)
+    assert role_texts(transcript(*events)) == [*EXPECTED, ("user", ["And now?"])]
+    out = run(session(*events), [("trim", {})], limit=20).data or b""
+    left = [json.loads(line) for line in out.splitlines()]
+    assert [(event["uuid"], event["parentUuid"]) for event in left] == [
+        *(("e", None), ("f", "e"), ("g", "f")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"sentToModel": True},
+        {"phase": "invocation"},
+        {"rawCommand": "/other"},
+        {"outputHistoryItems": []},
+        {"outputHistoryItems": [{"type": "user", "text": "x"}]},
+    ],
+)
+def test_a_command_that_the_model_reads_is_a_prompt(more: Event) -> None:
+    assert role_texts(transcript(*with_command(**more)))[4:] == [
+        ("user", ["/about"]),
+        ("user", ["And now?"]),
+    ]
+
+
+def test_a_prompt_before_an_invoked_command_stays() -> None:
+    invoked = command("f", "e", "/about", phase="invocation")
+    events = (line("e", None, "user", "/about"), invoked, command("g", "f", "/about"))
+    assert role_texts(transcript(*events)) == [("user", ["/about"])]

@@ -2,8 +2,8 @@
 
 The live context is the path from the last event to the root. A `rewind` has the event that it
 returns to as parent, so it discards everything after that event. Lines that share a uuid are one
-message. A `chat_compression` contains the contents that replace everything before it. Titles,
-telemetry, snapshots and `toolCallResult` are never sent.
+message. A `chat_compression` contains the contents that replace everything before it. Commands that
+the client answers itself, titles, telemetry, snapshots and `toolCallResult` are never sent.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
-from ctxtrim.formats.fields import first_string, members, string
+from ctxtrim.formats.fields import elements, first_string, members, string
 from ctxtrim.formats.gemini.parts import (
     ROLES,
     Piece,
@@ -88,10 +88,32 @@ def sniff(value: object) -> Layout | None:
     )
 
 
-def _events(values: Sequence[Any]) -> Iterator[QwenEvent]:
-    for line, value in enumerate(values):
-        if isinstance(value, dict):
-            yield _event(value, Span(line))
+def _events(values: Sequence[Any]) -> list[QwenEvent]:
+    """The events of some lines. Commands that the client answers itself are no context."""
+    events = [
+        _event(value, Span(line)) for line, value in enumerate(values) if isinstance(value, dict)
+    ]
+    last: QwenEvent | None = None  # the last message of the main conversation
+    for event in events:
+        if event.pieces and not event.is_sidechain:
+            last = event
+        elif event.history is not None:
+            last = None
+        elif event.subtype == "slash_command" and last is not None and last.kind == "user":
+            last.is_context = not _is_answered(last, members(event.value.get("systemPayload")))
+            last = None
+    return events
+
+
+def _is_answered(prompt: QwenEvent, command: dict[str, Any]) -> bool:
+    """Whether a prompt is only a command that the client answered itself, so that it is not sent
+    [QwenLM/qwen-code, packages/core/src/services, `SessionApiHistoryAccumulator`].
+    """
+    output = elements(command.get("outputHistoryItems"))
+    is_result = command.get("phase") == "result" and command.get("sentToModel") is not True
+    is_shown = bool(output) and all(members(item).get("type") == "assistant" for item in output)
+    is_typed = [part for part, _ in prompt.pieces] == [{"text": command.get("rawCommand")}]
+    return is_result and is_shown and is_typed and prompt.subtype is None
 
 
 def _thread(events: Sequence[QwenEvent]) -> set[int]:
@@ -117,7 +139,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     """The one conversation of the session: its live context, or a sidechain if there is nothing
     else.
     """
-    events = list(_events([record.value for record in records]))
+    events = _events([record.value for record in records])
     thread = [events[index] for index in sorted(_thread(events))]
     messages: list[Message] = []
     usages: list[Usage] = []

@@ -257,13 +257,15 @@ def _found(named: Path | None) -> list[SettingsSource]:
     """The settings in the nearest folder with a configuration, without the file of `--config`.
 
     Folders from the working directory up to the root of its repository are searched; without a
-    repository, the working directory only. If it was deleted, nothing is searched.
+    repository, the working directory only. If it was deleted, nothing is searched. Warnings about
+    files of folders below the nearest one are kept.
     """
     try:
         here = Path.cwd()
     except FileNotFoundError:
         return []
     root = repository(here) or here
+    passed: list[SettingsSource] = []
     for level in range(len(here.relative_to(root).parts) + 1):
         folder = Path(*[".."] * level)
         sources, is_configured = [], (folder / OWN).exists()
@@ -275,8 +277,9 @@ def _found(named: Path | None) -> list[SettingsSource]:
             sources.append(source)
             is_configured |= not source.is_empty
         if is_configured:
-            return sources
-    return []
+            return [*passed, *sources]
+        passed += [source for source in sources if source.notes]
+    return passed
 
 
 def _named(path: Path) -> SettingsSource:

@@ -53,8 +53,8 @@ class SettingsSource(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the source sets nothing."""
-        return not (self.shared or self.settings or self.models or self.sections or self.notes)
+        """Whether the source sets nothing. A warning about a source is no setting."""
+        return not (self.shared or self.settings or self.models or self.sections)
 
     def note(self, text: str) -> None:
         """Add a warning about the source."""

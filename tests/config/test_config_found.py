@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
+from samples import line
 
 
 def setting(ctxtrim: Run, folder: Path, key: str = "budget") -> tuple[Any, str]:
@@ -65,3 +66,26 @@ def test_a_named_file_in_the_nearest_folder_ends_the_search(ctxtrim: Run, reposi
     ran = ctxtrim("config", "show", "--json", "--config", "ctxtrim.toml", cwd=repository / "a")
     found = {row["key"]: row["value"] for row in json.loads(ran.out)["settings"]}
     assert (found["safety"], found["budget"]) == (2.0, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("{ // json5", "invalid JSON"),
+        ('{"contextManagement": {"foo": 1}}', "contextManagement.foo: unknown key"),
+        ('{"contextManagement": {"archive": "kept"}}', "contextManagement.archive is ignored"),
+    ],
+)
+def test_a_file_of_another_program_that_sets_nothing_does_not_end_the_search(
+    ctxtrim: Run, repository: Path, text: str, warning: str
+) -> None:
+    (repository / "ctxtrim.toml").write_text("budget = 3\n")
+    (repository / "a" / "agents.config.json").write_text(text)
+    (repository / "a" / "b" / "talk.jsonl").write_bytes(line())
+    ran = ctxtrim("check", "talk.jsonl", cwd=repository / "a" / "b")
+    assert ran.code == 3, "the budget of the repository applies"
+    assert f"../agents.config.json: warning: {warning}" in ran.err
+    (repository / "ctxtrim.toml").unlink()
+    ran = ctxtrim("check", "talk.jsonl", cwd=repository / "a" / "b")
+    assert ran.code == 0, "no folder sets a budget"
+    assert f"../agents.config.json: warning: {warning}" in ran.err

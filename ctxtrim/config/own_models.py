@@ -2,7 +2,8 @@
 
 ::
 
-    [models.our-model]              a new name, or a name of the registry, to override its values
+    [models.our-model]              a new name, or a name of the registry, to override the values
+                                    of all variants of that name
     context_window = 64_000         tokens, as the next two
     max_input = 60_000
     max_output = 4_000
@@ -79,11 +80,18 @@ def own_models(sources: Sequence[SettingsSource]) -> ModelOf:
 def _model_of(
     known: Mapping[str, dict[str, Any]], paths: Mapping[str, str], name: str | None
 ) -> Model:
-    """The model of a name, with the user's own values. A function of values, so it is picklable."""
-    own = known.get(name.lower()) if name is not None else None
-    if name is None or own is None:
-        return assumed_model(name)
-    return _with(assumed_model(name), name, own, paths[name.lower()])
+    """The model of a name, with the user's own values. A function of values, so it is picklable.
+
+    A table for a model of the registry is for all variants of its name, such as
+    `openai/gpt-4o-2024-08-06`, unless the variant has a table.
+    """
+    model = assumed_model(name)
+    if name is None:
+        return model
+    for key in (name.lower(), model.name.lower()):
+        if key in known:
+            return _with(model, name, known[key], paths[key])
+    return model
 
 
 def _with(model: Model, name: str, own: Mapping[str, Any], path: str) -> Model:

@@ -52,6 +52,27 @@ def test_other_models_are_unchanged(ctxtrim: Run, tmp_path: Path) -> None:
     assert row["budget"]["context_window"] == 8192
 
 
+@pytest.mark.parametrize("name", ["gpt-4o-2024-08-06", "openai/gpt-4o", "azure/GPT-4o"])
+def test_a_table_is_for_all_variants_of_a_name(ctxtrim: Run, tmp_path: Path, name: str) -> None:
+    write(tmp_path, "[models.gpt-4o]\ncontext_window = 9_000\n")
+    row = json.loads(ctxtrim("count", "--model", name, "--json", stdin=TALK, cwd=tmp_path).out)[
+        "transcripts"
+    ][0]
+    assert (row["model"], row["budget"]["context_window"]) == (name, 9000)
+    assert row["exactness"] == "exact"
+
+
+def test_the_table_of_a_variant_takes_precedence(ctxtrim: Run, tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "[models.gpt-4o]\ncontext_window = 9_000\n"
+        '[models."gpt-4o-2024-08-06"]\ncontext_window = 7_000\n',
+    )
+    for name, window in (("gpt-4o-2024-08-06", 7000), ("gpt-4o", 9000), ("gpt-4o-mini", 128_000)):
+        ran = ctxtrim("count", "--model", name, "--json", stdin=TALK, cwd=tmp_path)
+        assert json.loads(ran.out)["transcripts"][0]["budget"]["context_window"] == window
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [

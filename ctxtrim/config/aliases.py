@@ -12,12 +12,13 @@ from msgspec import Struct
 class Alias(Struct, frozen=True):
     """An alias and its target.
 
-    `values` maps true and false to values of a target that is not a flag; None is unset.
+    If `word` is set, the alias is a flag and the target is not: true is the word, and false only
+    means that a source with less precedence must not choose the word.
     """
 
     name: str
     target: str
-    values: Mapping[bool, str | None] | None = None
+    word: str = ""
 
 
 CONTEXT, COMPACTOR, OUTPUT = "contextManagement", "compactor", "toolOutput"
@@ -32,7 +33,7 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         Alias("placeholderTemplate", "truncate.placeholder"),
         Alias("preserveRecentFiles", "keep-active-files"),
         Alias("activeFileSteps", "active-steps"),
-        Alias("summarizeOnTruncate", "truncate.replace", {True: "summary", False: None}),
+        Alias("summarizeOnTruncate", "truncate.replace", "summary"),
         Alias("summarizeOnTruncate", "trim.summarize"),
         Alias("maxContextTokens", "context-window"),
         Alias("reservedOutputTokens", "reserve"),

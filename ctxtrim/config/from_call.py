@@ -54,8 +54,8 @@ def program(location: str, preset: str, *options: Mapping[str, Any]) -> Config:
             call.shared.pop("budget", None)
         call.shared.update(given.shared)
         call.models.update(given.models)
-        for stage, settings in given.settings.items():
-            call.settings.setdefault(stage, {}).update(settings)
+        for stage in {**given.settings, **given.refused}:
+            call.settings[stage] = given.over(stage, call.settings.get(stage, {}))
     assumed = {"preset": Value(preset, "default"), "enabled": Value(True, "default")}
     return Config(
         (

@@ -15,11 +15,15 @@ from ctxtrim.text.names import field_name, kebab_case, option_name, suggestion
 
 
 class Meaning(NamedTuple):
-    """A setting and a value for it. `stage` is None for a run setting."""
+    """A setting and a value for it. `stage` is None for a run setting.
+
+    `is_refused`: the value is refused, and no value is set instead.
+    """
 
     stage: str | None
     setting: Option
     value: Any
+    is_refused: bool = False
 
 
 def meanings(key: str, value: Any, block: str = "") -> list[Meaning]:
@@ -74,12 +78,12 @@ def _followed(rows: list[Alias], value: Any) -> list[Meaning]:
     """The settings that some aliases set."""
     matches: list[Meaning] = []
     for row in rows:
-        if row.values is not None and not isinstance(value, bool):
+        if row.word and not isinstance(value, bool):
             raise UsageError(f"expected true or false, found {value!r}")
         stage, _, key = row.target.rpartition(".")
-        own_value = value if row.values is None else row.values[value]
-        if own_value is not None:
-            matches += _own(key, own_value, (stage,) if stage else None)
+        is_refused = bool(row.word) and not value
+        for meaning in _own(key, row.word or value, (stage,) if stage else None):
+            matches.append(meaning._replace(is_refused=is_refused))
     return matches
 
 

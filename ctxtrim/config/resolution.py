@@ -184,7 +184,7 @@ class Config(Struct, frozen=True, dict=True):
         settings = {key: Value(option.default, DEFAULT) for key, option in SETTINGS[stage].items()}
         settings |= {key: Value(value, origin) for key, value in preset.items()}
         for source in reversed(self.sources):
-            settings |= source.settings.get(stage, {})
+            settings = source.over(stage, settings)
             if source is home and entry:
                 settings |= entry
         return settings

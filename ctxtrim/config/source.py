@@ -1,6 +1,6 @@
 """One source of settings: its checked values, each with its origin."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from ctxtrim.config.keys import Meaning
 from ctxtrim.config.option import Option
-from ctxtrim.config.stage_specs import parse_stage, restricted
+from ctxtrim.config.stage_specs import SETTINGS, parse_stage, restricted
 from ctxtrim.io.paths import resolved
 from ctxtrim.stage import Finding
 from ctxtrim.text.globs import Glob
@@ -39,6 +39,7 @@ class PathSection(Struct, frozen=True, eq=False):
 class SettingsSource(Struct, frozen=True):
     """The settings of the source at `path`: run settings (`shared`), stage settings and models.
 
+    `refused` has values that stage settings of sources with less precedence must not have.
     `sections` are settings for some files, which override the others of this source. `notes` are
     findings about the source. Restricted settings of an untrusted source are ignored.
     """
@@ -47,6 +48,7 @@ class SettingsSource(Struct, frozen=True):
     is_trusted: bool = True
     shared: dict[str, Value] = field(default_factory=dict)
     settings: dict[str, dict[str, Value]] = field(default_factory=dict)
+    refused: dict[str, dict[str, Value]] = field(default_factory=dict)
     models: dict[str, dict[str, Any]] = field(default_factory=dict)
     sections: list[PathSection] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
@@ -55,6 +57,16 @@ class SettingsSource(Struct, frozen=True):
     def is_empty(self) -> bool:
         """Whether the source sets nothing. A warning about a source is no setting."""
         return not (self.shared or self.settings or self.models or self.sections)
+
+    def over(self, stage: str, weaker: Mapping[str, Value]) -> dict[str, Value]:
+        """The settings of a stage: those of this source, else those of sources with less
+        precedence.
+        """
+        settings = dict(weaker)
+        for name, refused in self.refused.get(stage, {}).items():
+            if name in weaker and weaker[name].value == refused.value:
+                settings[name] = Value(SETTINGS[stage][name].default, refused.origin)
+        return settings | self.settings.get(stage, {})
 
     def note(self, text: str) -> None:
         """Add a warning about the source."""
@@ -90,7 +102,7 @@ def assign(
     """Add values to a source. A weak value does not replace an earlier one of the same setting."""
     # the message about a number that is too small for several stages names the largest bound
     strictest = sorted(matches, key=lambda meaning: -(meaning.setting.least or 0))
-    for stage, setting, value in strictest:
+    for stage, setting, value, is_refused in strictest:
         found = check(setting, location, value)
         if not source.is_trusted and setting.restricts(found):
             source.note_restricted(location.removeprefix(f"{source.path}: "))
@@ -101,6 +113,9 @@ def assign(
                 if not source.is_trusted:
                     for key in restricted(name, given):
                         source.note_restricted(f"{key} of {name} in pipeline")
+        if stage is not None and is_refused:
+            source.refused.setdefault(stage, {})[setting.name] = Value(found, location)
+            continue
         home = source.shared if stage is None else source.settings.setdefault(stage, {})
         if not (is_weak and setting.name in home):
             home[setting.name] = Value(found, location)

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from ctxtrim.config import configured
 from ctxtrim.config.aliases import ALIASES, WORDS
 from ctxtrim.config.from_agents_json import agents_file
+from ctxtrim.config.from_call import program
 from ctxtrim.config.from_toml import own_file
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.stage_specs import SETTINGS
@@ -43,7 +45,12 @@ ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
         True,
         {"truncate.replace": "summary", "trim.summarize": True},
     ),
-    ("contextManagement", "summarizeOnTruncate", False, {"trim.summarize": False}),
+    (
+        "contextManagement",
+        "summarizeOnTruncate",
+        False,
+        {"trim.summarize": False},
+    ),
     ("contextManagement", "maxContextTokens", 64000, {"context-window": 64000}),
     ("contextManagement", "reservedOutputTokens", 2048, {"reserve": 2048}),
     ("contextManagement", "tokenEstimator", "auto", {"tokenizer": "auto"}),
@@ -205,6 +212,44 @@ def test_the_first_of_two_blocks_takes_precedence(tmp_path: Path) -> None:
         '{"reservedOutputTokens": 4096}}'
     )
     assert agents_file(path).shared["reserve"].value == 4096
+
+
+def test_a_file_can_turn_off_summaries_of_a_file_with_less_precedence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("agents.config.json").write_text('{"contextManagement": {"summarizeOnTruncate": true}}')
+    config = configured({}, {}, tmp_path / "user")
+    assert config.settings("truncate")["replace"].value == "summary"
+    Path("ctxtrim.toml").write_text("summarizeOnTruncate = false\n")
+    config = configured({}, {}, tmp_path / "user")
+    assert config.settings("truncate")["replace"] == (
+        "placeholder",
+        "ctxtrim.toml: summarizeOnTruncate",
+    )
+    assert config.settings("trim")["summarize"].value is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'summarizeOnTruncate = false\nreplace = "stub"\n',
+        'replace = "stub"\nsummarizeOnTruncate = false\n',
+        'preset = "retention"\nsummarizeOnTruncate = false\n',
+    ],
+)
+def test_no_summaries_is_no_choice_against_another_replacement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ctxtrim.toml").write_text(text)
+    settings = configured({}, {}, tmp_path / "user").settings("truncate")
+    assert settings["replace"].value == ("head" if "preset" in text else "stub")
+
+
+def test_the_last_mapping_of_a_call_decides_on_summaries() -> None:
+    call = program("here", "rolling", {"summarizeOnTruncate": True}, {"summarizeOnTruncate": False})
+    assert call.settings("truncate")["replace"] == ("placeholder", "here: summarizeOnTruncate")
 
 
 def test_an_invalid_flag_is_an_error(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.config.keys import meanings
-from ctxtrim.config.option import Option
+from ctxtrim.config.option import Option, excerpt
 from ctxtrim.config.run_settings import OPTIONS, SHARED
 from ctxtrim.config.source import SettingsSource, assign
 from ctxtrim.config.stage_specs import SETTINGS
@@ -51,12 +51,14 @@ def _nearest(name: str) -> str:
 
 
 def _read(setting: Option, location: str, text: str) -> Any:
-    value: Any = text
-    if isinstance(setting.default, tuple) and text.startswith("["):
-        try:
-            value = json.loads(text)
-        except ValueError:
-            raise UsageError(
-                f"{location}: expected a string or a JSON array of strings, found {text}"
-            ) from None
-    return setting.parse(location, value)
+    if not isinstance(setting.default, tuple) or not text.startswith("["):
+        return setting.parse(location, text)
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        array = json.dumps([text], ensure_ascii=False)
+        raise UsageError(
+            f"{location}: expected a string or a JSON array of strings, found {excerpt(text)}; "
+            f"if it is one string that begins with [, write {excerpt(array)}"
+        ) from None
+    return setting.convert(location, values)

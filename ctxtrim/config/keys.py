@@ -11,7 +11,7 @@ from ctxtrim.config.run_settings import OPTIONS, SHARED
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
 from ctxtrim.stages import STAGES
-from ctxtrim.text.names import field_name, kebab_case, option_name, suggestion
+from ctxtrim.text.names import field_name, kebab_case, option_name, snake_case, suggestion
 
 
 class Meaning(NamedTuple):
@@ -98,7 +98,7 @@ def _field(key: str, known: Mapping[str, Any]) -> str | None:
 
 
 def _unknown(key: str, block: str) -> str:
-    option = OPTIONS.get(kebab_case(key).replace("-", "_"))
+    option = OPTIONS.get(snake_case(key))
     if not block and option is not None:
         return f"not a setting; pass --{option_name(option.name)} on the command line"
     stages, blocks = STAGES_OF.get(block), (block,) if block in STAGES_OF else tuple(ALIASES)

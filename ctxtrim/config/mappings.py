@@ -13,6 +13,7 @@ from ctxtrim.config.source import Check, SettingsSource, assign
 from ctxtrim.errors import UsageError
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import clean
+from ctxtrim.text.names import snake_case
 
 
 class _Entry(NamedTuple):
@@ -42,9 +43,14 @@ def read(
     An invalid key or value raises `UsageError`, or adds a warning if the document is not a file of
     ctxtrim. `check` converts the values.
     """
+    keys: dict[tuple[str, str | None, str], str] = {}
     for entry in _entries(document, block, f"{table}." if table else ""):
         location = f"{source.path}: {entry.place}"
+        name = (entry.block, entry.stage, snake_case(entry.key))
+        first = keys.setdefault(name, entry.key)
         try:
+            if first != entry.key:
+                raise UsageError(f"the same setting as {clean(first)}; keep one of them")
             _take(source, entry, location, check)
         except UsageError as error:
             text = str(error) if str(error).startswith(location) else f"{location}: {error}"

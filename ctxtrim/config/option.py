@@ -22,6 +22,7 @@ _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
 _LARGEST = 2**63 - 1  # the largest position in a sequence
 _LONGEST_CHOICES = 20  # characters of choices that are shown in place of a metavar
+_LONGEST_EXCERPT = 80  # characters of a value in a message
 
 
 class Option(Struct, frozen=True):
@@ -191,8 +192,9 @@ def must_be(location: str, value: Any, kind: Any, expected: str) -> None:
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError:
-        found = repr(value)
-        raise UsageError(
-            f"{location}: expected {expected}, found "
-            f"{found if len(found) < 80 else f'{found[:79]}…'}"
-        ) from None
+        raise UsageError(f"{location}: expected {expected}, found {excerpt(repr(value))}") from None
+
+
+def excerpt(text: str) -> str:
+    """A text for a message: its beginning if it is long."""
+    return text if len(text) <= _LONGEST_EXCERPT else f"{text[: _LONGEST_EXCERPT - 1]}…"

@@ -47,6 +47,8 @@ def _checked(place: str, value: object) -> dict[str, Any]:
         if key not in _KEYS:
             near = suggestion(key, {known: known for known in _KEYS})
             raise UsageError(f"{location}: unknown key{near}; known keys: {', '.join(_KEYS)}")
+        if key in model:
+            raise UsageError(f"{location}: {key} is given twice; keep one of them")
         if key in _LIMITS:
             must_be(location, setting, _tokens(), "a number of tokens")
         else:

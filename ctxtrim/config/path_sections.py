@@ -26,7 +26,7 @@ from ctxtrim.stage import declares
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.globs import path_glob
-from ctxtrim.text.names import field_name, kebab_case, option_name, suggestion
+from ctxtrim.text.names import field_name, kebab_case, option_name, snake_case, suggestion
 
 _LIMITS = ("profile", "max_messages", "max_tokens_per_result", "max_tool_share")
 
@@ -69,9 +69,12 @@ def _set(settings: SettingsSource, location: str, key: str, value: Any) -> None:
     name = field_name(key, _settings()) or field_name(kebab_case(key), _settings())
     if name is None:
         known = {word: option_name(word) for word in ("match", *_settings())}
-        near = suggestion(kebab_case(key).replace("-", "_"), known)
+        near = suggestion(snake_case(key), known)
         raise UsageError(f"{location}: unknown key{near}; known keys: {', '.join(known.values())}")
     stage, option = _settings()[name]
+    taken = settings.shared if stage is None else settings.settings.get(stage, {})
+    if name in taken:
+        raise UsageError(f"{location}: {option_name(name)} is given twice; keep one of them")
     assign(settings, location, [Meaning(stage, option, value)], Option.convert)
 
 

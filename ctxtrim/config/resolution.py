@@ -14,6 +14,7 @@ from ctxtrim.config.from_environment import CONFIG, environment
 from ctxtrim.config.from_options import command_line
 from ctxtrim.config.from_toml import own_file, project_table
 from ctxtrim.config.input_options import preset_names
+from ctxtrim.config.option import excerpt
 from ctxtrim.config.own_models import ModelOf, own_models
 from ctxtrim.config.presets import SESSION, Preset, checks, merged
 from ctxtrim.config.run_settings import SHARED
@@ -170,7 +171,7 @@ class Config(Struct, frozen=True, dict=True):
 
         Settings that the text does not name have their configured values.
         """
-        name, given = parse_stage(text, f"-s {text}")
+        name, given = parse_stage(text, f"-s {excerpt(text)}")
         return Spec(name, _values(self.settings(name)) | given)
 
     def settings(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from ctxtrim.config.keys import Meaning
-from ctxtrim.config.option import Option
+from ctxtrim.config.option import Option, excerpt
 from ctxtrim.config.stage_specs import SETTINGS, parse_stage, restricted
 from ctxtrim.io.paths import resolved
 from ctxtrim.stage import Finding
@@ -109,7 +109,7 @@ def assign(
             continue
         if stage is None and setting.name == "pipeline":
             for text in found:
-                name, given = parse_stage(text, f"{location} {text}")
+                name, given = parse_stage(text, f"{location} {excerpt(text)}")
                 if not source.is_trusted:
                     for key in restricted(name, given):
                         source.note_restricted(f"{key} of {name} in pipeline")

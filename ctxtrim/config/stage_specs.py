@@ -39,16 +39,52 @@ def parse_stage(text: str, location: str) -> tuple[str, dict[str, Any]]:
             f"{location}: unknown stage{_similar(name, STAGES)}; expected one of "
             f"{', '.join(STAGES)}"
         )
-    known = SETTINGS[name]
-    members = _members(name, rest, location)
-    given = {field_name(key, known) or key: value for key, value in members.items()}
-    for key in given:
-        if key not in known:
-            raise UsageError(f"{location}: {_unknown(name, key)}")
-    return name, {
-        key: known[key].parse(f"{location}: {option_name(key)}", value)
-        for key, value in given.items()
-    }
+    if rest.startswith("{"):
+        return name, _from_object(name, rest, location)
+    return name, _from_pairs(name, rest, location)
+
+
+def _from_object(stage: str, text: str, location: str) -> dict[str, Any]:
+    """The settings in a JSON object, whose values are as in a file. Null is not given."""
+    try:
+        members: dict[str, Any] = json.loads(text)
+    except (ValueError, RecursionError):
+        raise UsageError(f"{location}: expected a JSON object after {stage}:") from None
+    settings = {}
+    for key, value in members.items():
+        setting = _setting(stage, key, location)
+        if setting.name in settings:
+            raise UsageError(f"{location}: {option_name(setting.name)} is given twice")
+        if value is not None:
+            place = f"{location}: {option_name(setting.name)}"
+            settings[setting.name] = setting.convert(place, value)
+    return settings
+
+
+def _from_pairs(stage: str, text: str, location: str) -> dict[str, Any]:
+    """The settings in `key=value,key=value`. A list may name its key again."""
+    given: dict[str, list[str]] = {}
+    for pair in filter(None, text.split(",")):
+        key, equals, value = pair.partition("=")
+        if not equals:
+            hint = "; a comma separates settings, write 30_000 or 30k" if key.isdigit() else ""
+            raise UsageError(f"{location}: expected key=value, found {key}{hint}")
+        given.setdefault(_setting(stage, key, location).name, []).append(value)
+    settings = {}
+    for name, values in given.items():
+        setting, place = SETTINGS[stage][name], f"{location}: {option_name(name)}"
+        if len(values) > 1 and not isinstance(setting.default, tuple):
+            raise UsageError(f"{place} is given twice")
+        settings[name] = setting.parse(place, values if len(values) > 1 else values[0])
+    return settings
+
+
+def _setting(stage: str, key: str, location: str) -> Option:
+    """The setting for a key in kebab-case or snake_case."""
+    name = field_name(key, SETTINGS[stage])
+    if name is None:
+        raise UsageError(f"{location}: {_unknown(stage, key)}")
+    return SETTINGS[stage][name]
 
 
 def _unknown(stage: str, key: str) -> str:
@@ -60,31 +96,6 @@ def _unknown(stage: str, key: str) -> str:
     if not known:
         expected = f"{stage} has no settings"
     return f"unknown setting {key}{_similar(key, known)}; {expected}"
-
-
-def _members(name: str, rest: str, location: str) -> dict[str, Any]:
-    if rest.startswith("{"):
-        try:
-            value = json.loads(rest)
-        except ValueError:
-            raise UsageError(f"{location}: expected a JSON object after {name}:") from None
-        return dict(value)
-    pairs = [pair.partition("=") for pair in rest.split(",") if pair]
-    for key, equals, _ in pairs:
-        if not equals:
-            hint = "; a comma separates settings, write 30_000 or 30k" if key.isdigit() else ""
-            raise UsageError(f"{location}: expected key=value, found {key}{hint}")
-    given: dict[str, list[str]] = {}
-    for key, _, value in pairs:
-        given.setdefault(key, []).append(value)
-    known = SETTINGS[name]
-    members: dict[str, Any] = {}
-    for key, values in given.items():
-        option = known.get(field_name(key, known) or key)
-        if len(values) > 1 and option is not None and not isinstance(option.default, tuple):
-            raise UsageError(f"{location}: {key} is given twice")
-        members[key] = values if len(values) > 1 else values[0]
-    return members
 
 
 def restricted(stage: str, settings: Mapping[str, Any]) -> list[str]:

@@ -15,6 +15,11 @@ def kebab_case(key: str) -> str:
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
+def snake_case(key: str) -> str:
+    """A key in kebab-case, snake_case or camelCase in snake_case."""
+    return kebab_case(key).replace("-", "_")
+
+
 def field_name(key: str, known: Iterable[str]) -> str | None:
     """The name among `known` that a key in kebab-case or snake_case means, None for an unknown key.
 

@@ -13,7 +13,6 @@ from builders import conversation, says, user
 from conftest import Run
 
 from ctxtrim.config import Config, configured
-from ctxtrim.config.stage_specs import parse_stage
 from ctxtrim.errors import InputError, UsageError
 
 TALK = conversation([user("Good morning."), says("And a good one to you.")])
@@ -269,6 +268,11 @@ OWN_FILE = {
     "[truncate]\nmax-age = '3x'": "truncate.max-age 3x: expected a whole number",
     "[truncat]\nmax-age = 3": "truncat: unknown key (did you mean truncate?)",
     "truncate = 3": "truncate: unknown key",
+    "max-age = 1\nmax_age = 9": "max_age: the same setting as max-age; keep one of them",
+    "[trim]\ntarget = 0.5\nkeepRecentTurns = 1\nkeep-recent-turns = 2": (
+        "trim.keep-recent-turns: the same setting as keepRecentTurns; keep one of them"
+    ),
+    "[models.m]\nmax-input = 1\nmax_input = 2": "models.m.max_input: max_input is given twice",
     "max-age =": "invalid TOML",
     "x = " + "[" * 5000: "invalid TOML",
 }
@@ -301,6 +305,9 @@ AGENTS = {
     '{"contextManagement": {"maxAge": "3x"}}': "contextManagement.maxAge 3x: expected a whole "
     "number",
     '{"contextManagement": {"maxAge": -3}}': "contextManagement.maxAge -3: expected at least 0",
+    '{"contextManagement": {"keepSmall": 2, "keep_small": 1}}': (
+        "contextManagement.keep_small: the same setting as keepSmall; keep one of them"
+    ),
     '{"contextManagement": []}': "contextManagement: expected an object",
     '{"compactor": {"model": "small"}}': "compactor.model: unknown key",
     '{"toolOutput": {"maxLine": 3}}': "toolOutput.maxLine: unknown key (did you mean max-lines?)",
@@ -437,10 +444,3 @@ def test_a_configured_archive_is_ignored_by_commands_without_output(
     assert not (tmp_path / "kept").exists()
     assert ctxtrim("trim", *words, stdin=TALK, cwd=tmp_path).out == TALK
     assert (tmp_path / "kept").is_dir()
-
-
-def test_a_list_of_a_stage_may_name_its_key_again() -> None:
-    name, settings = parse_stage("trim:pin=a,target=0.5,pin=b", "-s")
-    assert (name, settings) == ("trim", {"pin": ("a", "b"), "target": 0.5})
-    with pytest.raises(UsageError, match="-s: target is given twice"):
-        parse_stage("trim:target=0.5,target=0.6", "-s")

@@ -101,6 +101,10 @@ def test_config_show_lists_sections(ctxtrim: Run, project: Path) -> None:
         ("[[paths]]\nbudget = 3", "paths[0].match: expected a pattern of paths, found None"),
         ('[[paths]]\nmatch = "!a"', "paths[0].match !a: expected a pattern of paths"),
         ('[[paths]]\nmatch = "a"\nbudgt = 3', "paths[0].budgt: unknown key (did you mean budget?)"),
+        (
+            '[[paths]]\nmatch = "a"\nmax-messages = 1\nmaxMessages = 2',
+            "paths[0].maxMessages: max-messages is given twice; keep one of them",
+        ),
         ('[[paths]]\nmatch = "a"\nllm-command = "x"', "paths[0].llm-command: unknown key"),
         ('[[paths]]\nmatch = "a"\nbudget = "x"', "paths[0].budget"),
         ('[[paths]]\nmatch = "a"\nmax-tool-share = 60.0', "expected a share, such as 60% or 0.6"),

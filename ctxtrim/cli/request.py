@@ -120,7 +120,8 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         return _job(pipeline, values, report, store, edits=edits)
 
     job = job_of(config)
-    choice = FormatChoice(values["format"], values["messages_path"], bool(values["each_request"]))
+    path, origin = values["messages_path"], config.shared("messages_path").origin
+    choice = FormatChoice(values["format"], path, bool(values["each_request"]), origin)
     reader = FileReader(choice, values["max_size"])
     return Request(
         sources=sources,

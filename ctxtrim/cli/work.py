@@ -224,11 +224,10 @@ class Work:
     ) -> None:
         """Write the results of one input to its target."""
         request = self._request
-        place = request.pipeline.reader.choice.messages_path
-        if detection.format is None and place is not None:
-            raise UsageError(
-                f"--messages-path {place}: no message list at this path in {source.name}"
-            )
+        choice = request.pipeline.reader.choice
+        if detection.format is None and choice.messages_path is not None:
+            place = f"{choice.origin} {choice.messages_path}"
+            raise UsageError(f"{place}: no message list at this path in {source.name}")
         recording = self._recordings.of(source)
         sink = self._recordings.sink(recording, sink or request.targets.sink(source))
         progress = Progress()

@@ -8,7 +8,6 @@ from typing import Any
 from ctxtrim.config import mappings
 from ctxtrim.config.contents import contents
 from ctxtrim.config.own_models import checked_models
-from ctxtrim.config.path_sections import read_sections
 from ctxtrim.config.source import SettingsSource
 from ctxtrim.errors import UsageError
 from ctxtrim.text.escaping import clean
@@ -49,8 +48,11 @@ def _read(
     if not source.is_trusted:
         _drop_tokenizer_files(source, dotted, models)
     source.models.update(models)
-    sections = f"{table}.paths" if table else "paths"
-    read_sections(source, path, sections, document.get("paths", []))
+    if "paths" in document:
+        from ctxtrim.config.path_sections import read_sections  # few files have sections
+
+        sections = f"{table}.paths" if table else "paths"
+        read_sections(source, path, sections, document["paths"])
     own = {key: value for key, value in document.items() if key not in ("models", "paths")}
     return mappings.read(source, own, table)
 

@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from ctxtrim.config.option import Option
 from ctxtrim.config.presets import PRESETS
 from ctxtrim.formats import FORMATS
+from ctxtrim.metering import USAGE
 from ctxtrim.text.globs import path_glob
+from ctxtrim.text.json_paths import patterns
 from ctxtrim.text.names import suggestion
 from ctxtrim.text.records import MAX_SIZE
+from ctxtrim.tokenizers import check_name
 from ctxtrim.tokenizers.tokenizer_files import is_path
 
 SIZES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -22,6 +25,12 @@ def preset_names(text: str) -> list[str]:
             hint = suggestion(name, {preset: preset for preset in PRESETS})
             raise ValueError(f"unknown preset {name}; expected one of {', '.join(PRESETS)}{hint}")
     return presets
+
+
+def _check_tokenizer(name: str) -> None:
+    """Raise a `ValueError` for an unknown tokenizer."""
+    if name:
+        check_name(name, "auto", USAGE)
 
 
 ROWS: Mapping[str, tuple[Option, ...]] = {
@@ -69,6 +78,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
             "messages_path",
             "Set the path of message lists in documents, as in 'simulations[*].messages'.",
             metavar="PATH",
+            check=patterns,
             is_rare=True,
         ),
         Option(
@@ -128,6 +138,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
             "Set the tokenizer; usage: recorded usage, for count and check. "
             "[default: by model, else o200k_base]",
             metavar="NAME",
+            check=_check_tokenizer,
             is_restricted=is_path,
         ),
         Option(

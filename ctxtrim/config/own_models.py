@@ -12,14 +12,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.config.option import must_be
+from ctxtrim.config.option import excerpt, must_be
 from ctxtrim.config.source import SettingsSource
 from ctxtrim.errors import UsageError
 from ctxtrim.text.names import suggestion
+from ctxtrim.text.numbers import whole_number
+from ctxtrim.tokenizers import check_name
 from ctxtrim.tokens.models import Model, assumed_model
 
 _LIMITS = ("context_window", "max_input", "max_output")
@@ -41,7 +43,7 @@ def checked_models(place: str, source: object) -> dict[str, dict[str, Any]]:
 def _checked(place: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f"{place}: expected a table, found {value!r}")
-    model = {}
+    model: dict[str, Any] = {}
     for name, setting in value.items():
         key, location = name.replace("-", "_"), f"{place}.{name}"
         if key not in _KEYS:
@@ -50,17 +52,33 @@ def _checked(place: str, value: object) -> dict[str, Any]:
         if key in model:
             raise UsageError(f"{location}: {key} is given twice; keep one of them")
         if key in _LIMITS:
-            must_be(location, setting, _tokens(), "a number of tokens")
+            model[key] = _limit(location, setting)
         else:
             must_be(location, setting, str, "the name or the path of a tokenizer")
-        model[key] = setting
+            _check_tokenizer(location, setting)
+            model[key] = setting
     return model
 
 
-def _tokens() -> Any:
-    from msgspec import Meta
+def _limit(location: str, value: object) -> int:
+    """The number of tokens in a file, which may be a string, as in `"64k"`."""
+    number = value
+    if isinstance(value, str):
+        try:
+            number = whole_number(value)
+        except ValueError:
+            number = 0
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise UsageError(f"{location}: expected a number of tokens, found {excerpt(repr(value))}")
+    return number
 
-    return Annotated[int, Meta(ge=1)]
+
+def _check_tokenizer(location: str, name: str) -> None:
+    """Raise `UsageError` for an unknown tokenizer."""
+    try:
+        check_name(name)
+    except ValueError as error:
+        raise UsageError(f"{location} {name}: {error}") from None
 
 
 def own_models(sources: Sequence[SettingsSource]) -> ModelOf:

@@ -59,7 +59,7 @@ def read_sections(source: SettingsSource, path: Path, place: str, found: object)
             if key != "match":
                 _set(settings, f"{path}: {location}.{clean(key)}", key, value)
         try:
-            section = _section(resolved(path).parent, table["match"], settings)
+            section = _section(resolved(path.parent), table["match"], settings)
         except ValueError as error:
             raise UsageError(f"{path}: {location}.match {table['match']}: {error}") from None
         source.sections.append(section)

@@ -11,12 +11,14 @@ from ctxtrim.formats.base import Format
 
 class FormatChoice(Struct, frozen=True):
     """The options about the format: its name or `auto`, the path of message lists (None: the
-    format's), and whether each request is a transcript. Unlike formats, they can be pickled.
+    format's), and whether each request is a transcript. `origin` is where the path comes from, for
+    messages. Unlike formats, they can be pickled.
     """
 
     name: str = "auto"
     messages_path: str | None = None
     each_request: bool = False
+    origin: str = "--messages-path"
 
     @property
     def formats(self) -> tuple[Format, ...]:
@@ -35,9 +37,9 @@ def _formats(choice: FormatChoice) -> tuple[Format, ...]:
     try:
         placed = tuple(form.placed(path) for form in known if form.placed is not None)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(f"{choice.origin} {path}: {error}") from None
     if not placed:
         raise UsageError(
-            f"--messages-path {path}: {name} has one event per line, not message lists in documents"
+            f"{choice.origin} {path}: {name} has one event per line, not message lists in documents"
         )
     return placed

@@ -22,6 +22,7 @@ class Every(Enum):
 
 
 Pattern = tuple[str | int | Every, ...]
+_JOINT = " + "
 _KEY = re.compile(r"\[([*+]|\d+)\]|(?:^|\.)([^.\[\]]+)")
 
 
@@ -42,18 +43,25 @@ class Place(NamedTuple):
 
 def patterns(text: str) -> list[Pattern]:
     """The pattern of each list of one conversation. Raises a `ValueError` for invalid paths."""
-    return [_pattern(path.strip()) for path in text.split(" + ")]
+    found, start = [], 0
+    for path in text.split(_JOINT):
+        found.append(_pattern(path.strip(), start + len(path) - len(path.lstrip())))
+        start += len(path) + len(_JOINT)
+    return found
 
 
-def _pattern(text: str) -> Pattern:
-    """The keys of a path. The empty path is the document itself."""
+def _pattern(text: str, start: int) -> Pattern:
+    """The keys of a path. The empty path is the document itself.
+
+    `start` is the index of the path in the text of all paths, for messages.
+    """
     keys: list[str | int | Every] = []
     position = 0
     while position < len(text):
         found = _KEY.match(text, position)
         if found is None:
             raise ValueError(
-                f"--messages-path {text}: expected keys and brackets at character {position + 1}, "
+                f"expected keys and brackets at character {start + position + 1}, "
                 "as in simulations[*].messages"
             )
         index, key = found.groups()

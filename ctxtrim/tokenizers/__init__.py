@@ -23,6 +23,7 @@ __all__ = [
     "PLUGINS",
     "TOKENIZERS",
     "add",
+    "check_name",
     "count",
     "encode",
     "family_of",
@@ -69,6 +70,19 @@ An entry is a `Tokenizer`, or a function that makes one.
 """
 
 
+def check_name(name: str, *others: str) -> None:
+    """Raise a `ValueError` unless there is a tokenizer of this name, or it is one of `others`.
+
+    The path of a file is valid; the file is not read.
+    """
+    if name.lower() in OWN or name in TOKENIZERS or name in others or is_path(name):
+        return
+    plugins = _plugins()
+    if name not in plugins:
+        names = ", ".join((*others, *TOKENIZERS, *plugins))
+        raise ValueError(f"unknown tokenizer; expected {names}, or a file path")
+
+
 def tokenizer(name: str, is_light: bool = False) -> Tokenizer:
     """The tokenizer of a name: a registered, built-in, file or plugin one; a `UsageError` lists the
     names.
@@ -91,13 +105,11 @@ def _built(name: str, is_light: bool) -> Tokenizer:
         return TOKENIZERS[name](is_light)
     if is_path(name):
         return TokenizerFile(name)
-    plugins = _plugins()
-    if name not in plugins:
-        names = ", ".join((*TOKENIZERS, *plugins, "usage"))
-        raise UsageError(
-            f"--tokenizer {name}: unknown tokenizer; expected auto, {names}, or a file path"
-        )
-    plugin = plugins[name].load()
+    try:
+        check_name(name)
+    except ValueError as error:
+        raise UsageError(f"tokenizer {name}: {error}") from None
+    plugin = _plugins()[name].load()
     return plugin if hasattr(plugin, "count") and not isinstance(plugin, type) else plugin()  # type: ignore[no-any-return]
 
 

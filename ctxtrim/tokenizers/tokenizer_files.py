@@ -77,7 +77,7 @@ def _engine(path: str) -> Callable[[str], Any]:
         from gigatoken import Tokenizer
     except ImportError:
         raise TokenizerError(
-            f"--tokenizer {path}: tokenizer files need gigatoken; pip install 'ctxtrim[fast]'"
+            f"tokenizer {path}: tokenizer files need gigatoken; pip install 'ctxtrim[fast]'"
         ) from None
 
     from ctxtrim.tokenizers.gigatoken_memory import bounded_encode
@@ -104,7 +104,7 @@ def _engine(path: str) -> Callable[[str], Any]:
     ) as error:  # gigatoken's message; after the first line it names its source code
         reason = "cannot be used: " + str(error).partition("\n")[0]
     raise UsageError(
-        f"--tokenizer {path}: {reason}; expected the tokenizer.json of a BPE model, or a "
+        f"tokenizer {path}: {reason}; expected the tokenizer.json of a BPE model, or a "
         "SentencePiece .model"
     )
 

@@ -49,6 +49,18 @@ def test_messages_at_a_path_are_edited_and_the_rest_is_unchanged(
     assert out.endswith(' "other": 1.1\n}')
 
 
+def test_a_configured_path_that_does_not_match_is_named_with_its_file(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "ctxtrim.toml").write_text('messages-path = "runs[*].nothing"\n')
+    ran = ctxtrim("trim", stdin=conversation(TALK), cwd=tmp_path)
+    place = "ctxtrim.toml: messages-path runs[*].nothing"
+    assert (ran.code, ran.out) == (2, b"")
+    assert ran.err == f"ctxtrim: {place}: no message list at this path in <stdin>\n"
+    ran = ctxtrim("trim", "--format", "claude-code", stdin=conversation(TALK), cwd=tmp_path)
+    assert ran.err.startswith(f"ctxtrim: {place}: claude-code has one event per line")
+
+
 @pytest.mark.parametrize(
     ("words", "code", "error"),
     [
@@ -62,6 +74,12 @@ def test_messages_at_a_path_are_edited_and_the_rest_is_unchanged(
             ("--messages-path", "x", "--format", "claude-code"),
             2,
             "claude-code has one event per line",
+        ),
+        (
+            ("--messages-path", "a + b[", "--format", "claude-code"),
+            2,
+            "--messages-path a + b[: expected keys and brackets at character 6, "
+            "as in simulations[*].messages",
         ),
         (("--format", "claude-code"), 1, "the format is not claude-code; omit --format"),
         (("--format", "clade-code"), 2, "--format clade-code: expected one of auto, claude-code"),

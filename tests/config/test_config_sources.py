@@ -273,6 +273,10 @@ OWN_FILE = {
         "trim.keep-recent-turns: the same setting as keepRecentTurns; keep one of them"
     ),
     "[models.m]\nmax-input = 1\nmax_input = 2": "models.m.max_input: max_input is given twice",
+    "tokenizer = 'nope'": "tokenizer nope: unknown tokenizer; expected auto, usage, o200k_base",
+    "messages-path = '['": "messages-path [: expected keys and brackets",
+    "messagesPath = 'a.b + c['": "messagesPath a.b + c[: expected keys and brackets at "
+    "character 8, as in simulations[*].messages",
     "max-age =": "invalid TOML",
     "x = " + "[" * 5000: "invalid TOML",
 }
@@ -307,6 +311,12 @@ AGENTS = {
     '{"contextManagement": {"maxAge": -3}}': "contextManagement.maxAge -3: expected at least 0",
     '{"contextManagement": {"keepSmall": 2, "keep_small": 1}}': (
         "contextManagement.keep_small: the same setting as keepSmall; keep one of them"
+    ),
+    '{"contextManagement": {"tokenEstimator": "nope"}}': (
+        "contextManagement.tokenEstimator nope: unknown tokenizer"
+    ),
+    '{"contextManagement": {"messagesPath": "["}}': (
+        "contextManagement.messagesPath [: expected keys and brackets"
     ),
     '{"contextManagement": []}': "contextManagement: expected an object",
     '{"compactor": {"model": "small"}}': "compactor.model: unknown key",

@@ -73,6 +73,12 @@ def test_the_table_of_a_variant_takes_precedence(ctxtrim: Run, tmp_path: Path) -
         assert json.loads(ran.out)["transcripts"][0]["budget"]["context_window"] == window
 
 
+def test_limits_of_a_model_are_numbers_as_people_write_them(ctxtrim: Run, tmp_path: Path) -> None:
+    write(tmp_path, '[models.m]\ncontext_window = "64k"\nmax_output = "4,000"\n')
+    shown = ctxtrim("models", "m", cwd=tmp_path).out.decode()
+    assert "64,000 tokens" in shown and "4,000 tokens" in shown
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
@@ -81,8 +87,13 @@ def test_the_table_of_a_variant_takes_precedence(ctxtrim: Run, tmp_path: Path) -
             "models.m.context_windows: unknown key (did you mean context_window?)",
         ),
         (
-            '[models.m]\ncontext_window = "5"\n',
-            "models.m.context_window: expected a number of tokens, found '5'",
+            '[models.m]\ncontext_window = "5x"\n',
+            "models.m.context_window: expected a number of tokens, found '5x'",
+        ),
+        ("[models.m]\nmax_input = true\n", "models.m.max_input: expected a number of tokens"),
+        (
+            '[models.m]\ntokenizer = "nope"\n',
+            "models.m.tokenizer nope: unknown tokenizer; expected o200k_base, ",
         ),
         ("[models.m]\nmax_input = 0\n", "models.m.max_input: expected a number of tokens, found 0"),
         (

@@ -76,6 +76,14 @@ def test_patterns_are_relative_to_the_file_that_they_are_in(ctxtrim: Run, projec
     assert found["runs/b.jsonl"] == 40_000 and found["a.jsonl"] == 100_000
 
 
+def test_patterns_are_relative_to_the_folder_of_a_linked_file(ctxtrim: Run, project: Path) -> None:
+    (project / "shared").mkdir()
+    (project / "ctxtrim.toml").rename(project / "shared" / "team.toml")
+    (project / "ctxtrim.toml").symlink_to(Path("shared") / "team.toml")
+    found = budgets(rows(ctxtrim, project, "a.jsonl", "runs/b.jsonl"))
+    assert found == {"a.jsonl": 100_000, "runs/b.jsonl": 50_000}
+
+
 def test_sections_in_pyproject_toml_and_for_other_commands(ctxtrim: Run, project: Path) -> None:
     (project / "ctxtrim.toml").unlink()
     text = '[[tool.ctxtrim.paths]]\nmatch = "/a.jsonl"\nbudget = 150\n'

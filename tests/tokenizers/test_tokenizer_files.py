@@ -112,7 +112,7 @@ def test_an_invalid_tokenizer_file_is_one_line_with_the_expected_content(
     (tmp_path / name).write_bytes(NO_TOKENIZERS[content])
     with pytest.raises(UsageError) as caught:
         tokenizer(str(tmp_path / name))
-    assert str(caught.value).startswith(f"--tokenizer {tmp_path / name}: ")
+    assert str(caught.value).startswith(f"tokenizer {tmp_path / name}: ")
     assert str(caught.value).endswith(
         "; expected the tokenizer.json of a BPE model, or a SentencePiece .model"
     )
@@ -143,7 +143,7 @@ def test_an_invalid_tokenizer_path_is_wrong_usage(
     ran = ctxtrim("count", "--tokenizer", tmp_path / name, "fixtures/agent.jsonl")
     expected = "expected the tokenizer.json of a BPE model, or a SentencePiece .model"
     assert (ran.code, ran.out) == (2, b"")
-    assert ran.err == f"ctxtrim: --tokenizer {tmp_path / name}: {reason}; {expected}\n"
+    assert ran.err == f"ctxtrim: tokenizer {tmp_path / name}: {reason}; {expected}\n"
 
 
 def test_without_gigatoken_the_error_names_the_package_to_install(
@@ -156,7 +156,7 @@ def test_without_gigatoken_the_error_names_the_package_to_install(
     path = tmp_path / "own.model"
     assert (
         str(caught.value)
-        == f"--tokenizer {path}: tokenizer files need gigatoken; pip install 'ctxtrim[fast]'"
+        == f"tokenizer {path}: tokenizer files need gigatoken; pip install 'ctxtrim[fast]'"
     )
 
 

@@ -60,7 +60,16 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
 }
 """Aliases by the block that other programs use.
 
-Files of ctxtrim accept every alias in any place.
+Files of ctxtrim accept every alias in any place, without `AMBIGUOUS`.
+"""
+
+AMBIGUOUS: Mapping[str, str] = {
+    "maxMessages": "[compact] max-messages or [check] max-messages",
+    "maxTokens": "[compact] session-tokens or [truncate] max-tokens",
+}
+"""Aliases that files of ctxtrim accept in tables only, each with the keys that it may mean.
+
+They are also names of other settings in camelCase.
 """
 
 WORDS: Mapping[str, Mapping[str, str]] = {

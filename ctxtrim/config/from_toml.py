@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.config import mappings
+from ctxtrim.config.aliases import AMBIGUOUS
 from ctxtrim.config.contents import contents
 from ctxtrim.config.own_models import checked_models
 from ctxtrim.config.source import SettingsSource
@@ -54,6 +55,10 @@ def _read(
         sections = f"{table}.paths" if table else "paths"
         read_sections(source, path, sections, document["paths"])
     own = {key: value for key, value in document.items() if key not in ("models", "paths")}
+    for name, keys in AMBIGUOUS.items():
+        if name in own:
+            place = f"{path}: {table}.{name}" if table else f"{path}: {name}"
+            raise UsageError(f"{place}: has two meanings; write {keys}")
     return mappings.read(source, own, table)
 
 

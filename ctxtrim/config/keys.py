@@ -5,6 +5,8 @@ camelCase, and aliases.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtrim.config.aliases import ALIASES, CONTEXT, STAGES_OF, WORDS, Alias
 from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import OPTIONS, SHARED
@@ -45,9 +47,11 @@ def in_table(stage: str, key: str, value: Any) -> list[Meaning]:
     own = list(_own(key, value, (stage,)))
     if own:
         return own
-    rows = [
-        row for block in ALIASES for row in _rows(block, key) if row.target.startswith(f"{stage}.")
-    ]
+    rows = []
+    for row in (row for block in ALIASES for row in _rows(block, key)):
+        home, _, name = row.target.rpartition(".")
+        if home in ("", stage) and _field(name, SETTINGS[stage]):
+            rows.append(replace(row, target=f"{stage}.{name}"))
     if rows:
         return _followed(rows, value)
     known = [option_name(name) for name in SETTINGS[stage]]

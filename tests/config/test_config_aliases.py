@@ -1,16 +1,17 @@
 """The names of other programs for settings: each name of the table."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ctxtrim.config import configured
-from ctxtrim.config.aliases import ALIASES, WORDS
+from ctxtrim.config.aliases import ALIASES, AMBIGUOUS, WORDS
 from ctxtrim.config.from_agents_json import agents_file
 from ctxtrim.config.from_call import program
-from ctxtrim.config.from_toml import own_file
+from ctxtrim.config.from_toml import own_file, project_table
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
@@ -162,11 +163,8 @@ def test_ctxtrim_files_accept_the_aliases(
         for stage, all_ in settings_source.settings.items()
         for key, setting in all_.items()
     }
-    if block != "compactor" or name not in (
-        "maxTokens",
-        "keepRecentTokens",
-        "maxMessages",
-    ):  # the remaining names are those of ctxtrim, which take precedence
+    # keepRecentTokens is also a name of ctxtrim, for more stages
+    if name not in (*AMBIGUOUS, "keepRecentTokens"):
         own.write_text(f"{name} = {json.dumps(value)}\n")
         bare = own_file(own)
         assert {
@@ -250,6 +248,42 @@ def test_no_summaries_is_no_choice_against_another_replacement(
 def test_the_last_mapping_of_a_call_decides_on_summaries() -> None:
     call = program("here", "rolling", {"summarizeOnTruncate": True}, {"summarizeOnTruncate": False})
     assert call.settings("truncate")["replace"] == ("placeholder", "here: summarizeOnTruncate")
+
+
+@pytest.mark.parametrize(("block", "name", "value", "expected"), ROWS)
+def test_the_table_of_a_stage_accepts_the_aliases(
+    tmp_path: Path, block: str, name: str, value: Any, expected: dict[str, Any]
+) -> None:
+    own = tmp_path / "ctxtrim.toml"
+    for target, result in expected.items():
+        stage, _, setting = target.rpartition(".")
+        if stage:
+            own.write_text(f"[{stage}]\n{name} = {json.dumps(value)}\n")
+            found = own_file(own).settings
+            assert list(found) == [stage]
+            assert {option_name(key): item.value for key, item in found[stage].items()} == {
+                setting: result
+            }
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("maxTokens", "[compact] session-tokens or [truncate] max-tokens"),
+        ("maxMessages", "[compact] max-messages or [check] max-messages"),
+    ],
+)
+def test_a_name_with_two_meanings_needs_a_table(tmp_path: Path, name: str, keys: str) -> None:
+    own = tmp_path / "ctxtrim.toml"
+    own.write_text(f"{name} = 900\n")
+    with pytest.raises(UsageError, match=re.escape(f"{name}: has two meanings; write {keys}")):
+        own_file(own)
+    project = tmp_path / "pyproject.toml"
+    project.write_text(f"[tool.ctxtrim]\n{name} = 900\n")
+    with pytest.raises(UsageError, match=rf"tool\.ctxtrim\.{name}: has two meanings"):
+        project_table(project)
+    own.write_text(f"[compactor]\n{name} = 900\n")
+    assert [item.value for item in own_file(own).settings["compact"].values()] == [900]
 
 
 def test_an_invalid_flag_is_an_error(tmp_path: Path) -> None:

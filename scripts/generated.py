@@ -11,7 +11,7 @@ from pathlib import Path
 from man_page import man_page
 from terminal_svg import PICTURE, terminal_svg
 
-from ctxtrim.config.template import SCHEMA, schema
+from ctxtrim.config.schema import SCHEMA, schema
 
 ROOT = Path(__file__).resolve().parents[1]
 

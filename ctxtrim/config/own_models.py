@@ -24,8 +24,8 @@ from ctxtrim.text.numbers import whole_number
 from ctxtrim.tokenizers import check_name
 from ctxtrim.tokens.models import Model, assumed_model
 
-_LIMITS = ("context_window", "max_input", "max_output")
-_KEYS = (*_LIMITS, "tokenizer")
+LIMITS = ("context_window", "max_input", "max_output")
+KEYS = (*LIMITS, "tokenizer")
 
 ModelOf = Callable[[str | None], Model]
 
@@ -46,12 +46,12 @@ def _checked(place: str, value: object) -> dict[str, Any]:
     model: dict[str, Any] = {}
     for name, setting in value.items():
         key, location = name.replace("-", "_"), f"{place}.{name}"
-        if key not in _KEYS:
-            near = suggestion(key, {known: known for known in _KEYS})
-            raise UsageError(f"{location}: unknown key{near}; known keys: {', '.join(_KEYS)}")
+        if key not in KEYS:
+            near = suggestion(key, {known: known for known in KEYS})
+            raise UsageError(f"{location}: unknown key{near}; known keys: {', '.join(KEYS)}")
         if key in model:
             raise UsageError(f"{location}: {key} is given twice; keep one of them")
-        if key in _LIMITS:
+        if key in LIMITS:
             model[key] = _limit(location, setting)
         else:
             must_be(location, setting, str, "the name or the path of a tokenizer")
@@ -116,7 +116,7 @@ def _model_of(
 
 def _with(model: Model, name: str, own: Mapping[str, Any], path: str) -> Model:
     """A model with configured values. `max_input` is at most the context window."""
-    limits = {key: own[key] for key in _LIMITS if key in own}
+    limits = {key: own[key] for key in LIMITS if key in own}
     window = limits.get("context_window", model.context_window)
     most = limits.get("max_input", model.max_input)
     limits |= {"max_input": min(most, window)} if most is not None else {}

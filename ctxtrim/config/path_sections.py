@@ -32,7 +32,7 @@ _LIMITS = ("profile", "max_messages", "max_tokens_per_result", "max_tool_share")
 
 
 @cache
-def _settings() -> dict[str, tuple[str | None, Option]]:
+def section_settings() -> dict[str, tuple[str | None, Option]]:
     """The settings that a section can have, each with its stage; None for a setting of the run."""
     shared = {name: (None, SHARED[name]) for name in ("model", "budget")}
     limits = {
@@ -66,12 +66,12 @@ def read_sections(source: SettingsSource, path: Path, place: str, found: object)
 
 
 def _set(settings: SettingsSource, location: str, key: str, value: Any) -> None:
-    name = field_name(key, _settings()) or field_name(kebab_case(key), _settings())
+    name = field_name(key, section_settings()) or field_name(kebab_case(key), section_settings())
     if name is None:
-        known = {word: option_name(word) for word in ("match", *_settings())}
+        known = {word: option_name(word) for word in ("match", *section_settings())}
         near = suggestion(snake_case(key), known)
         raise UsageError(f"{location}: unknown key{near}; known keys: {', '.join(known.values())}")
-    stage, option = _settings()[name]
+    stage, option = section_settings()[name]
     taken = settings.shared if stage is None else settings.settings.get(stage, {})
     if name in taken:
         raise UsageError(f"{location}: {option_name(name)} is given twice; keep one of them")

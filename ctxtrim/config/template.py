@@ -1,33 +1,31 @@
-"""The configuration file that `ctxtrim config init` writes, and the JSON Schema of such files.
-
-Both are made from the declarations of the options.
+"""The configuration file that `ctxtrim config init` writes, made from the declarations of the
+options.
 """
 
 import json
 import textwrap
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
-from ctxtrim.config.aliases import WORDS
 from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import SECTIONS
+from ctxtrim.config.schema import SCHEMA, file_help
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.text.names import option_name
-
-SCHEMA = Path(__file__).with_name("ctxtrim.schema.json")
-"""The JSON Schema of configuration files. `scripts/generated.py` writes it."""
 
 _WIDTH = 96
 _SAMPLES = {"context_window": "128_000", "reserve": "4096", "budget": '"80%"'}
 """Values for settings without a default."""
-_NUMBER = r"^\s*[0-9][0-9_,]*(\.[0-9]+)?\s*([kKM]|[KMG]i?B)?\s*$"
-_SHARE = r"|^\s*[0-9.]+\s*%$"
 _MODEL = {
     "context_window": "64_000",
     "max_input": "60_000",
     "max_output": "4_000",
     "tokenizer": '"o200k_base"',
+}
+_SECTION = {
+    "match": '"tests/recordings/**"',
+    "model": '"gpt-4o"',
+    "budget": "30_000",
+    "max-tokens-per-result": "2_000",
 }
 _START = """\
 #:schema {schema}
@@ -51,12 +49,14 @@ def template(schema: str = "") -> str:
         lines += [f"[{stage}]", *(line for each in settings.values() for line in _commented(each))]
     lines += ["# A model that ctxtrim does not know, or other limits of a model, in tokens."]
     lines += ["# [models.our-model]", *(f"# {key} = {value}" for key, value in _MODEL.items())]
+    lines += ["", "# Settings for some files. Paths are relative to the folder of this file."]
+    lines += ["# [[paths]]", *(f"# {key} = {value}" for key, value in _SECTION.items())]
     return "\n".join(lines) + "\n"
 
 
 def _commented(option: Option) -> Iterator[str]:
     """The help of an option and its default, as comments."""
-    text = option.help
+    text = file_help(option)
     if option.restricts("x"):
         text += " Only the user's own file and a file named by --config can set it."
     yield from textwrap.wrap(
@@ -70,64 +70,3 @@ def _sample(option: Option) -> str:
     if option.default is None:
         return _SAMPLES.get(option.name, str(option.least or 0))
     return json.dumps(option.default, ensure_ascii=False)
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema of configuration files, draft 7."""
-    shared = [option for section in SECTIONS.values() for option in section if option.is_setting]
-    in_stages = {
-        option_name(name): _value(option)
-        for settings in SETTINGS.values()
-        for name, option in settings.items()
-    }
-    stages = {stage: _table(stage, settings.values()) for stage, settings in SETTINGS.items()}
-    models = {"type": "object", "additionalProperties": {"type": "object"}}
-    return {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "Settings of ctxtrim",
-        "type": "object",
-        "properties": in_stages
-        | {option_name(option.name): _value(option) for option in shared}
-        | stages
-        | {"models": models | {"description": "Models by name, with limits in tokens."}},
-        "patternProperties": _OTHER_NAMES,
-        "additionalProperties": False,
-    }
-
-
-_OTHER_NAMES = {"^[a-z]+([A-Z_][A-Za-z]*)+$": True}
-"""Names in snake_case and camelCase are valid, too."""
-
-
-def _table(stage: str, settings: Iterable[Option]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "description": f"Settings of the stage {stage}.",
-        "properties": {option_name(each.name): _value(each, stage) for each in settings},
-        "patternProperties": _OTHER_NAMES,
-        "additionalProperties": False,
-    }
-
-
-def _value(option: Option, stage: str = "") -> dict[str, Any]:
-    """The schema of a value."""
-    described: dict[str, Any] = {"description": option.help}
-    if option.default is not None:
-        is_list = isinstance(option.default, tuple)
-        described["default"] = list(option.default) if is_list else option.default
-    if isinstance(option.default, bool):
-        return {"type": "boolean"} | described
-    if option.is_number:
-        kind = "number" if isinstance(option.default, float) else "integer"
-        least = {} if option.least is None else {"minimum": option.least}
-        pattern = _NUMBER + (_SHARE if option.is_share else "")
-        return {
-            "anyOf": [{"type": kind, **least}, {"type": "string", "pattern": pattern}]
-        } | described
-    if isinstance(option.default, tuple):
-        texts = {"type": "array", "items": {"type": "string"}}
-        return {"anyOf": [{"type": "string"}, texts]} | described
-    if option.choices is None:
-        return {"type": "string"} | described
-    words = WORDS.get(f"{stage}.{option_name(option.name)}", {})
-    return {"enum": [*option.choices, *words]} | described

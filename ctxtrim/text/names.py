@@ -15,6 +15,12 @@ def kebab_case(key: str) -> str:
     return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
+def camel_case(key: str) -> str:
+    """A key in kebab-case in camelCase."""
+    first, *words = key.split("-")
+    return first + "".join(map(str.capitalize, words))
+
+
 def snake_case(key: str) -> str:
     """A key in kebab-case, snake_case or camelCase in snake_case."""
     return kebab_case(key).replace("-", "_")

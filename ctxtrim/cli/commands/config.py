@@ -15,7 +15,8 @@ from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.config import SHARED, Config, Value
-from ctxtrim.config.template import SCHEMA, template
+from ctxtrim.config.schema import SCHEMA
+from ctxtrim.config.template import template
 from ctxtrim.errors import UsageError
 from ctxtrim.io.outputs import write_to
 from ctxtrim.reports.tables import Table

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,6 +33,14 @@ DEFAULT = "default"
 _WITHOUT_FILE = 2  # sources: the command line and the environment
 _AUTOMATIC = "rolling,budget"
 """The automatic pipeline where none is configured, as presets."""
+
+
+class PipelineEntry(NamedTuple):
+    """A stage of the configured pipeline: its settings, and the names of those in its entry."""
+
+    stage: str
+    named: tuple[str, ...]
+    settings: dict[str, Value]
 
 
 class Config(Struct, frozen=True, dict=True):
@@ -135,7 +143,18 @@ class Config(Struct, frozen=True, dict=True):
     def _preset(self) -> Value:
         preset = self.shared("preset")
         is_unset = self.is_automatic and not preset.value and not self.shared("pipeline").value
-        return Value(_AUTOMATIC, DEFAULT) if is_unset else preset
+        return Value(_AUTOMATIC, "automatic pipeline") if is_unset else preset
+
+    def effective(self, name: str) -> Value:
+        """The value of a run setting. If no source sets it, it is that of the preset."""
+        if name == "preset":
+            return self._preset
+        value, origin = self.shared(name), f"preset {self._preset.value}"
+        if name == "reserve" and value.value is None and self.preset.reserve is not None:
+            return Value(self.preset.reserve, origin)
+        if name == "context_window" and value.value is None and self.preset.window is not None:
+            return Value(self.preset.window, f"{origin}: at most")
+        return value
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -148,23 +167,28 @@ class Config(Struct, frozen=True, dict=True):
         return checks(self.preset.stages)
 
     def pipeline(self) -> tuple[Spec, ...]:
-        """The configured stages.
+        """The configured stages."""
+        if not self.shared("pipeline").value:
+            return tuple(self.spec(name) for name in self.stages)
+        return tuple(Spec(entry.stage, _values(entry.settings)) for entry in self.entries)
+
+    @property
+    def entries(self) -> tuple[PipelineEntry, ...]:
+        """The entries of the configured pipeline.
 
         Settings in an entry have the precedence of the source that has the pipeline.
         """
         texts, origin = self.shared("pipeline")
         if not texts:
-            return tuple(self.spec(name) for name in self.stages)
+            return ()
         home = next(source for source in self.sources if "pipeline" in source.shared)
-        specs = []
+        entries = []
         for text in texts:
             name, given = parse_stage(text, origin)
             ignored = () if home.is_trusted else restricted(name, given)
-            entry = {
-                key: Value(value, origin) for key, value in given.items() if key not in ignored
-            }
-            specs.append(Spec(name, _values(self.settings(name, home, entry))))
-        return tuple(specs)
+            own = {key: Value(value, origin) for key, value in given.items() if key not in ignored}
+            entries.append(PipelineEntry(name, tuple(given), self.settings(name, home, own)))
+        return tuple(entries)
 
     def spec(self, text: str) -> Spec:
         """The stage of one `-s`.

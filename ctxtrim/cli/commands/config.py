@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ctxtrim.cli.command_types import (
     HelpfulArgument,
     HelpfulCommand,
@@ -17,7 +19,7 @@ from ctxtrim.cli.terminal import fitted
 from ctxtrim.config import SHARED, Config, Value
 from ctxtrim.config.schema import SCHEMA
 from ctxtrim.config.template import template
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import InputError, UsageError
 from ctxtrim.io.outputs import write_to
 from ctxtrim.reports.tables import Table
 from ctxtrim.stages import STAGES
@@ -30,9 +32,18 @@ def show(config: str | None, preset: str | None, is_json: bool) -> int:
     preset or the default.
 
     Settings of a stage begin with its name. A "-" means that the transcript or its model decides.
+    If the automatic pipeline is on, the values are those of run without -s and --preset.
     """
     configured = configuration({"config": config, "preset": preset})
-    rows = list(_rows(configured))
+    code, enabled = 0, configured.shared("enabled")
+    try:
+        enabled = configured.enabled
+    except InputError as error:
+        code = 1
+        print_error(f"ctxtrim: {error}")
+    if enabled.value and preset is None:
+        configured = replace(configured, is_automatic=True)
+    rows = list(_rows(configured, enabled))
     for path, note in configured.notes:
         print_error(f"{path}: {note.severity}: {note.message}")
     if is_json:
@@ -42,15 +53,19 @@ def show(config: str | None, preset: str | None, is_json: bool) -> int:
         cells = tuple((key, _formatted(key, value), origin) for key, (value, origin) in rows)
         text = fitted(Table("", ("setting", "value", "origin"), cells))
     print_text(text)
-    return 0
+    return code
 
 
-def _rows(config: Config) -> Iterator[tuple[str, Value]]:
+def _rows(config: Config, enabled: Value) -> Iterator[tuple[str, Value]]:
     for name in SHARED:
-        yield option_name(name), config.enabled if name == "enabled" else config.shared(name)
+        yield option_name(name), enabled if name == "enabled" else config.effective(name)
     for stage in STAGES:
         for name, value in config.settings(stage).items():
             yield f"{stage}.{option_name(name)}", value
+    for position, entry in enumerate(config.entries):
+        for name in entry.named:
+            key = f"pipeline[{position}].{entry.stage}.{option_name(name)}"
+            yield key, entry.settings[name]
     for section in (section for source in config.sources for section in source.sections):
         place = section.folder / section.glob.text.removeprefix("/")
         settings = [section.settings.shared, *section.settings.settings.values()]

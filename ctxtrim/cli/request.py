@@ -17,7 +17,6 @@ from ctxtrim.cli.summary_services import store_of, summarizer_of
 from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.config.option import Values
-from ctxtrim.config.presets import Preset
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.config.source import PathSection
 from ctxtrim.errors import UsageError
@@ -98,7 +97,9 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         in_place=bool(values.get("in_place")),
         is_jsonl=target is not None,
     )
-    kept = _archive(values, edits, config.preset)
+    named = {spec.name for spec in _specs(stages, values, config)}
+    stores = not named.isdisjoint(config.preset.archives)
+    kept = _archive(values, edits, stores)
     archive = kept if targets.writes else None
     gate = gate_of(values)
     others = {
@@ -277,13 +278,16 @@ def _must_agree(values: Values, writes: bool) -> None:
         raise UsageError(f"{option} needs --fix; check edits nothing without it")
 
 
-def _archive(values: Values, edits: bool, preset: Preset) -> Path | None:
-    """The folder for originals; None with `--no-archive` and if nothing is edited."""
+def _archive(values: Values, edits: bool, stores: bool) -> Path | None:
+    """The folder for originals; None with `--no-archive` and if nothing is edited.
+
+    `stores`: the preset of a stage stores originals.
+    """
     if not edits or values.get("no_archive"):
         return None
     if values["archive"]:
         return Path(values["archive"])
-    return own_archive() if values.get("in_place") or preset.archives else None
+    return own_archive() if values.get("in_place") or stores else None
 
 
 def _spills(specs: Sequence[Spec], archive: Path | None) -> Path | None:

@@ -94,7 +94,7 @@ def print_summary(report: Report, target: str | None, *, has_totals: bool = True
     if target is not None:
         stages = f"converted to {target}"
     elif not stages:
-        stages = "no stages, passed through unchanged"
+        stages = "no stages, passed through unchanged (--enabled turns on the automatic pipeline)"
     facts = [totals_line(report)] if has_totals else []
     if report.left_out:
         facts.append(f"{report.left_out} not written")

@@ -15,15 +15,15 @@ class Preset(Struct, frozen=True):
 
     `window`: the maximum of the prompt and its answer in tokens, even if the model allows more.
     `reserve`: the tokens kept free for the answer, if the window is larger than that. `archives`:
-    store originals, in the user's data folder if no archive is set. `is_session`: without a known
-    window, `session_tokens` of the stage `SESSION` is the budget; if that stage is not `auto`,
-    `checks` applies.
+    the stages that store originals, in the user's data folder if no archive is set. `is_session`:
+    without a known window, `session_tokens` of the stage `SESSION` is the budget; if that stage is
+    not `auto`, `checks` applies.
     """
 
     text: str
     stages: Mapping[str, Settings]
     window: int | None = None
-    archives: bool = False
+    archives: tuple[str, ...] = ()
     reserve: int | None = None
     is_session: bool = False
 
@@ -54,7 +54,7 @@ PRESETS: Mapping[str, Preset] = {
                 "keep_active_files": False,
             }
         },
-        archives=True,
+        archives=("truncate",),
     ),
     "compact": Preset(
         "Compact a session until it fits: digests of old tool results, "
@@ -109,7 +109,7 @@ def merged(names: Sequence[str]) -> Preset:
         " ".join(preset.text for preset in presets),
         {name: stages[name] for name in _ORDER if name in stages},
         windows[-1] if windows else None,
-        any(preset.archives for preset in presets),
+        tuple(stage for preset in presets for stage in preset.archives),
         reserves[-1] if reserves else None,
         any(preset.is_session for preset in presets),
     )

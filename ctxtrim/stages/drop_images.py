@@ -47,6 +47,8 @@ class DropImages:
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:
         """Why nothing changes."""
+        if settings["clock"] == "none":
+            return "no image is dropped with clock=none; set the clock to steps or turns"
         age = f"{settings['max_age']:,} {settings['clock']}"
         return f"no image to drop is older than {age}; try --max-age 0"
 

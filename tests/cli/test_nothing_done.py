@@ -16,6 +16,8 @@ REASONS = {
     "run -s cutoff:tool-cutoff=99": "; no more than 99 tool results are visible; try a smaller "
     "--tool-cutoff",
     "run -s drop-images": "; no image to drop is older than 5 steps; try --max-age 0",
+    "run -s drop-images:clock=none": "; no image is dropped with clock=none; set the clock to "
+    "steps or turns",
     "run -s repair": "; every call has its result",
     "run -s trim -s repair": "; already fits; every call has its result",
 }

@@ -69,6 +69,24 @@ def test_the_configured_pipeline_runs_with_its_settings(home: Home) -> None:
     assert "ctxtrim: truncate: " in ran.err
 
 
+def test_without_a_stage_a_run_says_what_turns_the_pipeline_on(home: Home) -> None:
+    (home.here / "ctxtrim.toml").write_text('preset = "rolling"\n')
+    ran = home.run("run", "--tokenizer", "chars4")
+    assert f"{PASSED} (--enabled turns on the automatic pipeline): 1 transcript" in ran.err
+
+
+def test_a_configured_preset_stores_originals_only_if_its_stage_runs(home: Home) -> None:
+    (home.here / "ctxtrim.toml").write_text('preset = "retention"\n')
+    data = home.here / "data"
+    variables = {"XDG_DATA_HOME": str(data), "CTXTRIM_TOKENIZER": "chars4"}
+    assert home.run("trim", "--budget", "400", **variables).code == 0
+    assert home.run("run", **variables).code == 0
+    assert home.run("run", "-s", "trim", "--budget", "400", **variables).code == 0
+    assert not data.exists()
+    assert home.run("run", "--enabled", **variables).code == 0
+    assert (data / "ctxtrim" / "archive").is_dir()
+
+
 def test_the_preference_is_stored_shown_and_toggled(home: Home) -> None:
     kept = home.config / "ctxtrim" / "rolling-context"
     ran = home.run("rolling-context", "status")

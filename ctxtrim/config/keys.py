@@ -42,6 +42,11 @@ def meanings(key: str, value: Any, block: str = "") -> list[Meaning]:
     return _followed(rows, value) if rows else own
 
 
+def is_table(key: str) -> bool:
+    """Whether a key names a table of settings only: a stage or a block, and no setting."""
+    return key in (*STAGES, *ALIASES) and not any(_own(key, None, None))
+
+
 def in_table(stage: str, key: str, value: Any) -> list[Meaning]:
     """Like `meanings`, for a key in the table of a stage."""
     own = list(_own(key, value, (stage,)))
@@ -102,6 +107,8 @@ def _field(key: str, known: Mapping[str, Any]) -> str | None:
 
 
 def _unknown(key: str, block: str) -> str:
+    if key in ("models", "paths"):
+        return "not a setting here; write it at the top level of ctxtrim.toml"
     option = OPTIONS.get(snake_case(key))
     if not block and option is not None:
         return f"not a setting; pass --{option_name(option.name)} on the command line"

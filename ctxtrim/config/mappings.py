@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ctxtrim.config.aliases import ALIASES, CONTEXT
-from ctxtrim.config.keys import in_table, meanings
+from ctxtrim.config.keys import in_table, is_table, meanings
 from ctxtrim.config.option import Option
 from ctxtrim.config.source import Check, SettingsSource, assign
 from ctxtrim.errors import UsageError
@@ -51,6 +51,9 @@ def read(
         try:
             if first != entry.key:
                 raise UsageError(f"the same setting as {clean(first)}; keep one of them")
+            if entry.stage is None and is_table(entry.key):
+                expected = f"a table of settings; write [{entry.place}]" if is_ours else "an object"
+                raise UsageError(f"expected {expected}")
             _take(source, entry, location, check)
         except UsageError as error:
             text = str(error) if str(error).startswith(location) else f"{location}: {error}"

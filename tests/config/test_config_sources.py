@@ -267,7 +267,13 @@ OWN_FILE = {
     "settings of truncate: ",
     "[truncate]\nmax-age = '3x'": "truncate.max-age 3x: expected a whole number",
     "[truncat]\nmax-age = 3": "truncat: unknown key (did you mean truncate?)",
-    "truncate = 3": "truncate: unknown key",
+    "truncate = 3": "truncate: expected a table of settings; write [",
+    "trim = true": "trim: expected a table of settings; write [",
+    "compactor = 3": "compactor: expected a table of settings; write [",
+    "summarize = 3": "summarize: expected true or false, found 3",
+    "[contextManagement]\nmodels = 3": (
+        "contextManagement.models: not a setting here; write it at the top level of ctxtrim.toml"
+    ),
     "max-age = 1\nmax_age = 9": "max_age: the same setting as max-age; keep one of them",
     "[trim]\ntarget = 0.5\nkeepRecentTurns = 1\nkeep-recent-turns = 2": (
         "trim.keep-recent-turns: the same setting as keepRecentTurns; keep one of them"
@@ -318,6 +324,10 @@ AGENTS = {
     '{"contextManagement": {"messagesPath": "["}}': (
         "contextManagement.messagesPath [: expected keys and brackets"
     ),
+    '{"contextManagement": {"truncate": 3}}': ("contextManagement.truncate: expected an object"),
+    '{"contextManagement": {"models": {"m": {}}}}': (
+        "contextManagement.models: not a setting here; write it at the top level of ctxtrim.toml"
+    ),
     '{"contextManagement": []}': "contextManagement: expected an object",
     '{"compactor": {"model": "small"}}': "compactor.model: unknown key",
     '{"toolOutput": {"maxLine": 3}}': "toolOutput.maxLine: unknown key (did you mean max-lines?)",
@@ -325,6 +335,15 @@ AGENTS = {
     "\xff": "invalid JSON: ",
     "[" * 100_000: "invalid JSON: ",
 }
+
+
+def test_the_remedy_for_a_table_has_its_name(sources: Sources) -> None:
+    (sources.project / "pyproject.toml").write_text("[tool.ctxtrim]\ntrim = true\n")
+    with pytest.raises(UsageError, match=r"write \[tool\.ctxtrim\.trim\]$"):
+        sources.config()
+    (sources.project / "ctxtrim.toml").write_text("trim = true\n")
+    with pytest.raises(UsageError, match=r"write \[trim\]$"):
+        sources.config()
 
 
 @pytest.mark.parametrize(("text", "warning"), AGENTS.items(), ids=range(len(AGENTS)))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
+import pytest
 from conftest import Run
 
 from ctxtrim.config import configured
@@ -58,6 +59,21 @@ def test_init_replaces_a_file_only_if_forced(ctxtrim: Run, tmp_path: Path) -> No
     assert ran.err == "ctxtrim: own.toml exists; pass --force to replace it, or name another file\n"
     assert ctxtrim("config", "init", "own.toml", "--force", cwd=tmp_path).code == 0
     assert own.read_text() == template()
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_init_writes_through_no_link(ctxtrim: Run, tmp_path: Path, force: tuple[str, ...]) -> None:
+    target = tmp_path / "team.toml"
+    (tmp_path / "ctxtrim.toml").symlink_to("team.toml")
+    for before in (None, "budget = 3\n"):
+        if before is not None:
+            target.write_text(before)
+        ran = ctxtrim("config", "init", *force, cwd=tmp_path)
+        assert ran.code == 2
+        assert ran.err == (
+            "ctxtrim: ctxtrim.toml is a link to team.toml; name that file, or remove the link\n"
+        )
+        assert (target.read_text() if target.exists() else None) == before
 
 
 def test_the_help_of_a_preset_in_a_file_names_its_condition() -> None:

@@ -91,6 +91,9 @@ def init(file: str, force: bool) -> int:
     Every setting is a comment with its default, so the file changes nothing until you edit it.
     """
     path = Path(file)
+    if path.is_symlink():
+        target = path.readlink()
+        raise UsageError(f"{file} is a link to {target}; name that file, or remove the link")
     if path.exists() and not force:
         raise UsageError(f"{file} exists; pass --force to replace it, or name another file")
     sink = write_to(path)

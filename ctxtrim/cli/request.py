@@ -281,7 +281,7 @@ def _must_agree(values: Values, writes: bool) -> None:
 def _archive(values: Values, edits: bool, stores: bool) -> Path | None:
     """The folder for originals; None with `--no-archive` and if nothing is edited.
 
-    `stores`: the preset of a stage stores originals.
+    `stores`: the preset stores the originals of a stage that runs.
     """
     if not edits or values.get("no_archive"):
         return None

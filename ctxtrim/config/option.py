@@ -20,7 +20,7 @@ Values = Mapping[str, Any]
 
 _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
-_LARGEST = 2**63 - 1  # the largest position in a sequence
+LARGEST = 2**63 - 1  # the largest position in a sequence
 _LONGEST_CHOICES = 20  # characters of choices that are shown in place of a metavar
 _LONGEST_EXCERPT = 80  # characters of a value in a message
 
@@ -133,7 +133,7 @@ class Option(Struct, frozen=True):
             raise UsageError(f"{location} {value}: expected {self._expected}") from None
         if self.least is not None and not self.least <= number < float("inf"):
             raise UsageError(f"{location} {value}: expected at least {self.least}")
-        return min(number, _LARGEST) if isinstance(number, int) else number
+        return min(number, LARGEST) if isinstance(number, int) else number
 
     def restricts(self, value: Any) -> bool:
         """Whether only trusted sources may set a value."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.config.option import excerpt, must_be
+from ctxtrim.config.option import LARGEST, excerpt, must_be
 from ctxtrim.config.source import SettingsSource
 from ctxtrim.errors import UsageError
 from ctxtrim.text.names import suggestion
@@ -70,7 +70,7 @@ def _limit(location: str, value: object) -> int:
             number = 0
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise UsageError(f"{location}: expected a number of tokens, found {excerpt(repr(value))}")
-    return number
+    return min(number, LARGEST)
 
 
 def _check_tokenizer(location: str, name: str) -> None:

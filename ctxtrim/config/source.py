@@ -56,7 +56,8 @@ class SettingsSource(Struct, frozen=True):
     @property
     def is_empty(self) -> bool:
         """Whether the source sets nothing. A warning about a source is no setting."""
-        return not (self.shared or self.settings or self.models or self.sections)
+        values = (self.shared, self.settings, self.refused, self.models, self.sections)
+        return not any(values)
 
     def over(self, stage: str, weaker: Mapping[str, Value]) -> dict[str, Value]:
         """The settings of a stage: those of this source, else those of sources with less

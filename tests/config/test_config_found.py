@@ -68,6 +68,15 @@ def test_a_named_file_in_the_nearest_folder_ends_the_search(ctxtrim: Run, reposi
     assert (found["safety"], found["budget"]) == (2.0, None)
 
 
+def test_a_table_that_only_turns_summaries_off_is_a_configuration(
+    ctxtrim: Run, repository: Path
+) -> None:
+    (repository / "ctxtrim.toml").write_text("budget = 3\n")
+    project = repository / "a" / "pyproject.toml"
+    project.write_text("[tool.ctxtrim.truncate]\nsummarizeOnTruncate = false\n")
+    assert setting(ctxtrim, repository / "a") == (None, "default")
+
+
 @pytest.mark.parametrize(
     ("text", "warning"),
     [

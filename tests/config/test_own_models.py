@@ -77,6 +77,8 @@ def test_limits_of_a_model_are_numbers_as_people_write_them(ctxtrim: Run, tmp_pa
     write(tmp_path, '[models.m]\ncontext_window = "64k"\nmax_output = "4,000"\n')
     shown = ctxtrim("models", "m", cwd=tmp_path).out.decode()
     assert "64,000 tokens" in shown and "4,000 tokens" in shown
+    write(tmp_path, f"[models.m]\ncontext_window = {10**30}\n")
+    assert ctxtrim("count", "--model", "m", "--json", stdin=TALK, cwd=tmp_path).code == 0
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@
     {"$patch": {"id": "a", "content": …, "toolCalls": [{"id", "result"}]}}
     {"$patch": {"updates": [{"id", …}], "removeIds": […], "orderIds": […]}}
 
-A patch replaces contents and results, drops messages, and moves those of an order to the end. Lines,
-rewinds and `$set` are checked against google-gemini/gemini-cli
+A patch replaces contents and results, drops messages, and moves those of an order to the end.
+Lines, rewinds and `$set` are checked against google-gemini/gemini-cli
 (packages/core/src/services/chatRecordingService.ts). The version that was read is older than
 patches: they are replayed as other readers of such logs do. Each value is edited where its last
 version is.

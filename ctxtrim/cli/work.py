@@ -11,6 +11,7 @@ from ctxtrim.cli.progress import Watch
 from ctxtrim.cli.recordings import Recordings
 from ctxtrim.cli.request import Request
 from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, UsageError
+from ctxtrim.formats.chunks import joined_findings
 from ctxtrim.formats.conversion.losses import LossTotals
 from ctxtrim.formats.reading import Detection, Reading
 from ctxtrim.io.inputs import Input
@@ -287,7 +288,7 @@ class Work:
             raise
 
     def _note_findings(self, source: Input, detection: Detection, progress: Progress) -> None:
-        findings: Iterable[Finding] = progress.findings
+        findings: Iterable[Finding] = joined_findings(progress.findings)
         if not progress.has_rows and not progress.is_lossy:
             from ctxtrim.cli.missing_transcripts import no_transcript
 

@@ -181,6 +181,7 @@ class Format(Struct, frozen=True):
     blocks. `each_request`: the same format with a transcript for each request; None for formats
     without logged requests. `homes`: for an array, the paths inside its elements at which their
     message lists are; None for formats that do not read elements apart from each other.
+    `links_texts`: `relink` also gets edits that only replace texts.
     """
 
     name: str
@@ -196,6 +197,7 @@ class Format(Struct, frozen=True):
     text_block: Callable[[str], Any] | None = None
     each_request: "Format | None" = None
     homes: Callable[[object], Set[Path]] | None = None
+    links_texts: bool = False
 
     def transcripts(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The transcripts that `read` returns.

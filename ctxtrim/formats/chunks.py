@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +16,9 @@ from ctxtrim.text.records import JsonRecord
 
 KEPT = "; the line is kept unchanged and not counted"
 """The end of the message about a line that is not JSON."""
+NOT_READ: Final = "not-read"
+"""The code of the finding about a line without a conversation, in a file of conversations."""
+
 _LINES = re.compile(rb"\s*+[^\n]*+\n\s*+\S")
 
 Placing = Callable[[Line, list[Transcript]], list[Transcript]]
@@ -121,6 +125,45 @@ def _read(
 def _numbered(transcript: Transcript, lines: LineBlock) -> Transcript:
     """A transcript that finds line numbers without the bytes of lines."""
     return replace(transcript, source=replace(transcript.source, line_numbers=lines.number_at))
+
+
+def unread_line(chunk: Chunk, records: Sequence[JsonRecord]) -> Chunk:
+    """The chunk of a line without a conversation, with a finding if the line has a value.
+
+    An object with an empty list may be a conversation of which a stage dropped all messages, and an
+    object with a type is an event or a header.
+    """
+    if not any(_is_unread(record.value) for record in records):
+        return chunk
+    text = "no conversation of a known format; the line is kept unchanged and not counted"
+    finding = Finding(NOT_READ, "warning", text, chunk.lines[0].number)
+    return replace(chunk, transcripts=(), findings=(*chunk.findings, finding))
+
+
+def _is_unread(value: object) -> bool:
+    if isinstance(value, dict):
+        return bool(value) and [] not in value.values() and not isinstance(value.get("type"), str)
+    return isinstance(value, list) and bool(value)
+
+
+def joined_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings about a file, with one for all lines that were not read, at the first."""
+    first: Finding | None = None
+    number = 0
+    for finding in findings:
+        if finding.code == NOT_READ:
+            first = first or finding
+            number += 1
+        else:
+            yield finding
+    if first is not None and number > 1:
+        text = (
+            f"{number:,} lines, the first of them here, have no conversation of a known format; "
+            "kept unchanged and not counted"
+        )
+        first = replace(first, message=text)
+    if first is not None:
+        yield first
 
 
 def _findings(dialect: Format | None, records: Iterable[JsonRecord]) -> tuple[Finding, ...]:

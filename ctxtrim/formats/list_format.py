@@ -1,6 +1,6 @@
 """The format of a dialect: finds, reads and edits its message lists."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, repeat
 from typing import Any, NamedTuple
@@ -21,12 +21,15 @@ from ctxtrim.text.json_paths import Path, Place, conversations, first_names, pat
 from ctxtrim.text.records import JsonRecord
 
 _HEAD = 8  # elements inspected to detect a dialect
+_roles = frozenset(("role", "from"))  # members that messages of most formats have
 _element = partial(tuple.__new__, Element)  # without a call of a Python function
 
 
 def list_format(dialect: Dialect, path: str | None = None) -> Format:
     """The format of a dialect's lists, at their usual paths or at one given path."""
-    lists = _Lists(dialect, dialect.places if path is None else (path,), path is None)
+    places = dialect.places if path is None else (path,)
+    others = dialect.other_places if path is None else ()
+    lists = _Lists(dialect, places, others, path is None)
     return Format(
         name=dialect.name,
         sniff=lists.sniff,
@@ -34,6 +37,7 @@ def list_format(dialect: Dialect, path: str | None = None) -> Format:
         owner=dialect.owner,
         insert=dialect.insert,
         relink=lists.relink,
+        links_texts=dialect.links_texts,
         takes=lists.takes if dialect.claims is not None else None,
         placed=lambda path: list_format(dialect, path),
         visibility=dialect.visibility,
@@ -53,11 +57,24 @@ class _Talk(NamedTuple):
 
 
 class _Lists:
-    """The lists of a dialect at some paths; `has_lines`: also elements on lines of their own."""
+    """The lists of a dialect at some paths; `has_lines`: also elements on lines of their own.
 
-    def __init__(self, dialect: Dialect, places: Sequence[str], has_lines: bool) -> None:
+    `others`: the `other_places` of the dialect.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        places: Sequence[str],
+        others: Sequence[Sequence[str]],
+        has_lines: bool,
+    ) -> None:
         self._dialect = dialect
         self._known = [(first_names(paths), paths) for paths in map(patterns, places)]
+        self._others = [list(map(patterns, together)) for together in others]
+        self._other_names = frozenset(
+            name for together in self._others for paths in together for name in first_names(paths)
+        )
         self._has_lines = has_lines
 
     def sniff(self, value: object) -> Layout | None:
@@ -83,7 +100,7 @@ class _Lists:
 
     def _claims(self, place: Place) -> bool:
         """Whether a list certainly belongs to the dialect."""
-        dialect, items = self._dialect, place.items
+        dialect, items = self._dialect, _items(place)
         if dialect.takes(place):
             return True
         if isinstance(items, str):
@@ -94,7 +111,7 @@ class _Lists:
 
     def _is_ours(self, place: Place) -> bool:
         """Whether the dialect can read a list, judged by the list alone."""
-        dialect, items = self._dialect, place.items
+        dialect, items = self._dialect, _items(place)
         if dialect.takes(place):
             return True
         if isinstance(items, str):
@@ -106,19 +123,70 @@ class _Lists:
     def _holds(self, items: Sequence[Any], tells: Tells) -> bool:
         return not self._dialect.has_foreign(items) and any(map(tells, items))
 
-    def _conversations(self, value: object, is_own: Tells) -> Iterator[list[Place]]:
-        """The conversations in a value, each as its lists, if a list belongs to the dialect."""
+    def _conversations(
+        self, value: object, is_own: Tells, unread: list[list[Place]] | None = None
+    ) -> Iterator[list[Place]]:
+        """The conversations in a value, each as its lists, if a list belongs to the dialect.
+
+        Those that do not belong to it are added to `unread`.
+        """
+        found: set[Path] = set()
+        refused: dict[Path, list[Place]] = {}
         for names, paths in self._known:
             if isinstance(value, dict) and names.isdisjoint(value):
                 continue
             for lists in conversations(value, paths):
-                own = [
-                    place
-                    for place in lists
-                    if isinstance(place.items, list) or place.path[-1:] in self._dialect.texts
-                ]
+                own = self._lists(lists)
                 if any(map(is_own, own)):
+                    found.add(own[0].among)
                     yield own
+                elif own:
+                    refused.setdefault(own[0].among, own)
+        if self._has_others(value, found):
+            yield from self._elsewhere(value, is_own, found, refused)
+        if unread is not None:
+            unread += (lists for among, lists in refused.items() if among not in found)
+
+    def _lists(self, places: Iterable[Place]) -> list[Place]:
+        """The lists among the values at some paths, and the texts in the place of a list."""
+        is_draft = self._dialect.is_draft
+        return [
+            place
+            for place in places
+            if (isinstance(place.items, list) or self._is_element(place))
+            and (place.items or not is_draft(place))
+        ]
+
+    def _is_element(self, place: Place) -> bool:
+        """Whether a text or an object is the only element, in the place of a list."""
+        ends = self._dialect.texts if isinstance(place.items, str) else self._dialect.answers
+        return place.path[-1:] in ends
+
+    def _has_others(self, value: object, found: Collection[Path]) -> bool:
+        """Whether a value may have conversations at other places than the usual ones."""
+        if isinstance(value, dict):
+            return not found and not self._other_names.isdisjoint(value)
+        if not isinstance(value, list) or () in found:  # the array is a conversation
+            return False
+        return len(found) < len(value) and bool(self._others)
+
+    def _elsewhere(
+        self, value: object, is_own: Tells, found: set[Path], refused: dict[Path, list[Place]]
+    ) -> Iterator[list[Place]]:
+        """The conversations at the other places. A place counts only if all its lists are there."""
+        for together in self._others:
+            here: set[Path] = set()
+            for paths in together:
+                for lists in conversations(value, paths):
+                    own = self._lists(lists)
+                    if len(own) < len(paths) or own[0].among in found:
+                        continue
+                    if all(map(is_own, own)) and any(place.items for place in own):
+                        here.add(own[0].among)
+                        yield own
+                    else:
+                        refused.setdefault(own[0].among, own)
+            found |= here
 
     def _talks(self, values: Iterable[Any], takes: bool = False) -> Iterator[_Talk]:
         """Every conversation in some values. Single elements form one conversation, the last.
@@ -131,18 +199,37 @@ class _Lists:
         loose: list[Element] = []
         for line, value in enumerate(values):
             is_element = dialect.admits is not None and dialect.knows(value)
-            found = [] if is_element else list(self._conversations(value, self._is_ours))
-            for lists in found:
-                envelope = dialect.header(value)
-                for place in lists:
-                    envelope |= dialect.envelope(place.envelope, Span(line, place.home))
-                elements = chain.from_iterable([_elements(line, place, takes) for place in lists])
-                yield _Talk(elements, envelope, _pointer(lists))
+            found = [] if is_element else list(self._values(line, value, takes))
+            yield from found
             if not found and isinstance(value, dict):
                 loose.append(Element(value, Span(line), Span(line)))
         if any(admits(element.value) for element in loose):
             ours = [element for element in loose if not dialect.has_foreign([element.value])]
             yield _Talk(ours, NOTHING_AROUND, (), len(loose) - len(ours))
+
+    def _values(self, line: int, value: Any, takes: bool) -> Iterator[_Talk]:
+        """The conversations in a value, and those of other formats without their elements."""
+        unread: list[list[Place]] = []
+        found = list(self._conversations(value, self._is_ours, unread))
+        others = [(lists, sum(map(_messages, lists))) for lists in unread]
+        talks = [(lists, 0) for lists in found] + [other for other in others if other[1]]
+        if others:
+            talks.sort(key=lambda talk: talk[0][0].among)
+        for lists, foreign in talks:
+            if foreign:
+                yield _Talk((), NOTHING_AROUND, _pointer(lists), foreign)
+                continue
+            envelope = self._dialect.header(value)
+            for place in lists:
+                envelope |= self._dialect.envelope(place.envelope, Span(line, place.home))
+            elements = chain.from_iterable([self._elements(line, place, takes) for place in lists])
+            yield _Talk(elements, envelope, _pointer(lists))
+
+    def _elements(self, line: int, place: Place, takes: bool) -> Iterable[Element]:
+        """The elements of a list, with contents that are stored next to it."""
+        found = _elements(line, place, takes)
+        resolved = self._dialect.resolved
+        return found if resolved is None else resolved(found, place.envelope)
 
     def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The conversations in some records. Their values lose the elements that were read."""
@@ -183,10 +270,15 @@ class _Lists:
         return replace(edit, members={**edit.members, **emptied})
 
 
+def _items(place: Place) -> list[Any] | str:
+    """The elements at a place, of which an object is the only one."""
+    return [place.items] if isinstance(place.items, dict) else place.items
+
+
 def _elements(line: int, place: Place, takes: bool) -> Iterator[Element]:
     """The elements of a list, made without a call of a Python function for each."""
     items = place.items
-    if isinstance(items, str):
+    if not isinstance(items, list):
         span = Span(line, place.path)
         return iter((Element(items, span, span),))
     number = len(items)
@@ -196,6 +288,12 @@ def _elements(line: int, place: Place, takes: bool) -> Iterator[Element]:
         items.reverse()
         values = map(list.pop, repeat(items, number))
     return map(_element, zip(values, spans, spans, strict=True))
+
+
+def _messages(place: Place) -> int:
+    """The number of elements of a list that may be messages of another format."""
+    roles = (_roles.intersection(value) for value in place.items if isinstance(value, dict))
+    return sum(map(bool, roles))
 
 
 def _pointer(lists: Sequence[Place]) -> Path:

@@ -111,7 +111,9 @@ class Dialect(Struct, frozen=True):
     `knows`: whether a value is an element of such a list. `read`: adds the messages of some
     elements, which it can go through once, to a `ListContents`. `envelope`: the fields of the
     object around a list, at a span. `header`: the fields at the top of the whole value, if those
-    around the list lack them. `places`: the JSON paths of such lists. `takes_empty`: an empty list
+    around the list lack them. `places`: the JSON paths of such lists. `other_places`: paths that
+    are read only in values without a list at `places`, in this order: the first with a list counts,
+    and so do those next to it. `takes_empty`: an empty list
     is valid. `claims`: whether elements and their envelope certainly belong to this dialect; for
     dialects whose `knows` also accepts elements of others. `has_foreign`: whether some elements
     show that their whole list belongs to another dialect; alone on a line, such an element is
@@ -121,7 +123,10 @@ class Dialect(Struct, frozen=True):
     `texts`: ends of paths at which a string may replace a list, as its only element. `separate`:
     the insertions, including separators that keep messages from running together after an edit.
     `records_calls` is that of `Transcript`; `owner`, `insert`, `relink`, `visibility`,
-    `must_alternate` and `text_block` are those of `Format`.
+    `must_alternate`, `text_block` and `links_texts` are those of `Format`. `resolved`: elements
+    with the contents that the object around their list stores for them, to read them only.
+    `answers`: ends of paths at which a message may replace a list, as its only element.
+    `is_draft`: whether an empty list is no conversation, because a later value has its elements.
     """
 
     name: str
@@ -131,6 +136,7 @@ class Dialect(Struct, frozen=True):
     envelope: Callable[[dict[str, Any], Span], Envelope] = model_and_id
     owner: Callable[[Path], Path | None] = no_owner
     places: tuple[str, ...] = ("messages", "[*].messages", "")
+    other_places: tuple[tuple[str, ...], ...] = ()
     takes_empty: bool = False
     claims: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None = None
     has_foreign: Callable[[Sequence[Any]], bool] = lambda items: False
@@ -145,6 +151,10 @@ class Dialect(Struct, frozen=True):
     must_alternate: bool = False
     text_block: Callable[[str], Any] | None = None
     header: Callable[[object], Envelope] = lambda value: NOTHING_AROUND
+    links_texts: bool = False
+    is_draft: Callable[[Place], bool] = lambda place: False
+    answers: tuple[Path, ...] = ()
+    resolved: Callable[[Iterable[Element], Mapping[str, Any]], Iterable[Element]] | None = None
 
 
 def each_as(

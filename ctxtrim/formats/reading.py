@@ -17,7 +17,7 @@ from ctxtrim.errors import InputError, too_large
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.arrays import LARGE, ConversationArray, conversation_array
 from ctxtrim.formats.base import Format, Layout
-from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, whole_chunk
+from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, unread_line, whole_chunk
 from ctxtrim.formats.lines import LineRecords
 from ctxtrim.formats.other_files import reason_in
 from ctxtrim.text.records import BLANK, BOM, MAX_SIZE, NOT_JSON, JsonRecord, document, split
@@ -313,11 +313,13 @@ def _line_chunk(
 ) -> Chunk:
     """A line in the format of the file, else in the first format that recognizes it."""
     chunk = chunk_of(dialect, together)
-    if not chunk.transcripts and chunk.error is None:
-        for other in formats:
-            if any(other.sniff(record.value) == "conversation" for record in together):
-                return chunk_of(other, together)
-    return chunk
+    is_read = any(read.messages or not read.uncounted for read in chunk.transcripts)
+    if is_read or chunk.error is not None:
+        return chunk
+    for other in formats:
+        if any(other.sniff(record.value) == "conversation" for record in together):
+            return chunk_of(other, together)
+    return unread_line(chunk, together)
 
 
 def _at_once(

@@ -13,11 +13,15 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import role_in, string
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Edit
+from ctxtrim.formats.fields import members, role_in, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import call_part, system_prompt, text_of
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.summaries.markers import pieces
+from ctxtrim.text.json_paths import each_element
 from ctxtrim.text.records import dump
 from ctxtrim.text.splice import locate
 
@@ -32,11 +36,17 @@ ROLES: dict[object, Role] = {
     "bard": "assistant",
     "system": "system",
     "function_call": "assistant",
+    "function-call": "assistant",
+    "tool_call": "assistant",
+    "reasoning": "assistant",
     "observation": "tool",
     "tool": "tool",
+    "function": "tool",
     "function_response": "tool",
+    "function-response": "tool",
     "tool_response": "tool",
 }
+_CALLS = ("function_call", "function-call", "tool_call")
 _SPELLED = {"user": "human", "assistant": "gpt", "system": "system", "tool": "observation"}
 _DECODER = json.JSONDecoder()
 _TAG, _END = "<tool_call>", "</tool_call>"
@@ -63,8 +73,10 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
         text, inner_span = value["value"], span.inside("value")
         if role == "tool":
             parts = [Part("tool_result", text, span=inner_span)]
-        elif name == "function_call":
+        elif name in _CALLS:
             parts = calls_in(text, inner_span)
+        elif name == "reasoning":
+            parts = [Part("reasoning", text, span=inner_span)]
         else:
             parts = [Part("text", text, span=inner_span)]
             if (
@@ -74,6 +86,13 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             ):
                 parts += map(_tagged, _texts_in_tags(text))
         found.add(role, parts, value, whole)
+        if role == "assistant" and _is_reasoning(elements[max(number - 1, 0) : number]):
+            found.messages[-1] = replace(found.messages[-1], continues=True)
+
+
+def _is_reasoning(elements: Sequence[Element]) -> bool:
+    """Whether the first of some elements is the reasoning of an answer."""
+    return any(members(element.value).get("from") == "reasoning" for element in elements)
 
 
 def _texts_in_tags(text: str) -> list[str]:
@@ -159,6 +178,15 @@ def _json_value(message: Message) -> dict[str, Any]:
     return {"from": _SPELLED[message.role], "value": text_of(message.parts)}
 
 
+def _relink(edit: Edit) -> Edit:
+    from ctxtrim.formats import media_marks  # for edits only
+
+    return media_marks.relink(edit)
+
+
+_IN_VALUES = (("messages",), ("conversation",), ("items",))
+_OTHER_PLACES = (*_IN_VALUES, *(tuple(map(each_element, places)) for places in _IN_VALUES))
+
 DIALECT = Dialect(
     "sharegpt",
     knows,
@@ -166,5 +194,8 @@ DIALECT = Dialect(
     each_as(_json_value),
     envelope=envelope,
     places=("conversations", "[*].conversations", ""),
+    other_places=_OTHER_PLACES,
     must_alternate=True,
+    relink=_relink,
+    links_texts=True,
 )

@@ -67,7 +67,7 @@ def rewrite(
             edits.remove(Span(index, path))
     removed = edits.removed
     linked: list[int] = []
-    if removed or inserted:
+    if removed or inserted or (dialect.links_texts and edits.lines):
         kept = {
             span
             for transcript in transcripts

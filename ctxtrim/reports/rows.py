@@ -150,7 +150,7 @@ def _uncounted(transcript: Transcript, details: Details) -> Iterator[Finding]:
     number = 0 if details.converts else transcript.uncounted
     if number:
         noun = "message has" if number == 1 else "messages have"
-        text = f"{number} {noun} an unknown role; kept unchanged, not counted"
+        text = f"{number} {noun} an unknown role or form; kept unchanged, not counted"
         yield Finding("not-counted", "warning", text)
     if hidden := transcript.options.hidden:
         names = ", ".join(f"`{name}`" for name in hidden)

@@ -30,12 +30,12 @@ class Place(NamedTuple):
     """A message list in a document: its path, its elements, and the object around it (empty if
     there is none).
 
-    `items` may be a string instead of a list. `among`: the element indices that `[*]` matched; each
-    combination is one conversation.
+    `items` may be a string or an object instead of a list. `among`: the element indices that `[*]`
+    matched; each combination is one conversation.
     """
 
     path: Path
-    items: list[Any] | str
+    items: list[Any] | str | dict[str, Any]
     envelope: dict[str, Any]
     home: Path  # the path of the object around the list
     among: Path
@@ -48,6 +48,11 @@ def patterns(text: str) -> list[Pattern]:
         found.append(_pattern(path.strip(), start + len(path) - len(path.lstrip())))
         start += len(path) + len(_JOINT)
     return found
+
+
+def each_element(text: str) -> str:
+    """The paths of a text in each element of an array."""
+    return " + ".join(f"[*].{path}" for path in text.split(" + "))
 
 
 def _pattern(text: str, start: int) -> Pattern:
@@ -98,7 +103,7 @@ def _places(
     value: Any, keys: Pattern, path: Path, envelope: dict[str, Any], home: Path, among: Path
 ) -> Iterator[Place]:
     if not keys:
-        if isinstance(value, (list, str)):
+        if isinstance(value, (list, str, dict)):
             yield Place(path, value, envelope, home, among)
         return
     key, rest = keys[0], keys[1:]

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable
 
 from builders import says, user
+from conftest import Run
+from harness import read
 from msgspec.structs import replace
 
 from ctxtrim.formats.chunks import chunk_of
@@ -38,3 +40,29 @@ def test_a_reading_that_ended_in_deep_values_begins_again_with_all_elements() ->
     (transcript,) = chunk_of(dialect, split(LINE, 1)).transcripts
     assert [message.parts[0].text for message in transcript.messages] == ["go", "on", "stop"]
     assert len(attempts) == 2
+
+
+def test_lines_and_samples_that_are_not_read_are_reported(ctxtrim: Run) -> None:
+    lines = [{"messages": TALK}, {"instruction": "x"}, {"messages": [{"role": "alien"}]}]
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    ran = ctxtrim("check", stdin=data)
+    assert ran.code == 0
+    assert "<stdin>:2: warning: 2 lines, the first of them here, have no conversation" in ran.err
+    assert ctxtrim("check", "--strict", stdin=data).code == 4
+    foreign = [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "b"}]}]
+    document = {"samples": [{"messages": TALK}, {"messages": foreign}, {"messages": TALK}]}
+    (chunk,) = read(json.dumps(document).encode())
+    assert [len(found.messages) for found in chunk.transcripts] == [3, 0, 3]
+    assert [found.uncounted for found in chunk.transcripts] == [0, 1, 0]
+    assert chunk.transcripts[1].pointer == ("samples", 1)
+
+
+def test_headers_events_and_emptied_conversations_are_no_unread_lines(ctxtrim: Run) -> None:
+    lines = [{"messages": TALK}, {"type": "header", "version": 2}, {"conversations": []}, {}]
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    assert "no conversation" not in ctxtrim("check", stdin=data).err
+
+
+def test_a_file_of_which_nothing_is_read_is_an_error_as_before(ctxtrim: Run) -> None:
+    data = json.dumps({"messages": [{"role": "alien", "content": "hi"}]}).encode()
+    assert ctxtrim("check", stdin=data).code == 1

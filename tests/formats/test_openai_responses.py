@@ -569,3 +569,70 @@ def test_an_approval_is_counted_and_dropped_with_its_request() -> None:
         if written is not None:
             left = [item.get("type") for item in json.loads(written)["input"]]
             assert ("mcp_approval_request" in left) == ("mcp_approval_response" in left)
+
+
+ITEMS: list[dict[str, Any]] = [
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]},
+    {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c1", "output": "seen"},
+]
+REPLY: dict[str, Any] = {
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "Done."}],
+}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"object": "list", "data": [*ITEMS, REPLY]},
+        {"id": "s1", "items": [*ITEMS, REPLY]},
+        {"history": [*ITEMS, REPLY]},
+        {
+            "request": {"url": "/v1", "body": {"model": "gpt-5", "input": ITEMS}},
+            "response": {"status": 200, "body": {"object": "response", "output": [REPLY]}},
+        },
+    ],
+)
+def test_items_of_sessions_lists_and_proxy_logs_are_one_conversation(value: Any) -> None:
+    data = json.dumps(value).encode() + b"\n"
+    reading = open_reading(BytesIO(data))
+    assert reading.format is not None
+    assert reading.format.name == "openai-responses"
+    (found,) = [each for chunk in reading.chunks for each in chunk.transcripts]
+    assert [message.role for message in found.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+
+
+def test_of_a_stream_only_the_complete_response_is_read() -> None:
+    response = {"id": "r1", "object": "response", "status": "in_progress", "output": []}
+    events = [
+        {"type": "response.created", "response": response},
+        {"type": "response.output_item.added", "item": REPLY | {"content": []}},
+        {"type": "response.output_text.delta", "delta": "Done."},
+        {"type": "response.output_item.done", "item": REPLY},
+        {
+            "type": "response.completed",
+            "response": response | {"status": "completed", "output": [REPLY]},
+        },
+    ]
+    data = b"".join(json.dumps(event).encode() + b"\n" for event in events)
+    chunks = list(open_reading(BytesIO(data)).chunks)
+    assert [len(chunk.transcripts) for chunk in chunks] == [0, 0, 0, 0, 1]
+    assert not any(chunk.findings for chunk in chunks)
+
+
+@pytest.mark.parametrize("home", [("items",), ("request", "body", "input")])
+def test_items_at_other_places_are_trimmed(home: tuple[str, ...]) -> None:
+    old = [says("user", LONG), says("assistant", LONG)]
+    items: Any = [*old, *ITEMS, REPLY]
+    left: Any = [*ITEMS, REPLY]
+    for key in reversed(home):
+        items, left = {key: items}, {key: left}
+    ran = run(json.dumps(items).encode(), [("trim", {})], limit=80)
+    assert json.loads(ran.data or b"") == left

@@ -5,7 +5,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from harness import read, run
+from harness import read, run, unpaired
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Transcript
@@ -198,3 +198,45 @@ def test_a_call_is_dropped_with_its_observation() -> None:
         "go",
         "now",
     ]
+
+
+@pytest.mark.parametrize("key", ["messages", "conversation", "items"])
+def test_messages_under_other_members_are_read(key: str) -> None:
+    for value in ({key: TURNS}, [{key: TURNS}]):
+        data = json.dumps(value).encode()
+        assert detected(data) == "sharegpt"
+        assert len(transcript(data).messages) == len(TURNS)
+
+
+@pytest.mark.parametrize(
+    ("calls", "returns"),
+    [("function-call", "function-response"), ("tool_call", "tool_response")],
+)
+def test_other_senders_of_calls_and_results_are_read(calls: str, returns: str) -> None:
+    found = transcript(talk(turn("human", "go"), turn(calls, call_json()), turn(returns, "seen")))
+    assert [call.name for call in found.messages[1].calls] == ["look"]
+    assert found.messages[2].result is not None
+    assert not unpaired(found)
+    of_toolbench = transcript(
+        talk(turn("user", "go"), turn("assistant", "a"), turn("function", "b"))
+    )
+    assert of_toolbench.messages[2].role == "tool"
+
+
+def test_reasoning_stays_with_its_answer() -> None:
+    turns = (
+        turn("human", "go " * 100),
+        turn("reasoning", "hm " * 100),
+        turn("gpt", "Done."),
+        turn("human", "Again?"),
+        turn("reasoning", "again"),
+        turn("gpt", "Done again."),
+    )
+    data = talk(*turns)
+    found = transcript(data)
+    assert [part.kind for message in found.messages for part in message.parts].count(
+        "reasoning"
+    ) == 2
+    assert [message.continues for message in found.messages] == [False, False, True] * 2
+    ran = run(data, [("trim", {})], limit=60)
+    assert json.loads(ran.data or b"")["conversations"] == list(turns[3:])

@@ -352,5 +352,6 @@ def relink(edit: Edit) -> Edit:
 
 DIALECT = Dialect(
     "anthropic", knows, read, insert, envelope, owner, PLACES, takes_empty=True, claims=claims,
+    other_places=(("result.message",),), answers=(("message",),),  # results of batches
     has_foreign=has_foreign, relink=relink, must_alternate=True, text_block=text_block,
 )  # fmt: skip

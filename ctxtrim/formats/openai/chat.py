@@ -8,25 +8,19 @@ stay unchanged.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Edit, Insertion, Site
-from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
-from ctxtrim.formats.media_blocks import block_part, input_text, media_of, text_block
-from ctxtrim.formats.message_lists import (
-    NOTHING_AROUND,
-    Dialect,
-    Element,
-    Envelope,
-    ListContents,
-)
-from ctxtrim.formats.message_parts import call_part, content_parts, result_parts
+from ctxtrim.formats.fields import members, role_in, string
+from ctxtrim.formats.media_blocks import block_part, input_text, text_block
+from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.message_parts import content_parts
 from ctxtrim.formats.request_options import chat_options, choice
+from ctxtrim.formats.sharegpt import tools_in
 from ctxtrim.formats.usage import is_complete, openai_usage
 from ctxtrim.model import Message, Part, Role, Span
-from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import dump
+from ctxtrim.text.json_paths import Path, each_element
 
 ROLES: dict[object, Role] = {
     "system": "system",
@@ -37,16 +31,27 @@ ROLES: dict[object, Role] = {
     "gemini": "assistant",  # histories saved by Gemini clients
     "tool": "tool",
     "function": "tool",
+    "model": "assistant",  # data to tune Gemini
+    "human": "user",
+    "ai": "assistant",
+    "bot": "assistant",
+    "ipython": "tool",  # Llama 3
+    "tool_call": "assistant",  # ms-swift, as the next
+    "tool_response": "tool",
+    "tool-call": "assistant",  # smolagents, as the next
+    "tool-response": "tool",
 }
+_CALLS = ("tool_call", "tool-call")
 _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta", "_checkpoint", "_usage")  # records of agents, never sent
-_REASONING = ("reasoning", "reasoning_content")
-_BLOCKS = ("reasoning_details", "thinking_blocks")  # of OpenRouter and LiteLLM
-_WITH_PARTS = frozenset({"refusal", "audio", *_REASONING, *_BLOCKS})
+_WITH_PARTS = frozenset({
+    "refusal", "audio", "reasoning", "reasoning_content", "reasoning_details", "thinking_blocks",
+})  # fmt: skip
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _CONTENT: Path = ("content",)
-_FOREIGN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "tool_call", "toolCall")
+_PAIRED = ("tool_use", "tool_result", "toolRequest", "toolResponse")  # Anthropic, Goose
+_FOREIGN = (*_PAIRED, "thinking", "redacted_thinking", "tool_call", "toolCall")
 
 
 def knows(value: object) -> bool:
@@ -65,20 +70,34 @@ def _is_foreign(block: object) -> bool:
     if not isinstance(block, dict):
         return False
     kind = block.get("type")
-    return kind in _FOREIGN or (kind in (*_TEXTS, "reasoning") and "value" in block)
+    if kind in _FOREIGN:
+        return not _is_server_use(block)
+    return kind in (*_TEXTS, "reasoning") and "value" in block
 
 
 def has_foreign(items: Sequence[Any]) -> bool:
-    """Whether messages have Anthropic's calls or results, which edits as text would separate."""
+    """Whether messages have calls or results of Anthropic or Goose, which edits as text would
+    separate.
+    """
     for value in items:
         content = value.get("content") if isinstance(value, dict) else None
-        if isinstance(content, list) and any(map(_is_anthropic, content)):
+        if isinstance(content, list) and any(map(_is_paired, content)):
             return True
     return False
 
 
-def _is_anthropic(block: object) -> bool:
-    return isinstance(block, dict) and block.get("type") in ("tool_use", "tool_result")
+def _is_paired(block: object) -> bool:
+    if not isinstance(block, dict) or block.get("type") not in _PAIRED:
+        return False
+    return not _is_server_use(block)
+
+
+def _is_server_use(block: dict[str, Any]) -> bool:
+    """Whether a block is a tool use of the provider, with its result, as inspect writes it.
+
+    It counts as its JSON. [UKGovernmentBEIS/inspect_ai, `ContentToolUse`]
+    """
+    return block.get("type") == "tool_use" and "tool_type" in block
 
 
 def read(items: Iterable[Element], found: ListContents) -> None:
@@ -92,7 +111,7 @@ def read(items: Iterable[Element], found: ListContents) -> None:
         name = value.get("role") if isinstance(value, dict) else None
         role = ROLES.get(name) if isinstance(name, str) else None
         if role is None:
-            found.uncounted += name is not None and name not in _ASIDE
+            found.uncounted += name not in _ASIDE if name is not None else _is_item(value)
             continue
         if role == "user" and last_action is not None and _may_be_observation(value):
             role = "tool"
@@ -100,18 +119,17 @@ def read(items: Iterable[Element], found: ListContents) -> None:
         if role == "assistant" and not value.get("tool_calls"):
             last_action = _action(value)
         index = len(messages)
-        if "usage" in value and role == "assistant" and is_complete(value):
-            usage = openai_usage(value["usage"], index)
-            found.usages += [usage] if usage else []
+        if "tools" in value and role == "system":  # data of single turns
+            found.tools = found.tools or tools_in(value["tools"])
+        if role == "assistant" and ("usage" in value or "extra" in value):
+            _note(value, index, found)
         spans = (whole,)
         content = value.get("content")
-        if role == "tool" and isinstance(content, list) and _has_results(content):
-            from ctxtrim.formats.openai import ai_sdk  # for its messages only
+        if role == "tool":
+            from ctxtrim.formats.openai.chat_results import add_results  # for results only
 
-            messages += ai_sdk.results(content, span.inside("content"), index)
-        elif role == "tool":
-            messages.append(_result(value, span, index, spans))
-        elif len(value) == 2 and isinstance(content, str):
+            add_results(messages, value, span, whole, _block)
+        elif len(value) == 2 and isinstance(content, str) and name not in _CALLS:
             home = Span(span.line, span.path + _CONTENT)
             parts = (Part("text", content, span=home),)
             messages.append(Message(role, parts, index=index, spans=spans, action=last_action))
@@ -119,9 +137,19 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             messages.append(_message(role, value, span, index, spans, last_action))
 
 
-def _has_results(content: Sequence[Any]) -> bool:
-    """Whether a content has results as blocks, as the AI SDK writes them."""
-    return any(members(block).get("type") == "tool-result" for block in content)
+def _note(value: dict[str, Any], index: int, found: ListContents) -> None:
+    """Record the model and usage of an answer. mini-swe-agent keeps the response under `extra`."""
+    response = members(members(value.get("extra")).get("response"))
+    found.model = string(response.get("model")) or found.model
+    of_message = value.get("usage") if is_complete(value) else None
+    usage = openai_usage(of_message or response.get("usage"), index)
+    found.usages += [usage] if usage else []
+
+
+def _is_item(value: Any) -> bool:
+    """Whether an element is a response or an output of the Responses API (mini-swe-agent)."""
+    is_response = members(value).get("object") == "response"
+    return is_response or members(value).get("type") == "function_call_output"
 
 
 def _may_be_observation(value: dict[str, Any]) -> bool:
@@ -151,7 +179,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     # the last: ToolBench, BFCL
     tools = value.get("tools") or value.get("functions") or value.get("function")
     return Envelope(
-        dump(tools) if isinstance(tools, (list, dict)) else None,
+        tools_in(tools),
         choice(value),
         # the second: inspect
         string(value.get("model")) or string(members(value.get("output")).get("model")),
@@ -162,10 +190,19 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
 
 
 def header(value: object) -> Envelope:
-    """The model of an inspect log, for its samples without an answer."""
-    if not isinstance(value, dict) or "eval" not in value:
+    """The model of an inspect log, for its samples without an answer, and that of a run of
+    mini-swe-agent; the model, id and usage of an answer alone.
+    """
+    if not isinstance(value, dict):
         return NOTHING_AROUND
-    return Envelope(model=string(members(value["eval"]).get("model")))
+    answer = members(members(value.get("response")).get("body")) or value
+    if "choices" in answer and "messages" not in value:
+        return envelope(answer, Span(0))
+    if "eval" not in value and "info" not in value:
+        return NOTHING_AROUND
+    config = members(members(value.get("info")).get("config"))
+    run = string(members(config.get("model")).get("model_name"))
+    return Envelope(model=string(members(value.get("eval")).get("model")) or run)
 
 
 def owner(array: Path) -> Path | None:
@@ -183,13 +220,25 @@ def _insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     return insert(run, site)
 
 
-def _relink(edit: Edit) -> Edit:
-    """The edit, without recorded tokens that no longer count the messages before them."""
-    if members(edit.values[0]).get("role") not in ("_system_prompt", "_checkpoint"):
-        return edit
-    from ctxtrim.formats.openai.kimi_context import without_old_usage  # for Kimi CLI only
+def _resolved(items: Iterable[Element], around: Mapping[str, Any]) -> Iterable[Element]:
+    """The elements of a list; those of an inspect log with their attachments."""
+    attachments = around.get("attachments")
+    if not isinstance(attachments, dict) or not attachments:
+        return items
+    from ctxtrim.formats.openai import inspect_attachments  # for its logs only
 
-    return without_old_usage(edit)
+    return inspect_attachments.resolved(items, attachments)
+
+
+def _relink(edit: Edit) -> Edit:
+    """The edit, with attachments that match their marks, without outdated recorded tokens."""
+    if members(edit.values[0]).get("role") in ("_system_prompt", "_checkpoint"):
+        from ctxtrim.formats.openai.kimi_context import without_old_usage  # for Kimi CLI only
+
+        return without_old_usage(edit)
+    from ctxtrim.formats.media_marks import relink  # for edits only
+
+    return relink(edit)
 
 
 PLACES = (
@@ -208,6 +257,36 @@ PLACES = (
 )
 """The JSON paths of such lists."""
 
+_IN_VALUES = (
+    ("conversations",),
+    ("conversation",),
+    ("request.messages",),  # logs of proxies, as the next four
+    ("request.body.messages",),
+    ("request_body.messages",),  # Helicone
+    ("kwargs.messages",),
+    ("chat.messages",),
+    ("input.messages + preferred_output",),  # preferences, as OpenAI tunes models with them
+    ("input.messages",),
+    ("prompt + completion",),  # TRL, as the next three
+    ("prompt + chosen",),
+    ("chosen", "rejected"),
+    ("prompt",),
+    ("trajectory",),
+    ("dialogue",),
+    ("input",),  # samples of OpenAI's evals
+)
+_OTHER_PLACES = (
+    *_IN_VALUES,
+    *(tuple(map(each_element, together)) for together in _IN_VALUES),
+    ("data[*].messages",),
+    ("results[*].messages",),
+    ("conversations[*].messages",),
+    ("attempts[*].history",),  # SWE-agent with retries, of which none was chosen
+    ("choices[0].message",),  # an answer alone
+    ("response.body.choices[0].message",),  # results of a batch
+)
+"""The JSON paths of lists in data for training and in logs, in values without the paths above."""
+
 DIALECT = Dialect(
     "openai-chat",
     knows,
@@ -216,25 +295,15 @@ DIALECT = Dialect(
     envelope=envelope,
     header=header,
     owner=owner,
+    relink=_relink,
+    links_texts=True,
+    answers=(("message",),),
+    resolved=_resolved,
     places=PLACES,
+    other_places=_OTHER_PLACES,
     takes_empty=True,
     has_foreign=has_foreign,
-    relink=_relink,
 )
-
-
-def _result(value: dict[str, Any], span: Span, index: int, spans: tuple[Span, ...]) -> Message:
-    """A message with the role `tool`."""
-    content, name, call_id = value.get("content"), string(value.get("name")), _result_call_id(value)
-    is_error = bool(value["error"]) if "error" in value else None
-    home = Span(span.line, span.path + _CONTENT)
-    if isinstance(content, str):
-        parts: tuple[Part, ...] = (
-            Part("tool_result", content, call_id, name, is_error, span=home),
-        )
-    else:
-        parts = result_parts(content_parts(content, home, _block), call_id, name, is_error)
-    return Message("tool", parts, name, metadata=metadata_in(value), index=index, spans=spans)
 
 
 def _message(
@@ -248,14 +317,21 @@ def _message(
     """A message with another role."""
     content, name = value.get("content"), string(value.get("name"))
     parts: tuple[Part, ...] = ()
-    if content is not None:
+    if value["role"] in _CALLS:
+        from ctxtrim.formats.openai.chat_calls import calls_in_content  # for such messages only
+
+        parts = calls_in_content(content, span.inside("content"))
+    elif content is not None:
         parts = content_parts(content, Span(span.line, span.path + _CONTENT), _block)
     if role == "assistant" or "tool_calls" in value:
         if not _WITH_PARTS.isdisjoint(value):
-            refusal = value.get("refusal")
-            refusals = (Part("text", refusal),) if isinstance(refusal, str) else ()
-            parts = (*_reasoning(value, span), *parts, *refusals, *_audio(value))
-        parts = (*parts, *_calls(value, span))
+            from ctxtrim.formats.openai import answer_parts  # for such members only
+
+            parts = answer_parts.with_members(value, parts, span)
+        if value.get("tool_calls") or value.get("function_call"):
+            from ctxtrim.formats.openai.chat_calls import calls  # for calls only
+
+            parts = (*parts, *calls(value, span))
     is_demo = value.get("is_demo") is True
     message = Message(
         role, parts, name, is_demo, index=index, spans=spans, action=action, is_demo=is_demo
@@ -265,45 +341,6 @@ def _message(
 
         return with_note(message)
     return message
-
-
-def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
-    """The reasoning of an answer, encrypted first.
-
-    The texts in its blocks count if it has no text besides them: it is the same text. Summaries
-    count only without encrypted reasoning: requests to gpt-5 with both had the same recorded tokens
-    as those without the summary.
-    """
-    texts = [
-        Part("reasoning", value[key], span=span.inside(key), block=span.inside(key))
-        for key in _REASONING
-        if isinstance(value.get(key), str)
-    ]
-    blocks = [block for key in _BLOCKS for block in elements(value.get(key))]
-    sealed = sum(len(text) for text in _strings(blocks, "data", "signature"))
-    text = ""
-    if not any(part.text for part in texts):
-        keys = ("text", "thinking") if sealed else ("text", "thinking", "summary")
-        text = "".join(_strings(blocks, *keys))
-    if not sealed and not text:
-        return texts
-    return [Part("reasoning", text, sealed=sealed), *texts]
-
-
-def _audio(value: dict[str, Any]) -> tuple[Part, ...]:
-    """The spoken answer, often only its id; then its length is unknown."""
-    audio = value.get("audio")
-    if not isinstance(audio, dict):
-        return ()
-    return (Part("attachment", media=media_of({"type": "audio", "audio": audio.get("data")})),)
-
-
-def _strings(blocks: Iterable[Any], *keys: str) -> Iterator[str]:
-    """The strings under some keys of blocks."""
-    for block in blocks:
-        for key in keys:
-            if isinstance(text := members(block).get(key), str):
-                yield text
 
 
 def _block(block: Any, span: Span) -> Part:
@@ -321,40 +358,3 @@ def _block(block: Any, span: Span) -> Part:
             if isinstance(block.get(key), str):
                 return Part("reasoning", block[key], span=span.inside(key), block=span)
     return block_part(block, span, input_text if kind == "input_image" else text_block)
-
-
-def _result_call_id(value: dict[str, Any]) -> str | None:
-    """The id of the call that a result answers.
-
-    SWE-agent writes a list of ids, tau2 the message's own id.
-    """
-    if "tool_call_id" in value:
-        return string(value["tool_call_id"])
-    ids = elements(value.get("tool_call_ids"))
-    return string(ids[0] if ids else value.get("id"))
-
-
-def _calls(value: dict[str, Any], span: Span) -> list[Part]:
-    parts = []
-    for index, call in enumerate(elements(value.get("tool_calls"))):
-        if isinstance(call, dict):
-            block = Span(span.line, (*span.path, "tool_calls", index))
-            parts.append(_call(call, call.get("id"), block))
-    legacy = value.get("function_call")
-    if isinstance(legacy, dict):
-        parts.append(_call(legacy, None, span.inside("function_call")))
-    return parts
-
-
-def _call(call: dict[str, Any], call_id: object, block: Span) -> Part:
-    """A call; inspect and others write its name and arguments next to its id."""
-    inner, keys = call.get("function"), ("function", "arguments")
-    if not isinstance(inner, dict):
-        inner, keys = call.get("custom"), ("custom", "input")
-    if not isinstance(inner, dict):
-        name = call.get("name") if "name" in call else call.get("function")
-        span = block.inside("arguments")
-        return call_part(call.get("arguments"), call_id, name, span, block)
-    name = inner.get("name") if "name" in inner else inner.get("function")
-    span = Span(block.line, block.path + keys)
-    return call_part(inner.get(keys[1]), call_id, name, span, block)

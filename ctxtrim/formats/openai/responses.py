@@ -17,12 +17,13 @@ from ctxtrim.formats.openai.items import NO_MESSAGE, TEXTS, kind_of, read_items
 from ctxtrim.formats.request_options import choice, responses_options
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Part, Span
-from ctxtrim.text.json_paths import Place
+from ctxtrim.text.json_paths import Place, each_element
 from ctxtrim.text.records import dump
 
 _LISTS = (
     "responses_create_params.input",  # rollouts of NeMo Gym
     "request.input",
+    "request.body.input",  # logs of proxies, and their responses below
     "body.input",  # a line of a batch, and of its results below
     "input",
     "response.output",
@@ -30,7 +31,9 @@ _LISTS = (
     "trajectory.output",
     "output",
 )
-PLACES = (" + ".join(_LISTS), " + ".join(f"[*].{path}" for path in _LISTS), "")
+_PLACE = " + ".join(_LISTS)
+PLACES = (_PLACE, each_element(_PLACE), "")
+_OTHER_PLACES = (("data",), ("items",), ("history",))  # lists of the API, sessions
 """The JSON paths of such lists. All lists of one object are one conversation, in this order."""
 
 _TYPES = (
@@ -75,10 +78,32 @@ def admits(value: object) -> bool:
         not isinstance(value, dict)
         or "tool_calls" in value
         or not ("type" in value or "role" in value)
+        or _is_event(value)
     ):
         return False
     blocks = elements(value.get("content"))
     return not any(isinstance(block, dict) and block.get("type") in _FOREIGN for block in blocks)
+
+
+def _is_event(value: dict[str, Any]) -> bool:
+    """Whether a value is an event of a stream; the last of them has the whole response."""
+    return str(value.get("type")).startswith("response.")
+
+
+def is_draft(place: Place) -> bool:
+    """Whether a list is the empty output of a response that is still being made."""
+    return not place.items and place.envelope.get("status") in ("in_progress", "queued")
+
+
+def has_foreign(items: Sequence[Any]) -> bool:
+    """Whether items have calls or results of Chat Completions, which clients log under `input`."""
+    return any(map(_is_chat, items))
+
+
+def _is_chat(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return value.get("role") in ("tool", "function") or "tool_calls" in value
 
 
 def takes(place: Place) -> bool:
@@ -92,6 +117,8 @@ def takes(place: Place) -> bool:
     ):
         return True
     if place.path[-1:] != ("input",) or "messages" in around:
+        return False
+    if isinstance(items, list) and has_foreign(items):
         return False
     if isinstance(items, str):
         model = around.get("model")
@@ -178,8 +205,11 @@ DIALECT = Dialect(
     envelope=envelope,
     owner=content_owner,
     places=PLACES,
+    other_places=_OTHER_PLACES,
+    is_draft=is_draft,
     takes=takes,
     admits=admits,
+    has_foreign=has_foreign,
     texts=(("input",),),
     separate=_separate,
 )

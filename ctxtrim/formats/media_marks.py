@@ -1,0 +1,102 @@
+"""Attachments in lists next to the messages, of which each belongs to a mark in a text.
+
+::
+
+    {"messages": [{"content": "<image> Which berth is this?"}], "images": ["berth.jpg"]}
+
+The n-th mark is the n-th attachment. [hiyouga/LLaMA-Factory, data/README.md; modelscope/ms-swift,
+docs on custom data sets]
+"""
+
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.errors import NotEditableError
+from ctxtrim.formats.base import Edit
+from ctxtrim.formats.fields import elements, members
+from ctxtrim.model import Span
+
+_MARKS = {"images": "<image>", "videos": "<video>", "audios": "<audio>"}
+_DEEPEST = 3  # keys and indices before the list of messages
+
+
+def relink(edit: Edit) -> Edit:
+    """The edit, which also removes the attachments whose marks it removes."""
+    spans = (*edit.removed, *edit.texts)
+    homes = {home for span in spans for home in _homes(edit, span)}
+    removed = {span for home in homes for span in _without_mark(edit, home)}
+    return replace(edit, removed=edit.removed | removed) if removed else edit
+
+
+def _homes(edit: Edit, span: Span) -> Iterator[Span]:
+    """The objects around a span that have attachments next to the messages."""
+    for depth in range(min(len(span.path), _DEEPEST)):
+        home = Span(span.line, span.path[:depth])
+        value = members(edit.value_at(home))
+        if any(isinstance(value.get(key), list) for key in _MARKS):
+            yield home
+
+
+def _without_mark(edit: Edit, home: Span) -> Iterator[Span]:
+    """The attachments of an object whose marks are removed."""
+    value = edit.value_at(home)
+    for key, mark in _MARKS.items():
+        attachments = elements(value.get(key))
+        stays = [
+            kept for span, text in _texts(value, home) for kept in _kept(edit, span, text, mark)
+        ]
+        if all(stays):
+            continue
+        if len(stays) != len(attachments):
+            raise NotEditableError(
+                f"{len(stays)} marks {mark} for {len(attachments)} values in `{key}`: it is "
+                "unclear which of them belong to the edited messages"
+            )
+        yield from (home.inside(key, index) for index, is_kept in enumerate(stays) if not is_kept)
+
+
+def _texts(value: dict[str, Any], home: Span) -> Iterator[tuple[Span, str]]:
+    """The texts of the messages in an object, with their spans."""
+    for key, items in value.items():
+        if key in _MARKS:
+            continue
+        for index, message in enumerate(elements(items)):
+            for name in ("content", "value"):
+                content, span = members(message).get(name), home.inside(key, index, name)
+                if isinstance(content, str):
+                    yield span, content
+                for position, block in enumerate(elements(content)):
+                    if isinstance(text := members(block).get("text"), str):
+                        yield span.inside(position, "text"), text
+
+
+def _kept(edit: Edit, span: Span, text: str, mark: str) -> list[bool]:
+    """Whether each mark in a text stays."""
+    if mark not in text:
+        return []
+    around = [Span(span.line, span.path[:length]) for length in range(len(span.path) + 1)]
+    if not edit.removed.isdisjoint(around):
+        return [False] * text.count(mark)
+    new = edit.texts.get(span, text)
+    if not isinstance(new, str):
+        return [False] * text.count(mark)
+    before, after = _same(text, new), _same(text[::-1], new[::-1])
+    kept = []
+    start = text.find(mark)
+    while start >= 0:
+        end = start + len(mark)
+        kept.append(end <= before or start >= len(text) - after)
+        start = text.find(mark, end)
+    if new.count(mark) != sum(kept):
+        raise NotEditableError(f"an edit moves a mark {mark} inside a text")
+    return kept
+
+
+def _same(text: str, other: str) -> int:
+    """The number of characters with which both texts begin."""
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False))
+    )

@@ -1,0 +1,57 @@
+"""Parts of answers next to their content: reasoning, refusals and audio."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.model import Part, Span
+
+_REASONING = ("reasoning", "reasoning_content")
+_BLOCKS = ("reasoning_details", "thinking_blocks")  # of OpenRouter and LiteLLM
+
+
+def with_members(value: dict[str, Any], parts: Sequence[Part], span: Span) -> tuple[Part, ...]:
+    """The parts of an answer's content, with those in its members before and after them."""
+    refusal = value.get("refusal")
+    refusals = (Part("text", refusal),) if isinstance(refusal, str) else ()
+    return (*_reasoning(value, span), *parts, *refusals, *_audio(value))
+
+
+def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
+    """The reasoning of an answer, encrypted first.
+
+    The texts in its blocks count if it has no text besides them: it is the same text. Summaries
+    count only without encrypted reasoning: requests to gpt-5 with both had the same recorded tokens
+    as those without the summary.
+    """
+    texts = [
+        Part("reasoning", value[key], span=span.inside(key), block=span.inside(key))
+        for key in _REASONING
+        if isinstance(value.get(key), str)
+    ]
+    blocks = [block for key in _BLOCKS for block in elements(value.get(key))]
+    sealed = sum(len(text) for text in _strings(blocks, "data", "signature"))
+    text = ""
+    if not any(part.text for part in texts):
+        keys = ("text", "thinking") if sealed else ("text", "thinking", "summary")
+        text = "".join(_strings(blocks, *keys))
+    if not sealed and not text:
+        return texts
+    return [Part("reasoning", text, sealed=sealed), *texts]
+
+
+def _audio(value: dict[str, Any]) -> tuple[Part, ...]:
+    """The spoken answer, often only its id; then its length is unknown."""
+    audio = value.get("audio")
+    if not isinstance(audio, dict):
+        return ()
+    return (Part("attachment", media=media_of({"type": "audio", "audio": audio.get("data")})),)
+
+
+def _strings(blocks: Iterable[Any], *keys: str) -> Iterator[str]:
+    """The strings under some keys of blocks."""
+    for block in blocks:
+        for key in keys:
+            if isinstance(text := members(block).get(key), str):
+                yield text

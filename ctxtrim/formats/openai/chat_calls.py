@@ -1,0 +1,75 @@
+"""Calls of Chat Completions: objects, JSON in a string, and messages with the role of a call."""
+
+from typing import Any
+
+from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.media_blocks import block_part
+from ctxtrim.formats.message_parts import call_part, content_parts
+from ctxtrim.formats.sharegpt import calls_in
+from ctxtrim.model import Part, Span
+from ctxtrim.text.records import value_in
+
+
+def calls(value: dict[str, Any], span: Span) -> list[Part]:
+    """The calls of an answer, with the legacy one at the end."""
+    parts = []
+    for index, call in enumerate(elements(value.get("tool_calls"))):
+        if isinstance(call, dict):
+            block = Span(span.line, (*span.path, "tool_calls", index))
+            parts.append(_call(call, call.get("id"), block))
+    legacy = value.get("function_call")
+    if isinstance(legacy, dict):
+        parts.append(_call(legacy, None, span.inside("function_call")))
+    for key in ("tool_calls", "function_call"):
+        if isinstance(text := value.get(key), str):
+            parts += _calls_in_member(text, span.inside(key))
+    return parts
+
+
+def _call(call: dict[str, Any], call_id: object, block: Span) -> Part:
+    """A call; inspect and others write its name and arguments next to its id."""
+    inner, keys = call.get("function"), ("function", "arguments")
+    if not isinstance(inner, dict):
+        inner, keys = call.get("custom"), ("custom", "input")
+    if not isinstance(inner, dict):
+        name = call.get("name") if "name" in call else call.get("function")
+        span = block.inside("arguments")
+        return call_part(call.get("arguments"), call_id, name, span, block)
+    name = inner.get("name") if "name" in inner else inner.get("function")
+    span = Span(block.line, block.path + keys)
+    return call_part(inner.get(keys[1]), call_id, name, span, block)
+
+
+def _calls_in_member(text: str, span: Span) -> list[Part]:
+    """The calls in a member that is JSON in a string, as tables of training data store them.
+
+    They are never shortened, and only a single call can be removed alone.
+    """
+    value = value_in(text)
+    calls = [call for call in (value if isinstance(value, list) else [value]) if members(call)]
+    block = span if len(calls) == 1 else None
+    parts = []
+    for call in calls:
+        inner = members(call.get("function")) or call
+        part = call_part(inner.get("arguments"), call.get("id"), inner.get("name"), None, block)
+        parts.append(part)
+    return parts
+
+
+def calls_in_content(content: Any, span: Span) -> tuple[Part, ...]:
+    """The content of a message whose role is a call: `{"name", "arguments"}` as JSON (ms-swift), or
+    any text (smolagents).
+
+    [modelscope/ms-swift, docs on the agent format of data sets]
+    """
+    if isinstance(content, str):
+        return tuple(calls_in(content, span))
+    parts: list[Part] = []
+    for part in content_parts(content, span, block_part):
+        at = part.block
+        text = members(content[at.path[-1]]).get("text") if at is not None else None
+        if at is not None and isinstance(text, str):
+            parts += calls_in(text, at.inside("text"), at)
+        else:
+            parts.append(part)
+    return tuple(parts)

@@ -1,0 +1,71 @@
+"""Results of Chat Completions: elements with the role `tool`, `function` or `ipython`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.message_parts import content_parts, result_parts
+from ctxtrim.model import Message, Part, Span
+
+_PYTHON_TAG = "<|python_tag|>"
+
+
+def add_results(
+    messages: list[Message],
+    value: dict[str, Any],
+    span: Span,
+    whole: Span,
+    block: Callable[[Any, Span], Part],
+) -> None:
+    """Add the results of an element: one, or several blocks of the AI SDK."""
+    content = value.get("content")
+    if isinstance(content, list) and _has_results(content):
+        from ctxtrim.formats.openai import ai_sdk  # for its messages only
+
+        messages += ai_sdk.results(content, span.inside("content"), len(messages))
+        return
+    if value["role"] == "ipython":
+        _add_action(messages)
+    call_id, name = _call_id(value), string(value.get("name"))
+    is_error = bool(value["error"]) if "error" in value else None
+    home = span.inside("content")
+    if isinstance(content, str):
+        parts: tuple[Part, ...] = (
+            Part("tool_result", content, call_id, name, is_error, span=home),
+        )
+    else:
+        parts = result_parts(content_parts(content, home, block), call_id, name, is_error)
+    metadata, index = metadata_in(value), len(messages)
+    messages.append(Message("tool", parts, name, metadata=metadata, index=index, spans=(whole,)))
+
+
+def _has_results(content: Sequence[Any]) -> bool:
+    """Whether a content has results as blocks, as the AI SDK writes them."""
+    return any(members(block).get("type") == "tool-result" for block in content)
+
+
+def _call_id(value: dict[str, Any]) -> str | None:
+    """The id of the call that a result answers.
+
+    SWE-agent writes a list of ids, tau2 the message's own id.
+    """
+    if "tool_call_id" in value:
+        return string(value["tool_call_id"])
+    ids = elements(value.get("tool_call_ids"))
+    return string(ids[0] if ids else value.get("id"))
+
+
+def _add_action(messages: list[Message]) -> None:
+    """Make the last message a call if it is an answer without one: Llama 3 writes code for its
+    interpreter as the text of an answer, and the result has the role `ipython`.
+
+    [meta-llama/llama-models, models/llama3_1/prompt_format.md]
+    """
+    last = messages[-1] if messages else None
+    if last is None or last.role != "assistant" or last.calls or last.action is not None:
+        return
+    text = "".join(part.text for part in last.parts if part.kind == "text")
+    code = text.removeprefix(_PYTHON_TAG)
+    messages[-1] = replace(last, action=Part("tool_call", code, name="ipython"))

@@ -1,0 +1,316 @@
+"""Chat Completions as data for training, logs and other clients write them: other members, other
+roles, calls in strings.
+"""
+
+import json
+from io import BytesIO
+from typing import Any
+
+import pytest
+from builders import call, conversation, result, says, user
+from conftest import Run
+from harness import read, unpaired
+from pictures import png
+
+from ctxtrim.formats.reading import open_reading
+from ctxtrim.model import Transcript
+
+SYSTEM = {"role": "system", "content": "Answer as the harbour master."}
+PROMPT = [SYSTEM, user("Which berths are free?")]
+ANSWER = [says("Berths 2 and 4.")]
+TALK = [*PROMPT, *ANSWER]
+TOOLS = [{"type": "function", "function": {"name": "berths", "parameters": {"type": "object"}}}]
+
+
+def transcripts(value: Any) -> tuple[str | None, list[Transcript]]:
+    """The format of a value on a line, and its transcripts."""
+    data = json.dumps(value).encode() + b"\n"
+    reading = open_reading(BytesIO(data))
+    found = [transcript for chunk in reading.chunks for transcript in chunk.transcripts]
+    return reading.format.name if reading.format else None, found
+
+
+def texts(transcript: Transcript) -> list[str]:
+    return [part.text for message in transcript.messages for part in message.parts]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"conversations": TALK},
+        {"conversation": TALK, "turn": 1},
+        {"trajectory": TALK, "resolved": True},
+        {"dialogue": TALK},
+        {"request": {"messages": TALK}, "response": {"choices": []}},
+        {"request": {"url": "/v1", "body": {"messages": TALK}}},
+        {"request_body": {"messages": TALK}},
+        {"kwargs": {"messages": TALK}},
+        {"chat": {"messages": TALK}},
+        {"data": [{"messages": TALK}]},
+        {"results": [{"messages": TALK}]},
+        {"conversations": [{"messages": TALK}]},
+        {"prompt": PROMPT, "completion": ANSWER},
+        {"prompt": PROMPT, "chosen": ANSWER, "rejected": [says("None.")]},
+        {"input": {"messages": PROMPT}, "preferred_output": ANSWER, "non_preferred_output": []},
+        {"attempts": [{"history": TALK}]},
+        [{"conversations": TALK}],
+        [{"prompt": PROMPT, "completion": ANSWER}],
+    ],
+)
+def test_messages_under_other_members_are_one_conversation(value: Any) -> None:
+    form, (found,) = transcripts(value)
+    assert form == "openai-chat"
+    assert texts(found) == [message["content"] for message in TALK]
+
+
+def test_a_preferred_and_a_rejected_answer_are_never_in_one_conversation() -> None:
+    other = [*PROMPT, says("None.")]
+    _, found = transcripts({"chosen": TALK, "rejected": other})
+    assert [texts(each)[-1] for each in found] == ["Berths 2 and 4.", "None."]
+    _, found = transcripts({"prompt": PROMPT, "chosen": ANSWER, "rejected": [says("None.")]})
+    assert len(found) == 1
+
+
+def test_copies_next_to_the_usual_list_are_not_read() -> None:
+    _, found = transcripts({"messages": TALK, "input": PROMPT, "trajectory": TALK})
+    assert [texts(each) for each in found] == [[message["content"] for message in TALK]]
+    _, found = transcripts({"history": TALK, "attempts": [{"history": TALK}]})
+    assert len(found) == 1
+
+
+def test_elements_of_an_array_may_have_their_messages_under_different_members() -> None:
+    _, found = transcripts([{"messages": TALK}, {"conversation": PROMPT}])
+    assert [len(each.messages) for each in found] == [3, 2]
+
+
+def test_a_prompt_and_its_completion_are_edited_as_one_conversation(ctxtrim: Run) -> None:
+    old = [user("Berths? " * 60), says("None. " * 60)]
+    line = {"prompt": [SYSTEM, *old, PROMPT[1]], "completion": ANSWER}
+    ran = ctxtrim("trim", "--budget", "80", stdin=json.dumps(line).encode())
+    assert json.loads(ran.out) == {"prompt": PROMPT, "completion": ANSWER}
+
+
+def test_chat_messages_under_input_are_not_items_of_responses() -> None:
+    talk = [user("go"), call("c1"), result("c1", "done"), says("Done.")]
+    form, (found,) = transcripts({"input": talk, "ideal": "x", "model": "gpt-4o"})
+    assert form == "openai-chat"
+    assert [message.role for message in found.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert not unpaired(found)
+    assert transcripts({"input": PROMPT, "model": "gpt-4o"})[0] == "openai-responses"
+
+
+def test_calls_as_json_in_a_string_are_paired_with_their_results(ctxtrim: Run) -> None:
+    calls = json.dumps(call("c1", "c2")["tool_calls"])
+    talk = [
+        user("go " * 100),
+        {"role": "assistant", "content": "", "tool_calls": calls},
+        result("c1", "one " * 100),
+        result("c2", "two " * 100),
+        says("Done."),
+        user("Again?"),
+        {"role": "assistant", "content": None, "function_call": '{"name": "f", "arguments": "{}"}'},
+        {"role": "function", "name": "f", "content": "three"},
+    ]
+    data = conversation(talk)
+    (found,) = read(data)[0].transcripts
+    assert [len(message.calls) for message in found.messages] == [0, 2, 0, 0, 0, 0, 1, 0]
+    assert found.messages[1].calls[0].call_id == "c1"
+    assert not unpaired(found)
+    ran = ctxtrim("trim", "--budget", "60", stdin=data)
+    assert json.loads(ran.out)["messages"] == talk[5:]
+    assert ctxtrim("check", "--budget", "100", stdin=ran.out).code == 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"messages": TALK, "tools": json.dumps(TOOLS)},
+        {"messages": [SYSTEM | {"tools": TOOLS}, *TALK[1:]]},
+        {"conversations": [SYSTEM | {"tools": json.dumps(TOOLS)}, *TALK[1:]]},
+    ],
+)
+def test_tools_in_a_string_or_in_the_system_message_count(value: Any) -> None:
+    _, (found,) = transcripts(value)
+    assert found.tools is not None
+    assert json.loads(found.tools) == TOOLS
+
+
+def test_roles_of_training_data_are_read() -> None:
+    spoken = json.dumps({"name": "berths", "arguments": {"at": 3}})
+    _, (swift,) = transcripts(
+        {
+            "messages": [
+                user("go"),
+                {"role": "tool_call", "content": spoken},
+                {"role": "tool_response", "content": "two"},
+                says("Two."),
+            ]
+        }
+    )
+    assert [message.role for message in swift.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert [call.name for call in swift.messages[1].calls] == ["berths"]
+    assert not unpaired(swift)
+    _, (plain,) = transcripts(
+        {
+            "messages": [
+                {"role": "human", "content": "a"},
+                {"role": "ai", "content": "b"},
+                {"role": "human", "content": "c"},
+                {"role": "bot", "content": "d"},
+                {"role": "user", "content": "e"},
+                {"role": "model", "content": "f"},
+            ]
+        }
+    )
+    assert [message.role for message in plain.messages] == ["user", "assistant"] * 3
+
+
+def test_tool_messages_of_smolagents_are_a_call_and_its_result() -> None:
+    def blocks(role: str, text: str) -> dict[str, Any]:
+        return {"role": role, "content": [{"type": "text", "text": text}]}
+
+    talk = [
+        blocks("user", "go"),
+        blocks("tool-call", "Calling tools:\n[…]"),
+        blocks("tool-response", "Observation:\ntwo"),
+    ]
+    _, (found,) = transcripts({"messages": talk})
+    assert [part.kind for message in found.messages for part in message.parts] == [
+        "text",
+        "tool_call",
+        "tool_result",
+    ]
+    assert not unpaired(found)
+
+
+def test_an_ipython_message_is_the_result_of_the_code_before_it(ctxtrim: Run) -> None:
+    talk = [
+        user("Add them. " * 40),
+        says("<|python_tag|>print(1 + 2)"),
+        {"role": "ipython", "content": "3 " * 100},
+        says("Three."),
+        user("And now?"),
+    ]
+    data = conversation(talk)
+    (found,) = read(data)[0].transcripts
+    assert found.messages[2].role == "tool"
+    assert ctxtrim("check", "--budget", "1000", stdin=data).code == 0
+    ran = ctxtrim("trim", "--budget", "30", stdin=data)
+    assert json.loads(ran.out)["messages"] == talk[-1:]
+
+
+def test_a_tool_use_of_the_provider_in_an_inspect_log_counts_with_its_result(ctxtrim: Run) -> None:
+    search = {
+        "type": "tool_use",
+        "tool_type": "web_search",
+        "id": "w1",
+        "name": "web_search",
+        "arguments": "{}",
+        "result": "found " * 50,
+    }
+    answer = {"role": "assistant", "content": [search, {"type": "text", "text": "Berth 2."}]}
+    talk = [*PROMPT, answer | {"tool_calls": [{"id": "t1", "function": "bash", "arguments": {}}]}]
+    talk += [{"role": "tool", "tool_call_id": "t1", "content": "ok"}, says("Done.")]
+    form, (found,) = transcripts({"eval": {"model": "m"}, "samples": [{"messages": talk}]})
+    assert form == "openai-chat"
+    assert "found found" in found.messages[2].parts[0].text
+    assert not unpaired(found)
+
+
+@pytest.mark.parametrize("prefix", ["attachment://", "tc://"])
+def test_contents_that_an_inspect_log_stores_apart_count(ctxtrim: Run, prefix: str) -> None:
+    image = f"data:image/png;base64,{png(200, 100)}"
+    long = "".join(f"line {number}\n" for number in range(500))
+
+    def log(shown: str, text: str, attachments: dict[str, str]) -> dict[str, Any]:
+        content = [{"type": "text", "text": "What is it?"}, {"type": "image", "image": shown}]
+        talk = [{"role": "user", "content": content}, call("c1"), result("c1", text), says("Ok.")]
+        sample = {"messages": talk, "attachments": attachments}
+        return {"eval": {"model": "openai/gpt-4o"}, "samples": [sample]}
+
+    apart = log(f"{prefix}a1", f"{prefix}b2", {"a1": image, "b2": long})
+    inline = log(image, long, {})
+    counts = [
+        json.loads(ctxtrim("count", "--json", stdin=json.dumps(each).encode()).out)["transcripts"]
+        for each in (apart, inline)
+    ]
+    assert counts[0][0]["tokens"] == counts[1][0]["tokens"]
+    ran = ctxtrim("truncate", "--max-tokens", "100", stdin=json.dumps(apart).encode())
+    left = json.loads(ran.out)["samples"][0]
+    assert left["messages"][2]["content"].startswith("line 0\n")
+    assert left["messages"][0] == apart["samples"][0]["messages"][0]
+    assert left["attachments"] == apart["samples"][0]["attachments"]
+
+
+def test_responses_and_outputs_in_a_list_of_chat_messages_are_reported() -> None:
+    items = [
+        {"object": "response", "output": []},
+        {"type": "function_call_output", "call_id": "c1", "output": "seen"},
+        {"note": "no message"},
+    ]
+    _, (found,) = transcripts({"messages": [*PROMPT, *items]})
+    assert (len(found.messages), found.uncounted) == (2, 2)
+
+
+def test_the_model_and_usage_of_a_mini_swe_agent_run_are_read() -> None:
+    usage = {"prompt_tokens": 50, "completion_tokens": 10, "total_tokens": 60}
+    answer = ANSWER[0] | {"extra": {"response": {"model": "deepseek-chat", "usage": usage}}}
+    _, (found,) = transcripts({"info": {"config": {}}, "messages": [*PROMPT, answer]})
+    assert found.model == "deepseek-chat"
+    assert found.usage is not None
+    assert found.usage.prompt_tokens == 50
+    info = {"config": {"model": {"model_name": "gpt-5-mini"}}}
+    _, (found,) = transcripts({"info": info, "messages": TALK})
+    assert found.model == "gpt-5-mini"
+
+
+def test_messages_with_blocks_of_goose_are_not_chat_messages() -> None:
+    block = {"type": "toolRequest", "id": "a", "toolCall": {"value": {"name": "b"}}}
+    form, _ = transcripts({"messages": [*PROMPT, {"role": "assistant", "content": [block]}]})
+    assert form is None
+
+
+def test_an_answer_alone_is_a_conversation_of_one_message(ctxtrim: Run) -> None:
+    usage = {"prompt_tokens": 50, "completion_tokens": 10, "total_tokens": 60}
+    response = {
+        "id": "r1",
+        "object": "chat.completion",
+        "model": "gpt-4o",
+        "choices": [{"index": 0, "message": ANSWER[0], "finish_reason": "stop"}],
+        "usage": usage,
+    }
+    batch = {"custom_id": "1", "response": {"status_code": 200, "body": response}}
+    for value in (response, batch):
+        form, (found,) = transcripts(value)
+        assert (form, found.model, texts(found)) == ("openai-chat", "gpt-4o", ["Berths 2 and 4."])
+        assert found.usage is not None
+        assert found.usage.prompt_tokens == 50
+        data = json.dumps(value).encode()
+        assert ctxtrim("trim", "--budget", "20", stdin=data).out == data
+    _, (found,) = transcripts(response | {"messages": PROMPT})
+    assert len(found.messages) == 2
+
+
+def test_the_answer_of_a_batch_of_anthropic_is_read() -> None:
+    answer = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-4-5",
+        "content": [{"type": "text", "text": "Berth 2."}],
+        "usage": {"input_tokens": 300, "output_tokens": 9},
+    }
+    form, (found,) = transcripts(
+        {"custom_id": "a", "result": {"type": "succeeded", "message": answer}}
+    )
+    assert (form, found.model, texts(found)) == ("anthropic", "claude-sonnet-4-5", ["Berth 2."])

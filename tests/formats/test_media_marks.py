@@ -1,0 +1,60 @@
+"""Attachments next to the messages stay in step with their marks."""
+
+import json
+from typing import Any
+
+import pytest
+from conftest import Run
+
+WORDS = "A grey ship at a quay. " * 20
+
+
+def roles(*texts: str) -> list[dict[str, Any]]:
+    return [
+        {"role": role, "content": text}
+        for role, text in zip(("user", "assistant") * len(texts), texts, strict=False)
+    ]
+
+
+def senders(*texts: str) -> list[dict[str, Any]]:
+    return [
+        {"from": sender, "value": text}
+        for sender, text in zip(("human", "gpt") * len(texts), texts, strict=False)
+    ]
+
+
+@pytest.mark.parametrize(("key", "make"), [("messages", roles), ("conversations", senders)])
+@pytest.mark.parametrize("is_array", [True, False])
+def test_attachments_of_dropped_marks_are_removed(
+    ctxtrim: Run, key: str, make: Any, is_array: bool
+) -> None:
+    talk = make(f"<image><video>{WORDS}<image>", WORDS, "<image>And this?", "A tug.")
+    value = {key: talk, "images": ["a.jpg", "b.jpg", "c.jpg"], "videos": ["d.mp4"], "id": 7}
+    data = json.dumps([value] if is_array else value).encode()
+    ran = ctxtrim("trim", "--budget", "60", stdin=data)
+    left = {key: talk[2:], "images": ["c.jpg"], "videos": [], "id": 7}
+    assert json.loads(ran.out) == ([left] if is_array else left)
+
+
+def test_a_mark_in_the_cut_of_a_result_is_removed_with_its_attachment(ctxtrim: Run) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    lines = "".join(f"line {number} of the log\n" for number in range(400))
+    talk = [
+        {"role": "user", "content": "<image>Look."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": f"<image>{lines}<image>{lines}<image>"},
+        {"role": "assistant", "content": "Seen."},
+    ]
+    data = json.dumps({"messages": talk, "images": ["1", "2", "3", "4"]}).encode()
+    ran = ctxtrim("truncate", "--max-tokens", "100", stdin=data)
+    left = json.loads(ran.out)
+    assert left["messages"][2]["content"].count("<image>") == 2
+    assert left["images"] == ["1", "2", "4"]
+
+
+def test_lists_out_of_step_are_not_edited(ctxtrim: Run) -> None:
+    talk = roles(f"<image>{WORDS}", WORDS, "And this?", "A tug.")
+    data = json.dumps({"messages": talk, "images": ["a.jpg", "b.jpg"]}).encode()
+    ran = ctxtrim("trim", "--budget", "60", stdin=data)
+    assert "1 marks <image> for 2 values in `images`" in ran.err
+    assert ran.code != 0

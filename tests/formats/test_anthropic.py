@@ -432,6 +432,59 @@ def test_an_exchange_after_a_compaction_is_dropped_without_it() -> None:
     assert elements(out) == [*TALK, says(COMPACTION), user([text("and now")])]
 
 
+def roo(*history: Value) -> bytes:
+    return json.dumps(history).encode()
+
+
+def test_roo_code_does_not_send_condensed_messages() -> None:
+    data = roo(
+        user([text("<task>Moor the boats.</task>")]),
+        says("Looking.", tool_use("a")) | {"condenseParent": "c1"},
+        user([result("a")]) | {"condenseParent": "c1"},
+        says("Berths were free.") | {"isSummary": True, "condenseId": "c1", "condenseParent": "c2"},
+        user([text("And now?")]) | {"condenseParent": "c2"},
+        user([text("Two boats moored.")]) | {"isSummary": True, "condenseId": "c2"},
+        says("Done.", tool_use("b")) | {"condenseParent": "gone"},
+        user([result("b")]),
+    )
+    parsed = transcript(data)
+    assert role_texts(parsed) == [
+        ("user", ["<task>Moor the boats.</task>"]),
+        ("user", ["Two boats moored."]),
+        ("assistant", ["Done.", "{}"]),
+        ("tool", ["out"]),
+    ]
+    assert [message.is_summary for message in parsed.messages] == [False, True, False, False]
+    assert parsed.messages[1].is_injected
+    rest = elements_of_list(written(data, lambda messages: messages[2:]))
+    assert [element.get("condenseParent") for element in rest] == ["gone", None]
+    kept = elements_of_list(written(data, lambda messages: messages[:2]))
+    assert kept == json.loads(data)[:6]
+
+
+def test_roo_code_does_not_send_truncated_messages() -> None:
+    marker = {"isTruncationMarker": True, "truncationId": "t1"}
+    data = roo(
+        user([text("<task>Moor the boats.</task>")]),
+        says("Looking.", tool_use("a")) | {"truncationParent": "t1"},
+        user([result("a")]) | {"truncationParent": "t1"},
+        user("[2 messages hidden]") | marker,
+        says("Next.", tool_use("b")),
+        user([result("b")]),
+    )
+    parsed = transcript(data)
+    assert [message.role for message in parsed.messages] == ["user", "user", "assistant", "tool"]
+    assert current_task(parsed.messages) == 0
+    assert not any(message.is_summary for message in parsed.messages)
+    without = elements_of_list(written(data, lambda messages: (messages[0], *messages[2:])))
+    assert without == [json.loads(data)[index] for index in (0, 4, 5)]
+
+
+def elements_of_list(data: bytes) -> list[Any]:
+    value: list[Any] = json.loads(data)
+    return value
+
+
 def test_calls_without_ids_are_answered_in_order() -> None:
     call = {"type": "tool_use", "name": "Read", "input": {}}
     events = [

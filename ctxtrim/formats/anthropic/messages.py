@@ -44,6 +44,7 @@ PLACES = (
 
 _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user texts
 _CLINE_SAID = ("<task>", "<feedback>", "<answer>", "<user_message>")
+_ROO = frozenset(("condenseParent", "condenseId", "truncationParent", "truncationId"))
 
 
 def read(elements: Iterable[Element], found: ListContents) -> None:
@@ -51,6 +52,7 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
     start = len(found.messages)
     before: list[Span] = []
     rows: list[Row] = []
+    linked: list[tuple[Any, Span, range]] = []
     for element in elements:
         value, span, whole = element
         message, role, keys = inner(value)
@@ -74,10 +76,18 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             )
         if role == "system" and _takes_system(found.messages[start:]):
             messages = (replace(message, continues=True) for message in messages)
+        position = len(found.messages)
         found.messages += messages
         before.append(whole)
+        if not _ROO.isdisjoint(value):
+            linked.append((value, whole, range(position, len(found.messages))))
         if role == "assistant":
             _note(message, found)
+    if linked:
+        from ctxtrim.formats.anthropic import condensation  # for Roo Code only
+
+        listed = [condensation.LinkedElement(*element) for element in linked]
+        condensation.hide_unsent(found, listed)
     if any(call.call_id is None for message in found.messages for call in message.calls):
         found.messages[start:] = _by_order(found.messages[start:])
     if any(is_compaction(element.value) for element, _ in rows):

@@ -1,0 +1,99 @@
+"""Histories of Roo Code and its forks, which keep the messages that they no longer send.
+
+::
+
+    {…, "condenseParent": "c1"}                             not sent while its summary exists
+    {…, "isSummary": true, "condenseId": "c1"}              the summary
+    {…, "truncationParent": "t1"}                           not sent while its marker exists
+    {…, "isTruncationMarker": true, "truncationId": "t1"}   the marker
+
+Source: `getEffectiveApiHistory` in `src/core/condense/index.ts` of RooCodeInc/Roo-Code.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ctxtrim.formats.fields import string
+from ctxtrim.formats.message_lists import ListContents
+from ctxtrim.model import Message, Span
+
+_LINKS = (
+    ("condenseParent", "isSummary", "condenseId"),
+    ("truncationParent", "isTruncationMarker", "truncationId"),
+)
+
+
+class LinkedElement(Struct, frozen=True):
+    """An element with such members, its span, and the positions of its messages."""
+
+    value: Mapping[str, Any]
+    span: Span
+    messages: range
+
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        """The links by which other elements name this one as their parent."""
+        value = self.value
+        return [
+            (link, name)
+            for link, mark, key in _LINKS
+            if value.get(mark) and (name := string(value.get(key)))
+        ]
+
+    @property
+    def parents(self) -> list[tuple[str, str]]:
+        """The links of this element to a summary and to a marker."""
+        return [(link, name) for link, _, _ in _LINKS if (name := string(self.value.get(link)))]
+
+
+def hide_unsent(found: ListContents, linked: Sequence[LinkedElement]) -> None:
+    """Remove the messages that Roo Code does not send.
+
+    A summary or marker carries the spans of the elements that it hides: without it they would be
+    live again.
+    """
+    by_name = {name: element for element in linked for name in element.names}
+    marks = {element.messages.start: element for element in by_name.values()}
+    hidden: dict[Span, list[Span]] = {}
+    unsent: set[int] = set()
+    for element in linked:
+        home = _home(element, by_name)
+        if home is not element:
+            hidden.setdefault(home.span, []).append(element.span)
+            unsent.update(element.messages)
+    sent: list[Message] = []
+    for position, message in enumerate(found.messages):
+        if position in unsent:
+            continue
+        mark = marks.get(position)
+        if mark is not None:
+            message = _marked(message, mark, hidden.get(mark.span, ()))
+        sent.append(replace(message, index=len(sent)))
+    found.messages[:] = sent
+
+
+def _home(
+    element: LinkedElement, by_name: Mapping[tuple[str, str], LinkedElement]
+) -> LinkedElement:
+    """The sent element that hides an element, directly or not; the element itself if it is sent."""
+    seen = {element.span}
+    while True:
+        parents = [by_name[name] for name in element.parents if name in by_name]
+        parent = next((parent for parent in parents if parent.span not in seen), None)
+        if parent is None:
+            return element
+        seen.add(parent.span)
+        element = parent
+
+
+def _marked(message: Message, mark: LinkedElement, hidden: Sequence[Span]) -> Message:
+    """The message of a summary or marker, which no person typed."""
+    return replace(
+        message,
+        is_injected=message.role == "user",
+        is_summary=bool(mark.value.get("isSummary")),
+        spans=(*message.spans, *hidden),
+    )

@@ -250,6 +250,16 @@ def test_calls_of_an_answer_form_a_message_with_usage_counted_once() -> None:
             "assistant",
             ["Hm.", '{"x":1}'],
         ),
+        (
+            sdk_action("c", "", thinking_blocks=[{"thinking": "Hm."}, {"thinking": "Well."}]),
+            "assistant",
+            ["Hm.", "Well.", '{"x":1}'],
+        ),
+        (
+            sdk_action("c", "", reasoning_details=[{"type": "reasoning.text", "text": "Hm."}]),
+            "assistant",
+            ["Hm.", '{"x":1}'],
+        ),
     ],
 )
 def test_each_kind_of_event_is_read(event: Event, role: str, texts: list[str]) -> None:
@@ -277,6 +287,9 @@ def test_each_kind_of_event_is_read(event: Event, role: str, texts: list[str]) -
             "extras": {"date": "x"},
         },
         sdk("ConversationStateUpdateEvent", key="stats", value={}),
+        sdk("HookExecutionEvent", hook_command="lint", stdout=""),
+        sdk("InterruptEvent", reason="Stop."),
+        sdk("ACPToolCallEvent", tool_call_id="x", title="List", raw_output={}),
     ],
 )
 def test_events_that_are_not_sent_are_kept_and_are_not_messages(event: Event) -> None:
@@ -285,6 +298,29 @@ def test_events_that_are_not_sent_are_kept_and_are_not_messages(event: Event) ->
     assert transcript(data).uncounted == 0
     ran = run(data, [("trim", {})], limit=30)
     assert ran.data is not None and ran.data.endswith(lines(event))
+
+
+def test_encrypted_reasoning_of_version_1_is_counted() -> None:
+    item = {"id": "rs", "summary": ["Look first."], "content": None, "encrypted_content": "AAAA"}
+    message = {"role": "assistant", "content": blocks("Two."), "responses_reasoning_item": item}
+    for event in (
+        sdk_action("c", "", responses_reasoning_item=item),
+        sdk("MessageEvent", llm_message=message),
+    ):
+        first, encrypted, *_ = transcript(lines(event)).messages[0].parts
+        assert (first.kind, first.text) == ("reasoning", "Look first.")
+        assert encrypted.media is not None
+        assert (encrypted.media.kind, encrypted.media.size) == ("sealed", 3)
+    redacted = {"type": "redacted_thinking", "data": "AAAAAA"}
+    details = [{"type": "reasoning.encrypted", "data": "AAAAAA"}]
+    for event in (
+        sdk_action("c", "", reasoning_content="Hm.", thinking_blocks=[redacted]),
+        sdk_action("c", "", reasoning_content="Hm.", reasoning_details=details),
+    ):
+        first, encrypted, _ = transcript(lines(event)).messages[0].parts
+        assert (first.text, first.span, encrypted.text, encrypted.sealed) == ("Hm.", None, "", 6)
+    unsent = {"id": None, "summary": ["Look first."]}
+    (_,) = transcript(lines(sdk_action("c", "", responses_reasoning_item=unsent))).messages[0].parts
 
 
 def test_recalled_knowledge_is_context_but_not_a_task() -> None:

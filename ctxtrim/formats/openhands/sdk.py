@@ -1,11 +1,12 @@
 """OpenHands events of version 1 and later, written by its SDK, with their type in `kind`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import elements, metadata_in, role_in, string
+from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.formats.message_parts import result_parts
+from ctxtrim.formats.openai.item_parts import sealed
 from ctxtrim.formats.openhands.actions import Contents, call_of
 from ctxtrim.model import ROLES, Message, Part, Role, Span
 from ctxtrim.text.records import dump
@@ -16,7 +17,8 @@ _SPOKEN = (
     "ObservationEvent", "SystemPromptEvent", "UserRejectObservation",
 )  # fmt: skip
 SILENT = (
-    "Condensation", "CondensationRequest", "ConversationErrorEvent", "ConversationStateUpdateEvent",
+    "ACPToolCallEvent", "Condensation", "CondensationRequest", "ConversationErrorEvent",
+    "ConversationStateUpdateEvent", "HookExecutionEvent", "InterruptEvent",
     "LLMCompletionLogEvent", "PauseEvent", "StreamingDeltaEvent", "TokenEvent",
 )  # fmt: skip
 """Kinds that the model does not read, except the summary of a condensation."""
@@ -104,17 +106,53 @@ def _images(urls: list[Any], span: Span) -> Iterator[Part]:
 def _thought(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """The thinking of an event, once.
 
-    Thinking blocks repeat other fields, so they cannot be removed alone.
+    A provider gets back what it wrote: the reasoning item of the Responses API, thinking blocks, or
+    the details of OpenRouter. Blocks and details repeat other fields, so these cannot be removed
+    alone. [OpenHands/software-agent-sdk, `llm/message.py`]
     """
-    text = value.get("reasoning_content")
-    blocks = [block for block in elements(value.get("thinking_blocks")) if isinstance(block, dict)]
-    if isinstance(text, str) and text:
-        home = None if blocks else span.inside("reasoning_content")
-        yield Part("reasoning", text, span=home, block=home)
+    item = members(value.get("responses_reasoning_item"))
+    if item.get("id") is not None:
+        yield from _reasoning_item(item, span.inside("responses_reasoning_item"))
         return
+    text = string(value.get("reasoning_content"))
+    blocks, details = elements(value.get("thinking_blocks")), value.get("reasoning_details")
+    if text:
+        home = None if blocks or details else span.inside("reasoning_content")
+        yield Part("reasoning", text, span=home, block=home)
     for index, block in enumerate(blocks):
-        if isinstance(block.get("thinking"), str):
-            yield Part("reasoning", block["thinking"], block=span.inside("thinking_blocks", index))
+        thinking = _thinking(members(block), span.inside("thinking_blocks", index))
+        if thinking is not None and not (text and thinking.text):
+            yield thinking
+    yield from _details(elements(details), has_text=bool(text or blocks))
+
+
+def _reasoning_item(item: dict[str, Any], span: Span) -> Iterator[Part]:
+    """The texts and the encrypted content of a reasoning item, which is never edited."""
+    for key in ("summary", "content"):
+        for text in elements(item.get(key)):
+            if isinstance(text, str):
+                yield Part("reasoning", text, source=span)
+    if string(item.get("encrypted_content")):
+        yield Part("reasoning", media=sealed(item), source=span)
+
+
+def _thinking(block: dict[str, Any], span: Span) -> Part | None:
+    """A thinking block. A redacted one is encrypted."""
+    if isinstance(block.get("thinking"), str):
+        return Part("reasoning", block["thinking"], block=span)
+    if block.get("type") == "redacted_thinking":
+        return Part("reasoning", block=span, sealed=len(string(block.get("data")) or ""))
+    return None
+
+
+def _details(details: Sequence[Any], has_text: bool) -> Iterator[Part]:
+    """The details of OpenRouter: their encrypted data, and their text if no other field has it."""
+    blocks = [block for block in details if isinstance(block, dict)]
+    number = sum(len(string(block.get("data")) or "") for block in blocks)
+    keys = () if has_text else ("text", "summary")
+    text = "".join(block[key] for block in blocks for key in keys if string(block.get(key)))
+    if text or number:
+        yield Part("reasoning", text, sealed=number)
 
 
 def _message(value: dict[str, Any], span: Span) -> Contents | None:

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from harness import read, run
+from insertions import format_of, written
+from msgspec.structs import replace
 
 from ctxtrim.formats.reading import open_reading
-from ctxtrim.model import Message
+from ctxtrim.model import Message, Part
 
 FIXTURE = Path("fixtures/goose.json")
 
@@ -116,3 +118,67 @@ def test_a_message_is_removed_with_its_last_block() -> None:
     assert ran.data is not None
     left = json.loads(ran.data)["conversation"]
     assert left == [{**talk[2], "content": talk[2]["content"][1:]}, *talk[3:]]
+
+
+def stream(*conversation: dict[str, Any]) -> bytes:
+    lines = [{"type": "message", "message": message} for message in conversation]
+    lines.append({"type": "complete", "total_tokens": 9})
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+TALK = (
+    spoken("user", text("List the files."), id="m1"),
+    spoken("assistant", text("Lis"), id="m2"),
+    spoken("assistant", text("ting."), call("1"), id="m2"),
+    spoken("user", answer("1", status="success", value=[text("a.txt " * 90)]), id="m3"),
+    spoken("assistant", text("One file."), id="m4"),
+    spoken("user", text("Thanks."), id="m5"),
+)
+
+
+def test_the_output_of_a_run_is_read_and_edited() -> None:
+    reply = spoken("assistant", text("Listing."), call("1"), id="m2")
+    talk = [TALK[0], reply, *TALK[3:]]
+    data = json.dumps({"messages": talk, "metadata": {"status": "completed"}}).encode()
+    chunk = read(data)[0]
+    assert chunk.format is not None and chunk.format.name == "goose"
+    roles = [message.role for message in chunk.transcripts[0].messages]
+    assert roles == ["user", "assistant", "tool", "assistant", "user"]
+    ran = run(data, [("trim", {})], limit=40)
+    assert ran.data is not None
+    assert json.loads(ran.data)["messages"] == [talk[0], *talk[3:]]
+
+
+def test_the_stream_of_a_run_is_read_and_edited() -> None:
+    chunk = read(stream(*TALK))[0]
+    assert chunk.format is not None and chunk.format.name == "goose"
+    (transcript,) = chunk.transcripts
+    assert [[part.text for part in message.parts] for message in transcript.messages] == [
+        ["List the files."],
+        ["Lis", "ting.", '{"command":"ls"}'],
+        ["a.txt " * 90],
+        ["One file."],
+        ["Thanks."],
+    ]
+    assert transcript.uncounted == 0
+    assert run(stream(*TALK), [("trim", {})], limit=40).data == stream(*TALK[:1], *TALK[4:])
+
+
+def test_new_messages_of_a_stream_are_lines() -> None:
+    question = spoken("user", *TALK[3]["content"], text("And b?"), id="m3")
+    chunk = read(stream(*TALK[:3], question))[0]
+    assert chunk.format is not None
+    (transcript,) = chunk.transcripts
+    new = Message("user", (Part("text", "Go on."),))
+    for position in range(5):
+        edited = (*transcript.messages[:position], new, *transcript.messages[position:])
+        out = written(chunk, chunk.format, replace(transcript, messages=edited))
+        again = read(out)[0].transcripts[0].messages
+        assert [part.text for part in again[position].parts] == ["Go on."]
+        assert len(again) == len(edited)
+
+
+def test_messages_of_openai_with_a_time_are_not_goose() -> None:
+    reply = {"role": "assistant", "content": None, "tool_calls": [], "created": 1}
+    talk = [spoken("user", text("Hi.")), reply]
+    assert format_of(json.dumps({"messages": talk}).encode()).name == "openai-chat"

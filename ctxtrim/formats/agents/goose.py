@@ -1,9 +1,11 @@
-"""Goose: exported sessions, sessions in its database, and older session files.
+"""Goose: exported sessions, sessions in its database, output of runs, and older session files.
 
 ::
 
     {"id", "working_dir", …, "model_config"?, "conversation": [message, …]}     an export
     {"working_dir", "description", …}\\n{message}\\n…                             an older file
+    {"messages": [message, …], "metadata": {…}}             `goose run --output-format json`
+    {"type": "message", "message": message}\\n…      `goose run --output-format stream-json`
 
     message   {"role": "user" | "assistant", "created", "content": [block, …], "metadata"?}
     block     text | image | thinking | redactedThinking
@@ -11,9 +13,10 @@
               toolResponse  {"id", "toolResult": {"status", "value": [block] | {"content": [block],
                              "isError"?} | "error"}}
 
-Source: `crates/goose/src/conversation/message.rs` and `tool_result_serde.rs` of block/goose (2026).
-Goose sends no message with `agentVisible: false`, which is how it compacts, and no block whose
-audience is only the user.
+Source: `crates/goose/src/conversation/message.rs` and `tool_result_serde.rs` of block/goose (2026),
+and `crates/goose-cli/src/session/mod.rs`. Goose sends no message with `agentVisible: false`, which
+is how it compacts, and no block whose audience is only the user. Consecutive lines of a stream with
+the same message id are one message (`Conversation::push`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,12 +44,30 @@ _CALLS = ("toolRequest", "frontendToolRequest")
 
 def knows(value: object) -> bool:
     """Whether a value is a message with a time in seconds and blocks, as only Goose writes it."""
-    if not isinstance(value, dict) or role_in(value, "role", _ROLES) is None:
+    message, _ = _inner(value)
+    if role_in(message, "role", _ROLES) is None:
         return False
-    blocks = value.get("content")
-    if type(value.get("created")) is not int or not isinstance(blocks, list):
+    blocks = message.get("content")
+    if type(message.get("created")) is not int or not isinstance(blocks, list):
         return False
     return all(isinstance(members(block).get("type"), str) for block in blocks)
+
+
+def _inner(value: object) -> tuple[dict[str, Any], Path]:
+    """The message of an element, and the path to it: lines of a stream have it under `message`."""
+    element = members(value)
+    if element.get("type") == "message" and isinstance(element.get("message"), dict):
+        return element["message"], ("message",)
+    return element, ()
+
+
+def has_foreign(items: Sequence[Any]) -> bool:
+    """Whether some messages have a role or a member that only OpenAI's messages have."""
+    return any(
+        members(item).get("role") in ("system", "developer", "tool", "function")
+        or "tool_calls" in members(item)
+        for item in items
+    )
 
 
 def opens(value: object) -> bool:
@@ -57,18 +78,35 @@ def opens(value: object) -> bool:
 
 def read(items: Iterable[Element], found: ListContents) -> None:
     """Read the messages of each element that Goose sends."""
+    last: str | None = None
     for value, span, _ in items:
+        message, keys = _inner(value)
         if not knows(value):
-            found.uncounted += isinstance(value, dict) and "role" in value
+            found.uncounted += "role" in message
             continue
-        seen = members(value.get("metadata"))
+        seen = members(message.get("metadata"))
         if seen.get("agentVisible") is False:
             continue
         first = len(found.messages)
-        blocks = [(block, span.inside("content", at)) for at, block in enumerate(value["content"])]
-        add_messages(_ROLES[value["role"]], blocks, found, _part, _result)
+        home = span.inside(*keys, "content")
+        blocks = [(block, home.inside(at)) for at, block in enumerate(message["content"])]
+        add_messages(_ROLES[message["role"]], blocks, found, _part, _result)
         if seen.get("userVisible") is False:
             found.messages[first:] = map(_injected, found.messages[first:])
+        name = string(message.get("id"))
+        if keys and name is not None and name == last:
+            _join(found.messages, first)
+        last = name
+
+
+def _join(messages: list[Message], position: int) -> None:
+    """Join the message at a position with the message before it if both are of the assistant."""
+    pair = messages[position - 1 : position + 1]
+    if position and len(pair) == 2 and {message.role for message in pair} == {"assistant"}:
+        before, after = pair
+        parts, spans = before.parts + after.parts, before.spans + after.spans
+        messages[position - 1] = replace(before, parts=parts, spans=spans)
+        del messages[position]
 
 
 def _injected(message: Message) -> Message:
@@ -141,13 +179,25 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
 
 def owner(array: Path) -> Path | None:
     """A message is removed with the last block of its content; a result stays without a text."""
-    is_result = array[-2:-1] == ("value",)
-    return array[:-1] if array[-1] == "content" and not is_result else None
+    if array[-1] != "content" or array[-2:-1] == ("value",):
+        return None
+    return array[:-2] if array[-2:-1] == ("message",) else array[:-1]
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a message with one block. See `insert_blocks`."""
-    return insert_blocks(run, site, "content", _json_value)
+    return list(map(_on_line, insert_blocks(run, site, "content", _json_value)))
+
+
+def _on_line(insertion: Insertion) -> Insertion:
+    """The insertion, on a line of its own in a stream."""
+    path = insertion.span.path
+    message = path[:-2] if insertion.cuts else path
+    if message[-1:] != ("message",):
+        return insertion
+    span = insertion.span if insertion.cuts else Span(insertion.span.line, message[:-1])
+    value = {"type": "message", "message": insertion.value}
+    return replace(insertion, value=value, span=span)
 
 
 def _json_value(message: Message, neighbour: Mapping[str, Any], name: str | None) -> dict[str, Any]:
@@ -174,6 +224,7 @@ DIALECT = Dialect(
     insert,
     envelope=envelope,
     owner=owner,
-    places=("conversation", "[*].conversation", ""),
+    places=("conversation", "[*].conversation", "messages", ""),
     opens=opens,
+    has_foreign=has_foreign,
 )

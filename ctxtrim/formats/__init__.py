@@ -3,6 +3,7 @@
 from ctxtrim.formats import llamafactory, sharegpt, swe_agent_web, tau2_voice
 from ctxtrim.formats import numbered_turns as context
 from ctxtrim.formats.agents import (
+    CURSOR_AGENT,
     antigravity,
     copilot,
     crush,
@@ -39,6 +40,7 @@ FORMATS: dict[str, Format] = {
     dialect.name: dialect
     for dialect in (
         claude_code.FORMAT,
+        CURSOR_AGENT,
         qwen.FORMAT,
         codex.FORMAT,
         codex_exec.FORMAT,

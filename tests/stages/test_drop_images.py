@@ -32,6 +32,7 @@ NONE = (
     "copilot-cli",
     "copilot-cli, compacted",
     "crush, as shown",
+    "cursor-agent",
     "droid-exec",
     "kiro",
     "kiro-cli",

@@ -1,1 +1,55 @@
-"""Formats of coding agents that have no provider of their own."""
+"""Formats of coding agents that have no provider of their own.
+
+A format that is defined here loads its reader for files of that format only.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from ctxtrim.formats.base import Format, Insertion, Layout, Site, no_owner
+from ctxtrim.formats.fields import elements, members
+from ctxtrim.model import Line, Message, Transcript
+from ctxtrim.text.records import JsonRecord
+
+_NOT_CURSOR = {"uuid", "parentUuid", "parent_tool_use_id", "sessionId", "content", "data"}
+"""Members of such events in other formats."""
+
+
+def sniff_cursor(value: object) -> Layout | None:
+    """Whether a value is an event of Cursor's stream, with a text or a tool call."""
+    event = members(value)
+    if "session_id" not in event or _NOT_CURSOR & event.keys():
+        return None
+    if event.get("type") == "tool_call":
+        is_own = isinstance(event.get("tool_call"), dict) and "call_id" in event
+        return "events" if is_own else None
+    message = members(event.get("message"))
+    if event.get("type") not in ("user", "assistant") or message.keys() != {"role", "content"}:
+        return None
+    blocks = elements(message["content"])
+    is_text = all(members(block).get("type") == "text" for block in blocks)
+    return "events" if blocks and is_text else None
+
+
+def take_cursor(value: object) -> Layout | None:
+    """The same, and the other events of a stream, which other agents write too."""
+    event = members(value)
+    kinds = ("system", "thinking", "result")
+    is_other = event.get("type") in kinds and "session_id" in event
+    return "events" if is_other and not _NOT_CURSOR & event.keys() else sniff_cursor(value)
+
+
+def _read_cursor(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
+    from ctxtrim.formats.agents.cursor_agent import read  # for its files only
+
+    return read(records, lines)
+
+
+def _insert_cursor(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    from ctxtrim.formats.agents.cursor_agent import insert  # for its files only
+
+    return insert(run, site)
+
+
+CURSOR_AGENT = Format(
+    "cursor-agent", sniff_cursor, _read_cursor, no_owner, _insert_cursor, takes=take_cursor
+)

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ctxtrim.formats.agents import sniff_cursor
 from ctxtrim.formats.anthropic.blocks import json_value
 from ctxtrim.formats.anthropic.claude_code_thread import (
     ENVELOPE,
@@ -53,7 +54,8 @@ def _is_event(value: object) -> bool:
         return False
     kind, message = value.get("type"), value.get("message")
     if kind in ("user", "assistant"):
-        return isinstance(message, dict) and "content" in message and "parts" not in message
+        is_message = isinstance(message, dict) and "content" in message and "parts" not in message
+        return is_message and sniff_cursor(value) is None
     if "systemPayload" in value or (isinstance(message, dict) and "parts" in message):
         return False  # an event of Qwen Code
     return kind in _TYPES and ("sessionId" in value or "leafUuid" in value or "snapshot" in value)

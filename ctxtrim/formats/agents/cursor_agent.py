@@ -1,0 +1,156 @@
+"""The output of `cursor-agent --output-format stream-json`: one event per line.
+
+::
+
+    {"type": "user" | "assistant", "message": {"role", "content": [text block, …]}, "session_id"}
+    {"type": "thinking", "subtype": "delta", "text"}
+    {"type": "tool_call", "subtype": "started", "call_id", "tool_call": {"readToolCall": {"args"}}}
+    {"type": "tool_call", "subtype": "completed", "call_id",
+     "tool_call": {"readToolCall": {"args", "result": {"success": {…} | "error": {…}}}}}
+
+A run of thinking, texts and calls is one answer. With `--stream-partial-output`, a text follows its
+pieces as a whole. `result` repeats all texts, and is not a message.
+Source: https://cursor.com/docs/cli/reference/output-format
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from ctxtrim.formats.agents import sniff_cursor
+from ctxtrim.formats.base import session
+from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
+from ctxtrim.formats.media_blocks import text_block
+from ctxtrim.formats.message_lists import each_as
+from ctxtrim.formats.message_parts import call_part, text_of
+from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
+from ctxtrim.text.records import JsonRecord, dump
+
+_CALL = "ToolCall"
+_TEXTS = ("content", "stdout", "output")
+"""Members of a result that can contain its text."""
+
+
+class _Draft(Struct):
+    """A message whose events are still being read."""
+
+    role: Role
+    parts: list[Part]
+    spans: list[Span]
+    metadata: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The texts without thinking."""
+        return "".join(part.text for part in self.parts if part.kind == "text")
+
+
+class _Stream(Struct):
+    """The messages so far, and the ids of the calls in them."""
+
+    drafts: list[_Draft] = field(default_factory=list)
+    calls: set[str | None] = field(default_factory=set)
+
+    def take(self, value: dict[str, Any], span: Span) -> None:
+        """Add an event to the last answer, or as a message."""
+        if value["type"] == "tool_call":
+            self._take_call(value, span)
+            return
+        home = span.inside("message", "content")
+        parts = [
+            Part("text", block["text"], span=home.inside(at, "text"))
+            for at, block in enumerate(elements(members(value["message"]).get("content")))
+            if isinstance(members(block).get("text"), str)
+        ]
+        if value["type"] == "user":
+            self.drafts.append(_Draft("user", parts, [span]))
+        else:
+            self.add(parts, span)
+
+    def add(self, parts: Sequence[Part], span: Span) -> None:
+        """Add parts to the last answer, or as a new answer; a repeated text is no part."""
+        if not self.drafts or self.drafts[-1].role != "assistant":
+            self.drafts.append(_Draft("assistant", [], []))
+        answer = self.drafts[-1]
+        text = "".join(part.text for part in parts if part.kind == "text")
+        if not text or text != answer.text:
+            answer.parts += parts
+        answer.spans.append(span)
+
+    def _take_call(self, value: dict[str, Any], span: Span) -> None:
+        """Add a call, a result, or both if the call did not start on an earlier line."""
+        call_id, calls = string(value["call_id"]), value["tool_call"]
+        key = next(iter(calls), "")
+        call, home = members(calls.get(key)), span.inside("tool_call", key)
+        name = string(call.get("name")) or key.removesuffix(_CALL)
+        is_completed = value.get("subtype") == "completed"
+        if not is_completed or call_id not in self.calls:
+            arguments = "args" if "args" in call else "arguments"
+            block = None if is_completed else span
+            place = home.inside(arguments)
+            self.add([call_part(call.get(arguments), call_id, name, place, block)], span)
+            self.calls.add(call_id)
+        if is_completed:
+            self.calls.discard(call_id)
+            part = _result(call.get("result"), home.inside("result"), call_id, name)
+            self.drafts.append(_Draft("tool", [part], [span], metadata_in(value)))
+
+
+def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
+    """The one conversation of the stream."""
+    stream = _Stream()
+    model: str | None = None
+    name: str | None = None
+    for line, record in enumerate(records):
+        value, span = members(record.value), Span(line)
+        text = string(value.get("text"))
+        if value.get("type") == "system" and value.get("subtype") == "init":
+            model = first_string((value.get("model"), model))
+        elif value.get("type") == "thinking" and text:
+            stream.add([Part("reasoning", text, block=span)], span)
+        elif sniff_cursor(value) is not None:
+            name = first_string((name, value.get("session_id")))
+            stream.take(value, span)
+    messages = [
+        Message(
+            draft.role,
+            tuple(draft.parts),
+            metadata=draft.metadata,
+            index=index,
+            spans=tuple(draft.spans),
+        )
+        for index, draft in enumerate(stream.drafts)
+    ]
+    return session(messages, lines, model=model, id=name)
+
+
+def _result(value: Any, span: Span, call_id: str | None, name: str) -> Part:
+    """A result: the text of its outcome, or the outcome as JSON, which is never edited."""
+    outcome = next(iter(members(value)), None)
+    inner = value if outcome is None else value[outcome]
+    home = span if outcome is None else span.inside(outcome)
+    is_error = True if outcome not in (None, "success") else None
+    if string(members(inner).get("stderr")):
+        return Part("tool_result", dump(inner), call_id, name, is_error)
+    key = next((key for key in _TEXTS if string(members(inner).get(key)) is not None), None)
+    if key is None:
+        return Part("tool_result", dump(inner), call_id, name, is_error)
+    return Part("tool_result", inner[key], call_id, name, is_error, span=home.inside(key))
+
+
+def _json_value(message: Message) -> dict[str, Any]:
+    text, result = text_of(message.parts), message.result
+    if result is not None:
+        outcome = "error" if result.is_error else "success"
+        call = {"args": {}, "result": {outcome: {"content": text}}}
+        calls = {f"{result.name or ''}{_CALL}": call}
+        event = {"type": "tool_call", "subtype": "completed", "call_id": result.call_id}
+        return event | {"tool_call": calls, "session_id": ""}
+    role = "assistant" if message.role == "assistant" else "user"
+    content = [text_block(text)]
+    return {"type": role, "message": {"role": role, "content": content}, "session_id": ""}
+
+
+insert = each_as(_json_value)
+"""Inserts each message as an event."""

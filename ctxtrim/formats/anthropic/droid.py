@@ -1,4 +1,4 @@
-"""Compactions of Droid's sessions.
+"""Compactions of Droid's sessions, and the links of their lines.
 
 A `compaction_state` line has a summary. Droid sends it, then the messages after `anchorMessage`,
 without the results whose calls the summary replaces. The last such line counts.
@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic.messages import Row, is_compaction
+from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import members
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.model import Message, Part, Span
@@ -62,3 +63,25 @@ def _first_kept(
             break
         first = position + 1 if own else first
     return first
+
+
+def _lines(values: Sequence[Any]) -> Iterator[SessionEvent]:
+    for line, value in enumerate(values):
+        if isinstance(value, dict):
+            yield session_event(value, Span(line), "id")
+
+
+def _is_link(event: SessionEvent) -> bool:
+    """Whether others may name an event as their parent; Droid never names a compaction."""
+    return event.id is not None and not is_compaction(event.value)
+
+
+GRAPH = EventGraph(
+    lambda value, span: session_event(value, span, "id"),
+    _lines,
+    lambda events: {index for index, event in enumerate(events) if _is_link(event)},
+    links=("parentId",),
+    above="parentId",
+    is_path=False,
+)
+"""The links of the lines of a session."""

@@ -17,7 +17,6 @@ from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.anthropic.blocks import block, is_injected, json_value, user_messages
 from ctxtrim.formats.anthropic.detect import ROLES, claims, has_foreign, inner, knows
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
-from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import first_string, members, string
 from ctxtrim.formats.ids import event_id
 from ctxtrim.formats.media_blocks import text_block
@@ -70,26 +69,43 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             found.usages.clear()
             found.messages.append(_compacted(role, content, inner_span, first - 1, start, before))
         messages = _messages(role, content, inner_span, whole, len(found.messages), first)
-        if _is_hidden(message):
-            messages = (
-                replace(message, is_injected=message.role == "user") for message in messages
-            )
-        if role == "system" and _takes_system(found.messages[start:]):
-            messages = (replace(message, continues=True) for message in messages)
         position = len(found.messages)
-        found.messages += messages
+        last = found.messages[-1] if position > start else None
+        found.messages += _marked(messages, message, last)
         before.append(whole)
         if not _ROO.isdisjoint(value):
             linked.append((value, whole, range(position, len(found.messages))))
         if role == "assistant":
             _note(message, found)
+    _leave_out(found, rows, linked)
+    if any(call.call_id is None for message in found.messages for call in message.calls):
+        from ctxtrim.formats.anthropic.call_order import by_order  # for calls without ids only
+
+        found.messages[start:] = by_order(found.messages[start:])
+
+
+def _marked(
+    messages: Iterable[Message], element: Mapping[str, Any], last: Message | None
+) -> Iterator[Message]:
+    """The messages of an element, marked if no person typed them or if they continue a turn."""
+    is_hidden = _is_hidden(element)
+    for message in messages:
+        if is_hidden:
+            message = replace(message, is_injected=message.role == "user")
+        elif message.role == "system" and _takes_system(last):
+            message = replace(message, continues=True)
+        yield message
+
+
+def _leave_out(
+    found: ListContents, rows: Sequence["Row"], linked: Sequence[tuple[Any, Span, range]]
+) -> None:
+    """Leave out what compactions of Droid and condensations of Roo Code replace."""
     if linked:
         from ctxtrim.formats.anthropic import condensation  # for Roo Code only
 
         listed = [condensation.LinkedElement(*element) for element in linked]
         condensation.hide_unsent(found, listed)
-    if any(call.call_id is None for message in found.messages for call in message.calls):
-        found.messages[start:] = _by_order(found.messages[start:])
     if any(is_compaction(element.value) for element, _ in rows):
         from ctxtrim.formats.anthropic.droid import compact  # for few sessions
 
@@ -125,29 +141,12 @@ def _is_hidden(message: Mapping[str, Any]) -> bool:
     return message.get("visibility") == "llm_only" or message.get("hiddenFromUserViews") is True
 
 
-def _takes_system(messages: Sequence[Message]) -> bool:
-    """Whether a system message may follow some messages: after a prompt, or after results.
+def _takes_system(last: Message | None) -> bool:
+    """Whether a system message may follow a message: after a prompt, or after results.
 
     Newer models accept it only there. [BerriAI/litellm, `mid_conversation_system.py`]
     """
-    return bool(messages) and (messages[-1].continues or messages[-1].role in ("user", "tool"))
-
-
-def _by_order(messages: Sequence[Message]) -> Iterator[Message]:
-    """The messages with results without a call id paired to calls without an id, in order."""
-    calls: set[str | None] = set()
-    waiting = 0
-    for message in messages:
-        result = message.result
-        if waiting and result is not None and result.call_id not in calls:
-            waiting -= 1
-            message = replace(
-                message, parts=tuple(replace(part, call_id=None) for part in message.parts)
-            )
-        ids = [call.call_id for call in message.calls]
-        waiting += ids.count(None)
-        calls.update(ids)
-        yield message
+    return last is not None and (last.continues or last.role in ("user", "tool"))
 
 
 def _note(message: Mapping[str, Any], found: ListContents) -> None:
@@ -333,31 +332,14 @@ def _json_value(
     return envelope | {"id": name, "parentId": None, "message": {"role": role, "content": blocks}}
 
 
-def _lines(values: Sequence[Any]) -> Iterator[SessionEvent]:
-    for line, value in enumerate(values):
-        if isinstance(value, dict):
-            yield session_event(value, Span(line), "id")
-
-
-def _is_link(event: SessionEvent) -> bool:
-    """Whether others may name an event as their parent; Droid never names a compaction."""
-    return event.id is not None and not is_compaction(event.value)
-
-
-_GRAPH = EventGraph(
-    lambda value, span: session_event(value, span, "id"),
-    _lines,
-    lambda events: {index for index, event in enumerate(events) if _is_link(event)},
-    links=("parentId",),
-    above="parentId",
-    is_path=False,
-)
-
-
 def relink(edit: Edit) -> Edit:
     """The edit with updated links, if elements name their parents as Droid writes them."""
     is_linked = any(isinstance(value, dict) and "parentId" in value for value in edit.values)
-    return _GRAPH.relink(edit) if is_linked else edit
+    if not is_linked:
+        return edit
+    from ctxtrim.formats.anthropic.droid import GRAPH  # for its sessions only
+
+    return GRAPH.relink(edit)
 
 
 DIALECT = Dialect(

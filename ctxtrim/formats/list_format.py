@@ -199,7 +199,7 @@ class _Lists:
         loose: list[Element] = []
         for line, value in enumerate(values):
             is_element = dialect.admits is not None and dialect.knows(value)
-            found = [] if is_element else list(self._values(line, value, takes))
+            found = [] if is_element else self._values(line, value, takes)
             yield from found
             if not found and isinstance(value, dict):
                 loose.append(Element(value, Span(line), Span(line)))
@@ -207,29 +207,33 @@ class _Lists:
             ours = [element for element in loose if not dialect.has_foreign([element.value])]
             yield _Talk(ours, NOTHING_AROUND, (), len(loose) - len(ours))
 
-    def _values(self, line: int, value: Any, takes: bool) -> Iterator[_Talk]:
+    def _values(self, line: int, value: Any, takes: bool) -> list[_Talk]:
         """The conversations in a value, and those of other formats without their elements."""
         unread: list[list[Place]] = []
         found = list(self._conversations(value, self._is_ours, unread))
-        others = [(lists, sum(map(_messages, lists))) for lists in unread]
-        talks = [(lists, 0) for lists in found] + [other for other in others if other[1]]
-        if others:
-            talks.sort(key=lambda talk: talk[0][0].among)
-        for lists, foreign in talks:
+        talks = [self._talk(line, value, lists, takes) for lists in found]
+        if not unread:
+            return talks
+        places = [lists[0].among for lists in found]
+        for lists in unread:
+            foreign = sum(map(_messages, lists))
             if foreign:
-                yield _Talk((), NOTHING_AROUND, _pointer(lists), foreign)
-                continue
-            envelope = self._dialect.header(value)
-            for place in lists:
-                envelope |= self._dialect.envelope(place.envelope, Span(line, place.home))
-            elements = chain.from_iterable([self._elements(line, place, takes) for place in lists])
-            yield _Talk(elements, envelope, _pointer(lists))
+                talks.append(_Talk((), NOTHING_AROUND, _pointer(lists), foreign))
+                places.append(lists[0].among)
+        return [talks[index] for index in sorted(range(len(talks)), key=places.__getitem__)]
 
-    def _elements(self, line: int, place: Place, takes: bool) -> Iterable[Element]:
-        """The elements of a list, with contents that are stored next to it."""
-        found = _elements(line, place, takes)
-        resolved = self._dialect.resolved
-        return found if resolved is None else resolved(found, place.envelope)
+    def _talk(self, line: int, value: Any, lists: Sequence[Place], takes: bool) -> _Talk:
+        """The conversation in some lists, with contents that are stored next to them."""
+        dialect = self._dialect
+        envelope = dialect.header(value)
+        elements = []
+        for place in lists:
+            envelope |= dialect.envelope(place.envelope, Span(line, place.home))
+            own = _elements(line, place, takes)
+            elements.append(
+                own if dialect.resolved is None else dialect.resolved(own, place.envelope)
+            )
+        return _Talk(chain.from_iterable(elements), envelope, _pointer(lists))
 
     def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The conversations in some records. Their values lose the elements that were read."""

@@ -17,10 +17,12 @@ class LazyTable(MutableMapping[str, Value]):
 
     def __getitem__(self, name: str) -> Value:
         """The value of a name; a `KeyError` for an unknown name."""
-        if name not in self._names:
-            raise KeyError(name)
-        if name not in self._loaded:
-            self._loaded[name] = self._load(name)
+        try:
+            return self._loaded[name]
+        except KeyError:
+            if name not in self._names:
+                raise
+        self._loaded[name] = self._load(name)
         return self._loaded[name]
 
     def __setitem__(self, name: str, value: Value) -> None:

@@ -167,7 +167,7 @@ def test_no_pipeline_makes_a_provider_refuse_a_conversation(
 ) -> None:
     ran = run(data, stages, limit=budget, model=MODEL)
     before, after = transcripts(data), transcripts(ran.data)
-    assert {finding.code for finding in ran.findings} <= {"not-json", "glued-values"}
+    assert {finding.code for finding in ran.findings} <= {"not-json", "glued-values", "not-read"}
     if ran.data is None or len(before) != len(after):
         return
     has_digests = any(name in ("cutoff", "compact") for name, _ in stages)

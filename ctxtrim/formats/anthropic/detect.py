@@ -32,7 +32,6 @@ _FOREIGN_KEYS = frozenset(
 )
 _FOREIGN_BLOCKS = (
     "image_url", "input_audio", "input_text", "output_text", "input_image", "file", "toolCall",
-    "tool-call", "tool-result",
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ stay unchanged.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.fields import members, role_in, string
@@ -19,6 +19,7 @@ from ctxtrim.formats.message_parts import content_parts
 from ctxtrim.formats.request_options import chat_options, choice
 from ctxtrim.formats.sharegpt import tools_in
 from ctxtrim.formats.usage import is_complete, openai_usage
+from ctxtrim.loading.lazy_table import module_table
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path, each_element
 
@@ -52,6 +53,23 @@ _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _CONTENT: Path = ("content",)
 _PAIRED = ("tool_use", "tool_result", "toolRequest", "toolResponse")  # Anthropic, Goose
 _FOREIGN = (*_PAIRED, "thinking", "redacted_thinking", "tool_call", "toolCall")
+
+
+_LOADED = module_table(
+    "ctxtrim.formats.openai",
+    {
+        "add_results": "chat_results:add_results",
+        "call": "ai_sdk:call",
+        "calls": "chat_calls:calls",
+        "calls_in_content": "chat_calls:calls_in_content",
+        "insert": "chat_insert:insert",
+        "resolved": "inspect_attachments:resolved",
+        "with_members": "answer_parts:with_members",
+        "with_note": "kimi_context:with_note",
+        "without_old_usage": "kimi_context:without_old_usage",
+    },
+)
+"""Functions that many files do not need."""
 
 
 def knows(value: object) -> bool:
@@ -126,9 +144,7 @@ def read(items: Iterable[Element], found: ListContents) -> None:
         spans = (whole,)
         content = value.get("content")
         if role == "tool":
-            from ctxtrim.formats.openai.chat_results import add_results  # for results only
-
-            add_results(messages, value, span, whole, _block)
+            _LOADED["add_results"](messages, value, span, whole, _block)
         elif len(value) == 2 and isinstance(content, str) and name not in _CALLS:
             home = Span(span.line, span.path + _CONTENT)
             parts = (Part("text", content, span=home),)
@@ -214,10 +230,8 @@ def owner(array: Path) -> Path | None:
     return array[:-1] if array[-1] == "content" else None
 
 
-def _insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    from ctxtrim.formats.openai.chat_insert import insert  # for new messages only
-
-    return insert(run, site)
+def _insert(run: Sequence[Message], site: Site) -> list[Insertion]:
+    return list(_LOADED["insert"](run, site))
 
 
 def _resolved(items: Iterable[Element], around: Mapping[str, Any]) -> Iterable[Element]:
@@ -225,17 +239,13 @@ def _resolved(items: Iterable[Element], around: Mapping[str, Any]) -> Iterable[E
     attachments = around.get("attachments")
     if not isinstance(attachments, dict) or not attachments:
         return items
-    from ctxtrim.formats.openai import inspect_attachments  # for its logs only
-
-    return inspect_attachments.resolved(items, attachments)
+    return cast(Iterable[Element], _LOADED["resolved"](items, attachments))
 
 
 def _relink(edit: Edit) -> Edit:
     """The edit, with attachments that match their marks, without outdated recorded tokens."""
     if members(edit.values[0]).get("role") in ("_system_prompt", "_checkpoint"):
-        from ctxtrim.formats.openai.kimi_context import without_old_usage  # for Kimi CLI only
-
-        return without_old_usage(edit)
+        return cast(Edit, _LOADED["without_old_usage"](edit))
     from ctxtrim.formats.media_marks import relink  # for edits only
 
     return relink(edit)
@@ -318,28 +328,20 @@ def _message(
     content, name = value.get("content"), string(value.get("name"))
     parts: tuple[Part, ...] = ()
     if value["role"] in _CALLS:
-        from ctxtrim.formats.openai.chat_calls import calls_in_content  # for such messages only
-
-        parts = calls_in_content(content, span.inside("content"))
+        parts = _LOADED["calls_in_content"](content, span.inside("content"))
     elif content is not None:
         parts = content_parts(content, Span(span.line, span.path + _CONTENT), _block)
     if role == "assistant" or "tool_calls" in value:
         if not _WITH_PARTS.isdisjoint(value):
-            from ctxtrim.formats.openai import answer_parts  # for such members only
-
-            parts = answer_parts.with_members(value, parts, span)
+            parts = _LOADED["with_members"](value, parts, span)
         if value.get("tool_calls") or value.get("function_call"):
-            from ctxtrim.formats.openai.chat_calls import calls  # for calls only
-
-            parts = (*parts, *calls(value, span))
+            parts = (*parts, *_LOADED["calls"](value, span))
     is_demo = value.get("is_demo") is True
     message = Message(
         role, parts, name, is_demo, index=index, spans=spans, action=action, is_demo=is_demo
     )
     if role == "user" and parts and parts[0].text.startswith("<system>"):
-        from ctxtrim.formats.openai.kimi_context import with_note  # for Kimi CLI only
-
-        return with_note(message)
+        message = _LOADED["with_note"](message)
     return message
 
 
@@ -348,9 +350,7 @@ def _block(block: Any, span: Span) -> Part:
     if kind in _TEXTS and isinstance(block.get("text"), str):
         return Part("text", block["text"], span=span.inside("text"), block=span)
     if kind == "tool-call":
-        from ctxtrim.formats.openai import ai_sdk  # for its messages only
-
-        return ai_sdk.call(block, span)
+        return cast(Part, _LOADED["call"](block, span))
     if kind == "refusal" and isinstance(block.get("refusal"), str):
         return Part("text", block["refusal"], span=span.inside("refusal"), block=span)
     if kind in ("reasoning", "think"):

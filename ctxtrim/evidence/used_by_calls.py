@@ -11,6 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import result_text
+from ctxtrim.evidence.errors import is_abridged
 from ctxtrim.evidence.tool_kinds import strings
 from ctxtrim.model import Message
 from ctxtrim.text.json_spans import Range
@@ -22,6 +23,7 @@ _LETTER = re.compile(r"[\w/~@.+-]")
 _WIDE = re.compile(r"(?<![\w/~@.+-])(?:(?:\.++/)*+|\.*+)([\w/~@+-][\w/~@.+-]{4,}[\w/])")
 _WORD = re.compile(r"\w{6,}")
 _LEAST = 6  # characters of a value, as in the patterns
+_NOTE = 300  # characters of a note in the place of a result
 _FEW = 64  # values that are searched in a text before the text is split into values
 _LETTERS = re.findall(rb"\w", bytes(range(128)))
 _WORDS_ONLY = bytes(code if bytes((code,)) in _LETTERS else 32 for code in range(256))
@@ -216,8 +218,14 @@ def strings_of_calls(message: Message) -> list[str]:
 
 
 def _texts(message: Message) -> list[str]:
-    """All text of a message without that of its calls; the text of a result comes first."""
+    """All text of a message without that of its calls; the text of a result comes first.
+
+    The note in the place of a truncated result is no text: a second run has to find the same uses.
+    """
     if message.role == "tool":
+        text = result_text(message)
+        if text.startswith("[") and len(text) <= _NOTE and is_abridged(message):
+            text = ""
         others = [part.text for part in message.parts if part.kind != "tool_result"]
-        return [result_text(message), *others]
+        return [text, *others]
     return [part.text for part in message.parts if part.kind != "tool_call"]

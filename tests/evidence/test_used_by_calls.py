@@ -146,3 +146,12 @@ def test_s2_3_older_copies_point_to_the_newest(parts: list[tuple[str, str]]) -> 
         ]
         naive |= {2 * position + 1: 2 * same[-1] + 1} if same else {}
     assert again(messages) == naive
+
+
+def test_the_note_of_a_truncated_result_hides_no_use() -> None:
+    """A second run must find what the first run found before it wrote the note."""
+    later = [*step("find", "it was truncated"), call("cut", 3, how="truncated")]
+    assert feeds([*step("read", "[content truncated - 6 steps ago]", 1), *later]) == feeds(
+        [*step("read", "a long text", 1), *later]
+    )
+    assert feeds(later) != {}

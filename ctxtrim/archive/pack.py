@@ -9,7 +9,7 @@ A pack is a gzip stream of records. A record is a line of JSON, as many bytes as
 the SHA-256 of both. The first record describes the run. Records with parts of the input follow,
 then one with the `starts`, and an empty one::
 
-    {"size": 0, "path": "t.jsonl", "pipeline": "trim", "time": "…", "target": "/work/t.jsonl"}
+    {"size": 0, "path": "t.jsonl", "pipeline": "trim", "time": "…", "target": "/data/t.jsonl"}
     {"size": 900, "time": "…", "recipe": [[0, 500], 870, -30],
      "traces": [["call_1", "bash", "trim", 7, [120]], …], "objects": ["3f9a…", …]}
     {"size": 0, "starts": ["90ab…", …]}

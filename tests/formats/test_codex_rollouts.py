@@ -128,7 +128,7 @@ def test_a_question_about_such_a_tag_is_typed() -> None:
 
 
 def communication(text: str, **more: Any) -> Event:
-    fields = {"author": "/root", "recipient": "/root/mate", "content": text, "trigger_turn": True}
+    fields = {"author": "/main", "recipient": "/main/mate", "content": text, "trigger_turn": True}
     return event("inter_agent_communication", fields | more)
 
 
@@ -144,7 +144,7 @@ def test_an_encrypted_message_of_an_agent_has_a_header() -> None:
     (message,) = transcript(communication("", encrypted_content="gAAA" * 40)).messages
     header, sealed = message.parts
     assert header.text == (
-        "Message Type: NEW_TASK\nTask name: /root/mate\nSender: /root\nPayload:\n"
+        "Message Type: NEW_TASK\nTask name: /main/mate\nSender: /main\nPayload:\n"
     )
     assert header.span is None
     assert sealed.media is not None

@@ -190,7 +190,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
 
 def _on_line(insertion: Insertion) -> Insertion:
-    """The insertion, on a line of its own in a stream."""
+    """The insertion, as a separate line in a stream."""
     path = insertion.span.path
     message = path[:-2] if insertion.cuts else path
     if message[-1:] != ("message",):

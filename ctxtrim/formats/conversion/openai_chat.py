@@ -112,7 +112,7 @@ def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
 
 
 def _grammar(grammar: dict[str, Any] | None) -> dict[str, Any]:
-    """The format of a custom tool; a grammar has an object of its own here."""
+    """The format of a custom tool; a grammar is a separate object here."""
     if grammar is None:
         return {}
     inner = {key: value for key, value in grammar.items() if key != "type"}

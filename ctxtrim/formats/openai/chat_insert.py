@@ -61,7 +61,7 @@ def _has_calls(value: Any) -> bool:
 
 
 def _sdk_value(message: Message) -> dict[str, Any]:
-    """A message as an element, a result as a content of its own."""
+    """A message as an element, a result as a separate element with one block."""
     if not _is_result(message):
         return json_value(message)
     return {"role": "tool", "content": [_result_block(message)]}

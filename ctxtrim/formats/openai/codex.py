@@ -111,7 +111,7 @@ class _Session(Struct):
     def compact(self, payload: dict[str, Any], line: int) -> None:
         """Replace the items. No usage covers the new ones.
 
-        A history of its own replaces the lines of an earlier file, too.
+        If the line has the history, it also replaces that of an earlier file.
         """
         self.items[self.start :] = list(_compacted(self.items[self.start :], payload, line))
         self.usages = {}

@@ -234,7 +234,7 @@ def session(
 
 
 def _with_marks(transcript: Transcript) -> Transcript:
-    """The transcript with with injected messages marked, in any format.
+    """The transcript with injected messages marked, in any format.
 
     Their text shows it: summaries and digests written by ctxtrim, and files with instructions to
     the agent.

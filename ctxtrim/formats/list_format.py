@@ -21,7 +21,7 @@ from ctxtrim.text.json_paths import Path, Place, conversations, first_names, pat
 from ctxtrim.text.records import JsonRecord
 
 _HEAD = 8  # elements inspected to detect a dialect
-_roles = frozenset(("role", "from"))  # members that messages of most formats have
+_ROLES = frozenset(("role", "from"))  # members that messages of most formats have
 _element = partial(tuple.__new__, Element)  # without a call of a Python function
 
 
@@ -296,7 +296,7 @@ def _elements(line: int, place: Place, takes: bool) -> Iterator[Element]:
 
 def _messages(place: Place) -> int:
     """The number of elements of a list that may be messages of another format."""
-    roles = (_roles.intersection(value) for value in place.items if isinstance(value, dict))
+    roles = (_ROLES.intersection(value) for value in place.items if isinstance(value, dict))
     return sum(map(bool, roles))
 
 

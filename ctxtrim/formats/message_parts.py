@@ -1,12 +1,13 @@
-"""Builds the parts of messages that most formats write alike."""
+"""Builds messages and parts that most formats write alike."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import string
-from ctxtrim.model import Message, Part, Span
+from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
 
@@ -71,3 +72,27 @@ def system_prompt(text: Any, span: Span) -> tuple[Message, ...]:
     if not isinstance(text, str):
         return ()
     return (Message("system", (Part("text", text, span=span),), index=0, spans=(span,)),)
+
+
+class MessageDraft(Struct):
+    """A message whose events are still being read."""
+
+    role: Role
+    parts: list[Part]
+    spans: list[Span]
+    metadata: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The texts without reasoning."""
+        return "".join(part.text for part in self.parts if part.kind == "text")
+
+    def message(self, index: int) -> Message:
+        """The message with its index."""
+        return Message(
+            self.role,
+            tuple(self.parts),
+            metadata=self.metadata,
+            index=index,
+            spans=tuple(self.spans),
+        )

@@ -23,8 +23,8 @@ from ctxtrim.formats.base import session
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import each_as
-from ctxtrim.formats.message_parts import call_part, text_of
-from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
+from ctxtrim.formats.message_parts import MessageDraft, call_part, text_of
+from ctxtrim.model import Line, Message, Part, Span, Transcript
 from ctxtrim.text.records import JsonRecord, dump
 
 _CALL = "ToolCall"
@@ -32,24 +32,10 @@ _TEXTS = ("content", "stdout", "output")
 """Members of a result that can contain its text."""
 
 
-class _Draft(Struct):
-    """A message whose events are still being read."""
-
-    role: Role
-    parts: list[Part]
-    spans: list[Span]
-    metadata: tuple[tuple[str, int], ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The texts without thinking."""
-        return "".join(part.text for part in self.parts if part.kind == "text")
-
-
 class _Stream(Struct):
     """The messages so far, and the ids of the calls in them."""
 
-    drafts: list[_Draft] = field(default_factory=list)
+    drafts: list[MessageDraft] = field(default_factory=list)
     calls: set[str | None] = field(default_factory=set)
 
     def take(self, value: dict[str, Any], span: Span) -> None:
@@ -64,14 +50,14 @@ class _Stream(Struct):
             if isinstance(members(block).get("text"), str)
         ]
         if value["type"] == "user":
-            self.drafts.append(_Draft("user", parts, [span]))
+            self.drafts.append(MessageDraft("user", parts, [span]))
         else:
             self.add(parts, span)
 
     def add(self, parts: Sequence[Part], span: Span) -> None:
         """Add parts to the last answer, or as a new answer; a repeated text is no part."""
         if not self.drafts or self.drafts[-1].role != "assistant":
-            self.drafts.append(_Draft("assistant", [], []))
+            self.drafts.append(MessageDraft("assistant", [], []))
         answer = self.drafts[-1]
         text = "".join(part.text for part in parts if part.kind == "text")
         if not text or text != answer.text:
@@ -94,7 +80,7 @@ class _Stream(Struct):
         if is_completed:
             self.calls.discard(call_id)
             part = _result(call.get("result"), home.inside("result"), call_id, name)
-            self.drafts.append(_Draft("tool", [part], [span], metadata_in(value)))
+            self.drafts.append(MessageDraft("tool", [part], [span], metadata_in(value)))
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
@@ -112,16 +98,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         elif sniff_cursor(value) is not None:
             name = first_string((name, value.get("session_id")))
             stream.take(value, span)
-    messages = [
-        Message(
-            draft.role,
-            tuple(draft.parts),
-            metadata=draft.metadata,
-            index=index,
-            spans=tuple(draft.spans),
-        )
-        for index, draft in enumerate(stream.drafts)
-    ]
+    messages = [draft.message(index) for index, draft in enumerate(stream.drafts)]
     return session(messages, lines, model=model, id=name)
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from ctxtrim.formats.base import Format, Layout, no_owner, session
 from ctxtrim.formats.fields import first_string, members, metadata_in, role_in, string
 from ctxtrim.formats.message_lists import each_as
-from ctxtrim.formats.message_parts import call_part, text_of
+from ctxtrim.formats.message_parts import MessageDraft, call_part, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
 from ctxtrim.text.records import JsonRecord, dump
 
@@ -48,20 +48,11 @@ def takes(value: object) -> Layout | None:
     return "events" if is_other else None
 
 
-class _Draft(Struct):
-    """A message whose events are still being read."""
-
-    role: Role
-    parts: list[Part]
-    spans: list[Span]
-    metadata: tuple[tuple[str, int], ...] = ()
-
-
 class _Stream(Struct):
     """The messages so far, and the last text of the model with its message."""
 
-    drafts: list[_Draft] = field(default_factory=list)
-    answer: _Draft | None = None
+    drafts: list[MessageDraft] = field(default_factory=list)
+    answer: MessageDraft | None = None
     text: str | None = None
 
     def take(self, value: dict[str, Any], span: Span) -> None:
@@ -69,7 +60,7 @@ class _Stream(Struct):
         kind = value["type"]
         if kind == "tool_result":
             part = _result(value, span)
-            self.drafts.append(_Draft("tool", [part], [span], metadata_in(value)))
+            self.drafts.append(MessageDraft("tool", [part], [span], metadata_in(value)))
             return
         part = _part(value, span)
         if kind == "completion" and self.answer is not None and part.text == self.text:
@@ -80,7 +71,7 @@ class _Stream(Struct):
             self.drafts[-1].parts.append(part)
             self.drafts[-1].spans.append(span)
         else:
-            self.drafts.append(_Draft(role, [part], [span]))
+            self.drafts.append(MessageDraft(role, [part], [span]))
         if role == "assistant" and part.kind == "text":
             self.answer, self.text = self.drafts[-1], part.text
 
@@ -97,16 +88,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         elif sniff(value) is not None:
             name = first_string((name, value.get("session_id"), value.get("sessionId")))
             stream.take(value, span)
-    messages = [
-        Message(
-            draft.role,
-            tuple(draft.parts),
-            metadata=draft.metadata,
-            index=index,
-            spans=tuple(draft.spans),
-        )
-        for index, draft in enumerate(stream.drafts)
-    ]
+    messages = [draft.message(index) for index, draft in enumerate(stream.drafts)]
     return session(messages, lines, model=model, id=name)
 
 

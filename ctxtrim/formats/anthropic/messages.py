@@ -117,7 +117,7 @@ Row = tuple[Element, int]
 
 
 def _is_row(value: Any) -> bool:
-    """Whether an element is such a line."""
+    """Whether an element is a line of a Droid session."""
     is_message = isinstance(value, dict) and value.get("type") == "message" and "id" in value
     return is_message or is_compaction(value)
 

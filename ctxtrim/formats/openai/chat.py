@@ -55,7 +55,7 @@ _PAIRED = ("tool_use", "tool_result", "toolRequest", "toolResponse")  # Anthropi
 _FOREIGN = (*_PAIRED, "thinking", "redacted_thinking", "tool_call", "toolCall")
 
 
-_LOADED = module_table(
+_FUNCTIONS = module_table(
     "ctxtrim.formats.openai",
     {
         "add_results": "chat_results:add_results",
@@ -144,7 +144,7 @@ def read(items: Iterable[Element], found: ListContents) -> None:
         spans = (whole,)
         content = value.get("content")
         if role == "tool":
-            _LOADED["add_results"](messages, value, span, whole, _block)
+            _FUNCTIONS["add_results"](messages, value, span, whole, _block)
         elif len(value) == 2 and isinstance(content, str) and name not in _CALLS:
             home = Span(span.line, span.path + _CONTENT)
             parts = (Part("text", content, span=home),)
@@ -231,7 +231,7 @@ def owner(array: Path) -> Path | None:
 
 
 def _insert(run: Sequence[Message], site: Site) -> list[Insertion]:
-    return list(_LOADED["insert"](run, site))
+    return list(_FUNCTIONS["insert"](run, site))
 
 
 def _resolved(items: Iterable[Element], around: Mapping[str, Any]) -> Iterable[Element]:
@@ -239,13 +239,13 @@ def _resolved(items: Iterable[Element], around: Mapping[str, Any]) -> Iterable[E
     attachments = around.get("attachments")
     if not isinstance(attachments, dict) or not attachments:
         return items
-    return cast(Iterable[Element], _LOADED["resolved"](items, attachments))
+    return cast(Iterable[Element], _FUNCTIONS["resolved"](items, attachments))
 
 
 def _relink(edit: Edit) -> Edit:
     """The edit, with attachments that match their marks, without outdated recorded tokens."""
     if members(edit.values[0]).get("role") in ("_system_prompt", "_checkpoint"):
-        return cast(Edit, _LOADED["without_old_usage"](edit))
+        return cast(Edit, _FUNCTIONS["without_old_usage"](edit))
     from ctxtrim.formats.media_marks import relink  # for edits only
 
     return relink(edit)
@@ -328,20 +328,20 @@ def _message(
     content, name = value.get("content"), string(value.get("name"))
     parts: tuple[Part, ...] = ()
     if value["role"] in _CALLS:
-        parts = _LOADED["calls_in_content"](content, span.inside("content"))
+        parts = _FUNCTIONS["calls_in_content"](content, span.inside("content"))
     elif content is not None:
         parts = content_parts(content, Span(span.line, span.path + _CONTENT), _block)
     if role == "assistant" or "tool_calls" in value:
         if not _WITH_PARTS.isdisjoint(value):
-            parts = _LOADED["with_members"](value, parts, span)
+            parts = _FUNCTIONS["with_members"](value, parts, span)
         if value.get("tool_calls") or value.get("function_call"):
-            parts = (*parts, *_LOADED["calls"](value, span))
+            parts = (*parts, *_FUNCTIONS["calls"](value, span))
     is_demo = value.get("is_demo") is True
     message = Message(
         role, parts, name, is_demo, index=index, spans=spans, action=action, is_demo=is_demo
     )
     if role == "user" and parts and parts[0].text.startswith("<system>"):
-        message = _LOADED["with_note"](message)
+        message = _FUNCTIONS["with_note"](message)
     return message
 
 
@@ -350,7 +350,7 @@ def _block(block: Any, span: Span) -> Part:
     if kind in _TEXTS and isinstance(block.get("text"), str):
         return Part("text", block["text"], span=span.inside("text"), block=span)
     if kind == "tool-call":
-        return cast(Part, _LOADED["call"](block, span))
+        return cast(Part, _FUNCTIONS["call"](block, span))
     if kind == "refusal" and isinstance(block.get("refusal"), str):
         return Part("text", block["refusal"], span=span.inside("refusal"), block=span)
     if kind in ("reasoning", "think"):

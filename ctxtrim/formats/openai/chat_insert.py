@@ -29,8 +29,8 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     elif site.earlier is not None and _has_calls(site.value_of(site.earlier.spans[0])):
         spell = _sdk_value
     if rest:
-        elements = Site(_whole(site.earlier), _whole(site.later), [_whole(site.any)], site.value_of)
-        found += insert_elements(rest, elements, spell)
+        whole = Site(_whole(site.earlier), _whole(site.later), [_whole(site.any)], site.value_of)
+        found += insert_elements(rest, whole, spell)
     return found
 
 

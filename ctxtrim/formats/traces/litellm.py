@@ -20,7 +20,7 @@ from ctxtrim.text.records import dump
 _INSIDE = ("kwargs", "standard_logging_object", "data")
 
 
-_WHOLE = "proxy_server_request"
+_BODY = "proxy_server_request"
 
 
 def _is_payload(value: dict[str, Any]) -> bool:
@@ -29,9 +29,9 @@ def _is_payload(value: dict[str, Any]) -> bool:
 
 
 def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
-    key = "messages" if opened(Field(value["messages"], span)).value else _WHOLE
-    whole = members(opened(Field(value.get(_WHOLE), span)).value)
-    settings = members(value.get("model_parameters")) or whole
+    key = "messages" if opened(Field(value["messages"], span)).value else _BODY
+    body = members(opened(Field(value.get(_BODY), span)).value)
+    settings = members(value.get("model_parameters")) or body
     tools = settings.get("tools")
     facts = Envelope(
         tools=dump(tools) if isinstance(tools, list | dict) else None,

@@ -21,7 +21,7 @@ from ctxtrim.model import Span
 from ctxtrim.text.records import value_in
 
 _MARKS = {"images": "<image>", "videos": "<video>", "audios": "<audio>"}
-_KEYS = [name.encode() + end for name in _MARKS for end in (b'"', b'\\"')]  # also inside a string
+_KEYS = [b'"' + name.encode() for name in _MARKS]  # the end may be escaped, inside a string
 _DEEPEST = 3  # keys and indices before the list of messages
 
 

@@ -18,19 +18,13 @@ Source: `packages/opencode/src/storage/storage.ts` and `session/message-v2.ts` o
 
 import re
 from collections.abc import Iterator, Mapping
-from io import BytesIO
 from pathlib import Path
 
 from msgspec import Struct
 
-from ctxtrim.errors import InputError, OutputError, reason, too_large
-from ctxtrim.io.storage.journal import must_be_complete
-from ctxtrim.io.storage.opencode_document import (
-    SessionDocument,
-    StoredMessage,
-    StoredPiece,
-    canonical,
-)
+from ctxtrim.errors import InputError, OutputError
+from ctxtrim.io.storage.opencode_document import SessionDocument, StoredMessage, canonical
+from ctxtrim.io.storage.pieces import StoredPiece, document_lines, piece_in
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 """Ids that may be names of files."""
@@ -50,14 +44,7 @@ class OpencodeSession(Struct, frozen=True):
 
     def lines(self, max_size: int) -> Iterator[bytes]:
         """The lines of the document of the session; an `InputError` if it is too large."""
-        must_be_complete(self.journal)
-        try:
-            size = sum(path.stat().st_size for path in self.files())
-            if size > max_size:
-                raise InputError(too_large("the session", max_size))
-            yield from BytesIO(self.document())
-        except OSError as error:
-            raise InputError(f"{error.filename}: cannot be read: {reason(error)}") from error
+        return document_lines(self, max_size)
 
     @property
     def journal(self) -> Path:
@@ -75,10 +62,10 @@ class OpencodeSession(Struct, frozen=True):
         """The session in the shape of `opencode export`."""
         found = []
         for path in _json_files(self.messages):
-            parts = [_piece(part) for part in _json_files(self.part_folder(path))]
+            parts = [piece_in(part) for part in _json_files(self.part_folder(path))]
             ordered = sorted(parts, key=lambda part: part.id)
             found.append(StoredMessage(_message(path), tuple(ordered)))
-        return SessionDocument(_piece(self.path), tuple(found)).data
+        return SessionDocument(piece_in(self.path), tuple(found)).data
 
     def canonical(self, read: bytes, written: bytes | None) -> bytes | None:
         """An edited document as its files make it; other bytes, such as a request, as they are."""
@@ -139,7 +126,7 @@ class OpencodeSession(Struct, frozen=True):
         folder = self.parts / message.stem
         if folder.is_dir():
             return folder
-        name = _piece(message).id
+        name = piece_in(message).id
         return self.parts / name if _SAFE_NAME.fullmatch(name) else folder
 
 
@@ -151,7 +138,7 @@ def opencode_session(path: Path) -> OpencodeSession | None:
     if not (root / "message").is_dir():
         return None
     try:
-        name = _piece(path).id
+        name = piece_in(path).id
     except (InputError, OSError):
         return None
     if not _SAFE_NAME.fullmatch(name) or not (root / "message" / name).is_dir():
@@ -173,19 +160,9 @@ def _json_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("[!.]*.json")) if folder.is_dir() else []
 
 
-def _piece(path: Path) -> StoredPiece:
-    """A file as a piece; an `InputError` if it is not a JSON object."""
-    try:
-        return StoredPiece.of(path.read_bytes())
-    except ValueError as error:
-        raise InputError(
-            f"{path}: not a JSON object; the session cannot be read without it"
-        ) from error
-
-
 def _message(path: Path) -> StoredPiece:
     """A message file; an `InputError` for the format of the first versions."""
-    piece = _piece(path)
+    piece = piece_in(path)
     if "parts" in piece.value:
         raise InputError(
             f"{path}: the message has its parts inside, as versions before 0.4 of opencode wrote "

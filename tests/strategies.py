@@ -150,6 +150,7 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "atif, compacted": lambda talk, number: atif.trajectory(talk, 1),
     "bedrock": bedrock.request,
     "bedrock, logs": bedrock.log,
+    "bedrock, sessions": bedrock.session,
     "context": context.conversation,
     "pi": pi.conversation,
     "gemini": gemini.conversation,

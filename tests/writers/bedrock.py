@@ -78,3 +78,20 @@ def strands(talk: Talk) -> Talk:
         {"message": message, "message_id": number, "redact_message": None, "created_at": "now"}
         for number, message in enumerate(elements(talk))
     ]
+
+
+def session(talk: Talk, number: int = 0) -> dict[str, Any]:
+    """The document of an agent of Strands Agents with two messages that the SDK removed."""
+    removed = [
+        {"role": "user", "content": [{"text": "Is the sluice open?"}]},
+        {"role": "assistant", "content": [{"text": "It is shut."}]},
+    ]
+    state = {"__name__": "SlidingWindowConversationManager", "removed_message_count": 2}
+    messages = [
+        {"message": message, "message_id": at, "redact_message": None, "created_at": "now"}
+        for at, message in enumerate([*removed, *elements(talk)])
+    ]
+    return {
+        "agent": {"agent_id": f"a{number}", "conversation_manager_state": state},
+        "messages": messages,
+    }

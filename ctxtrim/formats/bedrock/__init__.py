@@ -5,13 +5,14 @@
     {"modelId"?, "messages": [message, …], "system"?: [{"text"}], "toolConfig"?: {…}}
     {"modelId", "input": {"inputBodyJson": request}, "output": {"outputBodyJson": answer}}   a log
     {"message": message, "message_id", …}                                     Strands Agents
+    {"agent": {"conversation_manager_state", …}, "messages": [message, …]}    its sessions
 
     message   {"role": "user" | "assistant", "content": [block, …]}
     block     an object with one member: text | toolUse | toolResult | reasoningContent | image | …
 
-Detection is here; `converse` reads the messages and is loaded for files of this format only. Logs
-of requests in Anthropic's format are `anthropic`. Sources: reference of `ContentBlock` on
-docs.aws.amazon.com; `src/strands/types/session.py` of strands-agents/sdk-python.
+Detection is here; `converse` and `strands` read the messages and are loaded for files of this
+format only. Logs of requests in Anthropic's format are `anthropic`. Sources: reference of
+`ContentBlock` on docs.aws.amazon.com; `src/strands/types/session.py` of strands-agents/sdk-python.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,6 +46,12 @@ def message_in(value: object) -> tuple[dict[str, Any], Path]:
             if isinstance(element.get(key), dict):
                 return element[key], (key,)
     return element, ()
+
+
+def manager_state(around: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The state of the conversation manager in a session of Strands Agents; None elsewhere."""
+    state = members(around.get("agent")).get("conversation_manager_state")
+    return state if isinstance(state, dict) else None
 
 
 def knows(value: object) -> bool:
@@ -81,7 +88,7 @@ def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     if has_foreign(items):
         return False
     items = [item for item in items if not is_empty(item)] or items
-    if any(key in around for key in _REQUEST):
+    if manager_state(around) is not None or any(key in around for key in _REQUEST):
         return not items or any(map(knows, items))
     return bool(items) and (any(map(_tells, items)) or all(map(knows, items)))
 
@@ -159,6 +166,7 @@ def text_block(text: str) -> dict[str, Any]:
 
 _LOG = "input.inputBodyJson.messages + output.outputBodyJson.output.message"
 _READER = "ctxtrim.formats.bedrock.converse"
+_STRANDS = "ctxtrim.formats.bedrock.strands"
 DIALECT = Dialect(
     "bedrock",
     knows,
@@ -180,6 +188,8 @@ DIALECT = Dialect(
     ),
     answers=(("message",),),
     takes_empty=True,
+    resolved=lazy_function(f"{_STRANDS}:sent"),
+    relink=lazy_function(f"{_STRANDS}:relink"),
     claims=claims,
     has_foreign=has_foreign,
     must_alternate=True,

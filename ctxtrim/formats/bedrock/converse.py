@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.agents.blocks import add_messages
 from ctxtrim.formats.anthropic import messages as anthropic
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.bedrock import is_empty, knows, message_in, text_block
+from ctxtrim.formats.bedrock import is_empty, knows, message_in, strands, text_block
 from ctxtrim.formats.fields import elements, first_string, members, role_in, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents
@@ -42,11 +42,17 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             continue
         home = span.inside(*keys, "content")
         blocks = [(block, home.inside(at)) for at, block in enumerate(message["content"])]
-        read_part = _part if role == "assistant" else _spoken
+        read_part, first = _part if role == "assistant" else _spoken, len(found.messages)
         add_messages(role, blocks, found, read_part, _result)
+        if strands.is_summary(span):
+            found.messages[first:] = map(_summary, found.messages[first:])
         usage = members(message.get("metadata")).get("usage")
         recorded = bedrock_usage(usage, len(found.messages) - 1)
         found.usages += [recorded] if recorded and role == "assistant" else []
+
+
+def _summary(message: Message) -> Message:
+    return replace(message, is_injected=True, is_summary=True)
 
 
 def _part(value: Any, span: Span) -> Part | None:
@@ -167,6 +173,7 @@ def _choice(choice: Any) -> str | None:
 
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """New messages where Anthropic's API takes them, as Converse writes them."""
+    site = strands.list_site(run, site)
     record = _record(site)
     return [
         replace(insertion, value=_converse(insertion.value, record))
@@ -175,11 +182,12 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
 
 
 def _record(site: Site) -> dict[str, Any]:
-    """What Strands Agents writes around a message of the list."""
+    """What Strands Agents writes around a message of the list. A new message has no number."""
     span = site.any.spans[0]
-    depth = next((at for at, key in enumerate(span.path) if key in _INSIDE), 0)
+    depth = next((at for at, key in enumerate(span.path) if key in _INSIDE), len(span.path))
     record = members(site.value_of(Span(span.line, span.path[:depth])))
-    return {key: value for key, value in record.items() if key not in _INSIDE}
+    around = {key: value for key, value in record.items() if key not in _INSIDE}
+    return {**around, "message_id": None} if "message_id" in around else around
 
 
 def _converse(value: dict[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,137 @@
+"""The session of one agent of Strands Agents: the messages that the SDK sends, and their edits.
+
+::
+
+    {"agent": {"conversation_manager_state": state, …}, "messages": [message, …]}
+
+    state     {"removed_message_count", "pinned_head_count"?, "summary_message"?, …}
+    message   {"message", "message_id", "redact_message"?, …}
+    sent      the pinned messages, the summary, the messages after the removed ones
+
+The pinned messages are the first ones, and the removed messages come next. Removed messages stay in
+the session; they are no part of the conversation. Source: `initialize` in
+`session/repository_session_manager.py` and `agent/conversation_manager/` of
+strands-agents/harness-sdk (2026), which versions of strands-agents/sdk-python without pinned
+messages agree with.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ctxtrim.errors import NotEditableError
+from ctxtrim.formats.base import Edit, Site
+from ctxtrim.formats.bedrock import manager_state
+from ctxtrim.formats.fields import members
+from ctxtrim.formats.message_lists import Element
+from ctxtrim.model import Message, Span
+from ctxtrim.text.json_paths import Path
+
+_STATE = ("agent", "conversation_manager_state")
+_SUMMARY = "summary_message"
+_PINNED = "pinned_head_count"
+_FIRST = "Strands Agents sends its pinned messages and summary first; none can come before them"
+
+
+class _Window(Struct, frozen=True):
+    """The numbers of pinned and of removed messages at the start of the list of a session."""
+
+    pinned: int
+    removed: int
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> "_Window":
+        """The window of the state of a conversation manager."""
+        return cls(_number(state.get(_PINNED)), _number(state.get("removed_message_count")))
+
+    @property
+    def tail(self) -> int:
+        """The index of the first message after the removed ones."""
+        return self.pinned + self.removed
+
+
+def _number(value: Any) -> int:
+    return max(value, 0) if isinstance(value, int) else 0
+
+
+def is_summary(span: Span) -> bool:
+    """Whether the message at a span is the summary of a conversation manager."""
+    return span.path[-3:] == (*_STATE, _SUMMARY)
+
+
+def sent(elements: Iterable[Element], around: Mapping[str, Any]) -> Iterable[Element]:
+    """The elements of a list that the SDK sends, with the summary; all elements of other lists."""
+    state = manager_state(around)
+    if state is None:
+        return elements
+    found, window = list(elements), _Window.of(state)
+    summary = []
+    if found and isinstance(state.get(_SUMMARY), dict):
+        list_span = found[0].span
+        span = Span(list_span.line, (*list_span.path[:-2], *_STATE, _SUMMARY))
+        summary = [Element(state[_SUMMARY], span, span)]
+    return [*found[: window.pinned], *summary, *found[window.tail :]]
+
+
+def relink(edit: Edit) -> Edit:
+    """The edit with the number of pinned messages without the dropped ones."""
+    lists = {
+        Span(span.line, span.path[:-1])
+        for span in edit.removed
+        if span.path[-2:-1] == ("messages",)
+    }
+    changed: dict[Span, Mapping[str, Any]] = {}
+    for home in lists:
+        around = Span(home.line, home.path[:-1])
+        state = manager_state(members(edit.value_at(around)))
+        if state is None:
+            continue
+        pinned = _Window.of(state).pinned
+        kept = sum(home.inside(index) not in edit.removed for index in range(pinned))
+        if kept < pinned:
+            changed[around.inside(*_STATE)] = {_PINNED: kept}
+    return replace(edit, members={**edit.members, **changed}) if changed else edit
+
+
+def list_site(run: Sequence[Message], site: Site) -> Site:
+    """The site among the messages after the removed ones; the same site in other lists.
+
+    Raises a `NotEditableError` for a place before them.
+    """
+    home = next(filter(None, map(_list_of, site.messages)), None)
+    around = None if home is None else site.value_of(Span(home.line, home.path[:-1]))
+    state = manager_state(members(around))
+    if state is None or home is None:
+        return site
+    tail, depth = _Window.of(state).tail, len(home.path)
+
+    def is_in_tail(message: Message) -> bool:
+        return _list_of(message) == home and _index(message.spans[0].path[depth]) >= tail
+
+    if site.later is None or not is_in_tail(site.later):
+        has_place = site.later is None and site.earlier is not None and is_in_tail(site.earlier)
+        if not has_place:
+            raise NotEditableError(_FIRST)
+    earlier = site.earlier
+    if earlier is not None and not is_in_tail(earlier):
+        if run[0].role == "tool":  # its call is there
+            raise NotEditableError(_FIRST)
+        earlier = None
+    return replace(site, earlier=earlier, messages=list(filter(is_in_tail, site.messages)))
+
+
+def _list_of(message: Message) -> Span | None:
+    """The list that has a message as an element of its `messages`."""
+    line, path = message.spans[0].line, message.spans[0].path
+    at = next((at for at, key in enumerate(path[:-1]) if _is_element(path, at)), None)
+    return None if at is None else Span(line, path[: at + 1])
+
+
+def _is_element(path: Path, at: int) -> bool:
+    return path[at] == "messages" and isinstance(path[at + 1], int)
+
+
+def _index(key: str | int) -> int:
+    return key if isinstance(key, int) else 0

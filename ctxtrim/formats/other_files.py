@@ -66,6 +66,20 @@ _KNOWN: tuple[tuple[frozenset[str], str], ...] = (
         "`session/*/SESSION.json` of the storage folder",
     ),
     (
+        frozenset({"session_id", "session_type", "created_at"}),
+        "the description of a Strands Agents session has no messages; use the folders in `agents/` "
+        "next to it",
+    ),
+    (
+        frozenset({"agent_id", "conversation_manager_state"}),
+        "the state of a Strands agent has no messages; use the folder around it",
+    ),
+    (
+        frozenset({"node_results", "next_nodes_to_execute"}),
+        "the state of a graph or swarm of Strands Agents has the results of its nodes, not their "
+        "messages; use the sessions of its agents",
+    ),
+    (
         frozenset({"messages_display"}),
         "examples printed as one text have neither messages nor calls; use them as a prompt",
     ),

@@ -60,13 +60,14 @@ class StoredSession(Protocol):
 def stored_session(path: Path) -> StoredSession | None:
     """The session of many files that a path names; None for any other path.
 
-    The path of a session of opencode is a file, that of OpenHands a folder.
+    The path of a session of opencode is a file; those of OpenHands and Strands Agents are folders.
     """
     mode = mode_of(path)
     if stat.S_ISDIR(mode):
         from ctxtrim.io.storage.openhands import openhands_session
+        from ctxtrim.io.storage.strands import strands_session
 
-        return openhands_session(path)
+        return openhands_session(path) or strands_session(path)
     if (
         stat.S_ISREG(mode)
         and path.suffix == ".json"

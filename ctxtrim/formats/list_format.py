@@ -242,7 +242,7 @@ class _Lists:
     def _talk(self, line: int, value: Any, lists: Sequence[Place], takes: bool) -> _Talk:
         """The conversation in some lists, with contents that are stored next to them."""
         dialect = self._dialect
-        envelope = dialect.header(value)
+        envelope = dialect.header(_top(value, lists[0].path))
         elements = []
         for place in lists:
             envelope |= dialect.envelope(place.envelope, Span(line, place.envelope_path))
@@ -300,6 +300,13 @@ def _list_in(text: str) -> Sequence[Any] | None:
         return None
     value = value_in(text)
     return value if isinstance(value, list) and value else None
+
+
+def _top(value: Any, path: Path) -> Any:
+    """The value at the top of a conversation: that of its element in an array."""
+    if isinstance(value, list) and path and isinstance(path[0], int):
+        return value[path[0]]
+    return value
 
 
 def _items(place: Place) -> list[Any] | str:

@@ -128,7 +128,8 @@ class Dialect(Struct, frozen=True):
     - `texts`, `answers`: ends of paths at which a string or a message may replace a list, as its
       only element
     - `envelope`: the fields of the object around a list, at a span
-    - `header`: the fields at the top of the whole value, if those around the list lack them
+    - `header`: the fields at the top of the value, or of its element in an array, if those around
+      the list lack them
 
     Whose lists they are:
 

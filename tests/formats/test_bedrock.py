@@ -359,3 +359,31 @@ def test_a_streamed_answer_is_reported_and_its_usage_is_read() -> None:
         (finding,) = run(data).rows[0].findings
         text = "the answer is a stream of events, which is not read; not counted"
         assert (finding.code, finding.message) == ("not-counted", text)
+
+
+def test_logs_in_an_array_are_reported_like_logs_on_lines() -> None:
+    stored = {"outputBodyS3Path": "s3://b/out", "inputTokenCount": 900, "outputTokenCount": 5}
+    records = [json.loads(log(SENT, ANSWERED)), json.loads(log(SENT, stored))]
+    for data in (line(*records), line(records)):
+        _, found = formats_and_transcripts(data)
+        assert [(own.model, own.id) for own in found] == [("amazon.nova-pro-v1:0", "r1")] * 2
+        counted = [
+            (use.prompt_tokens, use.completion_tokens) for own in found for use in own.usages
+        ]
+        assert counted == [(900, 5), (900, 5)]
+        codes = [[finding.code for finding in row.findings] for row in run(data).rows]
+        assert codes == [[], ["not-counted"]]
+
+
+def test_the_usage_of_a_batch_is_that_of_its_answer() -> None:
+    answer = {"message": says("assistant", text("Three."))}
+    usage = {"inputTokens": 40, "cacheReadInputTokens": 860, "outputTokens": 5}
+    batch = {
+        "recordId": "a1",
+        "modelInput": {"messages": TALK},
+        "modelOutput": {"output": answer, "stopReason": "end_turn", "usage": usage},
+    }
+    for data in (line(batch), line([batch])):
+        form, (found,) = formats_and_transcripts(data)
+        assert (form, found.id, len(found.messages)) == ("bedrock", "a1", 8)
+        assert [(own.prompt_tokens, own.completion_tokens) for own in found.usages] == [(900, 5)]

@@ -126,12 +126,15 @@ def owner(array: Path) -> Path | None:
 
 
 def header(value: object) -> Envelope:
-    """The model and the usage of a logged invocation, its id, and bodies that are not read."""
+    """The model and the usage of a logged invocation or a record of a batch, its id, and bodies
+    that are not read.
+    """
     record = members(value)
     sent, answered = members(record.get("input")), members(record.get("output"))
     answer = _opened(answered.get("outputBodyJson"))
     events = _events(answer)
-    recorded = [members(answer), *(members(event.get("metadata")) for event in events), record]
+    answers = [members(answer), members(record.get("modelOutput"))]
+    recorded = [*answers, *(members(event.get("metadata")) for event in events), record]
     usages = [bedrock_usage(each.get("usage")) for each in recorded]
     usage = next(filter(None, [*usages, log_usage(sent, answered)]), None)
     name = first_string((record.get("requestId"), record.get("recordId")))
@@ -165,6 +168,7 @@ def text_block(text: str) -> dict[str, Any]:
 
 
 _LOG = "input.inputBodyJson.messages + output.outputBodyJson.output.message"
+_BATCH = "modelInput.messages + modelOutput.output.message"
 _READER = "ctxtrim.formats.bedrock.converse"
 _STRANDS = "ctxtrim.formats.bedrock.strands"
 DIALECT = Dialect(
@@ -183,7 +187,8 @@ DIALECT = Dialect(
         "body.messages",
         _LOG,
         each_element(_LOG),
-        "modelInput.messages + modelOutput.output.message",  # batches
+        _BATCH,
+        each_element(_BATCH),
         "input.messages + output.message",  # also a response alone
     ),
     answers=(("message",),),

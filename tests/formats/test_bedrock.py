@@ -252,7 +252,8 @@ def test_sessions_of_strands_agents_send_redacted_messages() -> None:
     meant = replace(found, messages=(SUMMARY, found.messages[-1]))
     new = says("user", text(SUMMARY.parts[0].text))
     first, last = written(chunk, format_of(data), meant).splitlines()
-    assert json.loads(first)["message"] == new and json.loads(last) == rows[4]
+    assert json.loads(first) == {"message": new, "message_id": None, "created_at": "now"}
+    assert json.loads(last) == rows[4]
 
 
 def test_no_message_is_inserted_after_an_answer() -> None:

@@ -388,3 +388,50 @@ def test_the_usage_of_a_batch_is_that_of_its_answer() -> None:
         form, (found,) = formats_and_transcripts(data)
         assert (form, found.id, len(found.messages)) == ("bedrock", "a1", 8)
         assert [(own.prompt_tokens, own.completion_tokens) for own in found.usages] == [(900, 5)]
+
+
+def snapshot(**data: Any) -> bytes:
+    """A snapshot of an agent, as the TypeScript SDK of Strands Agents writes it."""
+    value = {"scope": "agent", "schemaVersion": "1.0", "data": data, "appData": {}}
+    return json.dumps(value, indent=2).encode()
+
+
+@pytest.mark.parametrize(
+    ("key", "prompt"),
+    [
+        ("systemPrompt", "Measure in metres."),
+        ("systemPrompt", [text("Measure in metres."), {"cachePoint": {"type": "default"}}]),
+        ("system_prompt", "Measure in metres."),
+    ],
+)
+def test_snapshots_of_strands_have_messages_and_a_prompt(key: str, prompt: object) -> None:
+    messages = [says("user", text("How deep is it?")), says("assistant", text("Two metres."))]
+    name, (transcript,) = formats_and_transcripts(snapshot(messages=messages, **{key: prompt}))
+    assert name == "bedrock"
+    assert [(message.role, message.parts[0].text) for message in transcript.messages] == [
+        ("system", "Measure in metres."),
+        ("user", "How deep is it?"),
+        ("assistant", "Two metres."),
+    ]
+
+
+def test_reasoning_of_the_typescript_sdk_counts_without_its_signature() -> None:
+    thought = {"reasoning": {"text": "Tides matter.", "signature": "c2lnbmVk"}}
+    hidden = {"reasoning": {"redactedContent": "c2VjcmV0"}}
+    answer = says("assistant", thought, hidden, text("Two metres."))
+    messages = [says("user", text("How deep is it?")), answer]
+    _, (transcript,) = formats_and_transcripts(snapshot(messages=messages))
+    parts = transcript.messages[1].parts
+    assert [(part.kind, part.text, part.sealed) for part in parts] == [
+        ("reasoning", "Tides matter.", 0),
+        ("reasoning", "", 8),
+        ("text", "Two metres.", 0),
+    ]
+
+
+def test_a_trimmed_snapshot_keeps_its_other_members() -> None:
+    data = snapshot(messages=TALK, systemPrompt="Measure in metres.", state={"pier": 4})
+    value = json.loads(run(data, [("trim", {})], limit=90, model="gpt-4o").data or b"")
+    assert 0 < len(value["data"]["messages"]) < len(TALK)
+    assert value["data"]["systemPrompt"] == "Measure in metres."
+    assert value["data"]["state"] == {"pier": 4}

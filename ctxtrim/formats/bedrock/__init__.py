@@ -6,13 +6,16 @@
     {"modelId", "input": {"inputBodyJson": request}, "output": {"outputBodyJson": answer}}   a log
     {"message": message, "message_id", …}                                     Strands Agents
     {"agent": {"conversation_manager_state", …}, "messages": [message, …]}    its sessions
+    {"scope", "data": {"messages", "systemPrompt"?, …}, …}                    its snapshots
 
     message   {"role": "user" | "assistant", "content": [block, …]}
     block     an object with one member: text | toolUse | toolResult | reasoningContent | image | …
+              (Strands Agents in TypeScript: `reasoning`)
 
 Detection is here; `converse` and `strands` read the messages and are loaded for files of this
 format only. Logs of requests in Anthropic's format are `anthropic`. Sources: reference of
-`ContentBlock` on docs.aws.amazon.com; `src/strands/types/session.py` of strands-agents/sdk-python.
+`ContentBlock` on docs.aws.amazon.com; `src/strands/types/session.py` of strands-agents/sdk-python;
+`src/agent/snapshot.ts` of strands-agents/sdk-typescript.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +36,9 @@ _OWN = frozenset((
 _MEDIA = ("image", "document", "video", "audio")
 _REQUEST = ("toolConfig", "inferenceConfig", "additionalModelRequestFields", "guardrailConfig")
 _OPENAI = ("tool_calls", "tool_call_id", "function_call")
+SYSTEM = ("system", "systemPrompt", "system_prompt")
+"""The members next to the messages that may contain the system prompt; the last two are those of
+snapshots of Strands Agents."""
 
 
 def message_in(value: object) -> tuple[dict[str, Any], Path]:
@@ -77,8 +83,8 @@ def _is_block(value: object) -> bool:
     block = members(value)
     if "type" in block:
         return False
-    is_media = any(isinstance(block.get(key), dict) for key in _MEDIA)
-    return is_media or isinstance(block.get("text"), str) or not _OWN.isdisjoint(block)
+    has_object = any(isinstance(block.get(key), dict) for key in (*_MEDIA, "reasoning"))
+    return has_object or isinstance(block.get("text"), str) or not _OWN.isdisjoint(block)
 
 
 def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
@@ -118,7 +124,7 @@ def owner(array: Path) -> Path | None:
     """An element is removed with the last block of its content, and a system prompt with its last
     block; a result stays without a text.
     """
-    if array[-1] == "system":
+    if array[-1] in SYSTEM:
         return array
     if array[-1] != "content" or array[-2:-1] in (("toolResult",), ("source",)):
         return None
@@ -185,6 +191,7 @@ DIALECT = Dialect(
         "",
         "request.messages",
         "body.messages",
+        "data.messages",
         _LOG,
         each_element(_LOG),
         _BATCH,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.agents.blocks import add_messages
 from ctxtrim.formats.anthropic import messages as anthropic
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.bedrock import is_empty, knows, message_in, strands, text_block
+from ctxtrim.formats.bedrock import SYSTEM, is_empty, knows, message_in, strands, text_block
 from ctxtrim.formats.fields import elements, first_string, members, role_in, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents
@@ -64,8 +64,9 @@ def _part(value: Any, span: Span) -> Part | None:
     if isinstance(call, dict):
         arguments = dump(call.get("input"))
         return call_part(arguments, call.get("toolUseId"), call.get("name"), None, span)
-    if isinstance(block.get("reasoningContent"), dict):
-        return _reasoning(block["reasoningContent"], span)
+    for key in ("reasoningContent", "reasoning"):
+        if isinstance(block.get(key), dict):
+            return _reasoning(block[key], span)
     return _content(value, span)
 
 
@@ -76,8 +77,11 @@ def _spoken(value: Any, span: Span) -> Part | None:
 
 
 def _reasoning(value: dict[str, Any], span: Span) -> Part:
-    """Reasoning with its text, or encrypted; the signature of a text is not sent to the model."""
-    inner = members(value.get("reasoningText"))
+    """Reasoning with its text, or encrypted; the signature of a text is not sent to the model.
+
+    Strands Agents in TypeScript writes the members of `reasoningText` next to `redactedContent`.
+    """
+    inner = members(value.get("reasoningText")) or value
     text = string(inner.get("text")) or ""
     sealed = len(string(inner.get("signature")) or "") if not text else 0
     redacted = _data(value.get("redactedContent"))
@@ -134,10 +138,7 @@ def _result(value: Any, span: Span) -> tuple[Part, ...]:
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The system prompt as a message, the tools and their choice, model, id and usage."""
-    config, home = members(value.get("toolConfig")), span.inside("system")
-    pieces = ((block, home.inside(at)) for at, block in enumerate(elements(value.get("system"))))
-    parts = tuple(part for piece in pieces if (part := _part(*piece)) is not None)
-    system = (Message("system", parts, index=0, spans=(home,)),) if parts else ()
+    config = members(value.get("toolConfig"))
     more = members(value.get("additionalModelRequestFields"))
     return Envelope(
         _tools(config),
@@ -145,9 +146,23 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         first_string((value.get("modelId"), value.get("model"))),
         first_string((value.get("requestId"), value.get("recordId"), value.get("id"))),
         bedrock_usage(value.get("usage")),
-        system,
+        _system(value, span),
         anthropic_options({"thinking": more.get("thinking", more.get("reasoning_config"))}),
     )
+
+
+def _system(value: Mapping[str, Any], span: Span) -> tuple[Message, ...]:
+    """The message with the system prompt, if there is one."""
+    key = next((key for key in SYSTEM if value.get(key)), None)
+    if key is None:
+        return ()
+    home, prompt = span.inside(key), value[key]
+    if isinstance(prompt, str):
+        parts: tuple[Part, ...] = (Part("text", prompt, span=home),)
+    else:
+        pieces = [_part(block, home.inside(at)) for at, block in enumerate(elements(prompt))]
+        parts = tuple(part for part in pieces if part is not None)
+    return (Message("system", parts, index=0, spans=(home,)),) if parts else ()
 
 
 def _tools(config: Mapping[str, Any]) -> str | None:

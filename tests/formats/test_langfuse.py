@@ -147,3 +147,23 @@ def test_a_result_of_json_is_no_schema() -> None:
     found = only(line(observation([HELLO, call, answer], HI)))
     roles = [message.role for message in found.messages]
     assert roles == ["user", "assistant", "tool", "assistant"]
+
+
+@pytest.mark.parametrize("is_anthropic", [False, True])
+def test_calls_of_langchain_have_arguments_and_their_copies_do_not_count(
+    is_anthropic: bool,
+) -> None:
+    call = {"name": "sail", "args": {"to": "Föhr"}, "id": "c1", "type": "tool_call"}
+    copy = {"type": "tool_use", "id": "c1", "name": "sail", "input": {"to": "Föhr"}}
+    content = [{"type": "text", "text": "I look."}, copy] if is_anthropic else "I look."
+    answer = {"role": "assistant", "content": content, "tool_calls": [call]}
+    result = {"role": "tool", "content": LONG, "tool_call_id": "c1", "additional_kwargs": {}}
+    data = line(observation([HELLO, answer, result], HI))
+    messages = only(data).messages
+    assert [(part.kind, part.text, part.call_id) for part in messages[1].parts] == [
+        ("text", "I look.", None),
+        ("tool_call", '{"to":"Föhr"}', "c1"),
+    ]
+    out = run(data, [("truncate", {"max_tokens": 40})]).data or b""
+    assert "truncated" in only(out).messages[2].parts[0].text
+    assert only(out).messages[1] == messages[1]

@@ -60,10 +60,10 @@ _FUNCTIONS = module_table(
     {
         "add_results": "chat_results:add_results",
         "call": "ai_sdk:call",
-        "calls": "chat_calls:calls",
         "calls_in_content": "chat_calls:calls_in_content",
         "insert": "chat_insert:insert",
         "resolved": "inspect_attachments:resolved",
+        "with_calls": "chat_calls:with_calls",
         "with_members": "answer_parts:with_members",
         "with_note": "kimi_context:with_note",
         "without_old_usage": "kimi_context:without_old_usage",
@@ -335,7 +335,7 @@ def _message(
         if not _WITH_PARTS.isdisjoint(value):
             parts = _FUNCTIONS["with_members"](value, parts, span)
         if value.get("tool_calls") or value.get("function_call"):
-            parts = (*parts, *_FUNCTIONS["calls"](value, span))
+            parts = _FUNCTIONS["with_calls"](value, parts, span)
     is_demo = value.get("is_demo") is True
     message = Message(
         role, parts, name, is_demo, index=index, spans=spans, action=action, is_demo=is_demo

@@ -1,5 +1,6 @@
 """Calls of Chat Completions: objects, JSON in a string, and messages with the role of a call."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from ctxtrim.formats.fields import elements, members
@@ -9,8 +10,18 @@ from ctxtrim.formats.sharegpt import calls_in
 from ctxtrim.model import Part, Span
 from ctxtrim.text.records import value_in
 
+_COPIES = ("tool_use", "tool_call", "function_call")
 
-def calls(value: dict[str, Any], span: Span) -> list[Part]:
+
+def with_calls(value: dict[str, Any], parts: Sequence[Part], span: Span) -> tuple[Part, ...]:
+    """The parts of an answer's content, and its calls."""
+    content, calls = value.get("content"), elements(value.get("tool_calls"))
+    if isinstance(content, list):
+        parts = _without_copies(parts, content, calls)
+    return (*parts, *_calls(value, span))
+
+
+def _calls(value: dict[str, Any], span: Span) -> list[Part]:
     """The calls of an answer, with the legacy one at the end."""
     parts = []
     for index, call in enumerate(elements(value.get("tool_calls"))):
@@ -27,17 +38,37 @@ def calls(value: dict[str, Any], span: Span) -> list[Part]:
 
 
 def _call(call: dict[str, Any], call_id: object, block: Span) -> Part:
-    """A call; inspect and others write its name and arguments next to its id."""
+    """A call; inspect and LangChain write its name and arguments next to its id."""
     inner, keys = call.get("function"), ("function", "arguments")
     if not isinstance(inner, dict):
         inner, keys = call.get("custom"), ("custom", "input")
     if not isinstance(inner, dict):
         name = call.get("name") if "name" in call else call.get("function")
-        span = block.inside("arguments")
-        return call_part(call.get("arguments"), call_id, name, span, block)
+        # LangChain's `ToolCall`, as Langfuse's callback logs it
+        # [langfuse/langfuse-python, `langfuse/langchain/CallbackHandler.py`]
+        key = "arguments" if "arguments" in call else "args"
+        return call_part(call.get(key), call_id, name, block.inside(key), block)
     name = inner.get("name") if "name" in inner else inner.get("function")
     span = Span(block.line, block.path + keys)
     return call_part(inner.get(keys[1]), call_id, name, span, block)
+
+
+def _without_copies(
+    parts: Sequence[Part], content: Sequence[Any], calls: Sequence[Any]
+) -> tuple[Part, ...]:
+    """The parts of a content without the blocks that repeat calls of LangChain.
+
+    LangChain keeps the blocks of Anthropic and others next to its own calls.
+    """
+    names = [each.get("id") for each in map(members, calls) if "args" in each]
+
+    def is_copy(part: Part) -> bool:
+        place = part.block.path[-1] if part.block is not None and part.span is None else None
+        block = members(content[place]) if isinstance(place, int) else {}
+        ids = (block.get("id"), block.get("call_id"))
+        return block.get("type") in _COPIES and any(each in names for each in ids if each)
+
+    return tuple(part for part in parts if not is_copy(part)) if names else tuple(parts)
 
 
 def _calls_in_member(text: str, span: Span) -> list[Part]:

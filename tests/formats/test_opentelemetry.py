@@ -255,3 +255,39 @@ def test_a_new_message_splits_an_element_with_two_results() -> None:
     assert ran.findings == () or {finding.severity for finding in ran.findings} <= {"warning"}
     after = only(ran.data or b"")
     assert [message.result.call_id for message in after.messages if message.result] == ["c1"]
+
+
+def test_a_result_of_text_blocks_is_shortened() -> None:
+    blocks = [{"text": LONG}, {"type": "text", "text": "Möwe"}]
+    results = [{"type": "tool_call_response", "id": "c1", "response": blocks}]
+    lists = {"gen_ai.input.messages": json.dumps([{"role": "tool", "parts": results}])}
+    data = line(printed(lists))
+    assert words(only(data).messages) == [LONG + "Möwe"]
+    out = run(data, [("truncate", {"max_tokens": 60})]).data or b""
+    assert "truncated" in words(only(out).messages)[0]
+    results[0]["response"] = [{"text": "Möwe", "page": 2}]
+    lists = {"gen_ai.input.messages": json.dumps([{"role": "tool", "parts": results}])}
+    assert words(only(line(printed(lists))).messages) == ['[{"text":"Möwe","page":2}]']
+
+
+def test_system_instructions_that_are_a_message_too_count_once() -> None:
+    found = attributes(TALK)
+    sent = json.loads(found["gen_ai.input.messages"])
+    system = {"role": "system", "parts": json.loads(found["gen_ai.system_instructions"])}
+    found["gen_ai.input.messages"] = json.dumps([system, *sent])
+    assert words(only(line(printed(found))).messages) == WORDS
+    more = [*system["parts"], {"type": "text", "content": "Be brief."}]
+    found["gen_ai.system_instructions"] = json.dumps(more)
+    assert words(only(line(printed(found))).messages) == ["Be brief.", *WORDS]
+
+
+def test_images_of_openinference_are_attachments() -> None:
+    field = "llm.input_messages.0.message.contents"
+    found = {
+        "llm.input_messages.0.message.role": "user",
+        f"{field}.0.message_content.type": "text",
+        f"{field}.0.message_content.text": "Which boat is this?",
+        f"{field}.1.message_content.image.image.url": "https://example.org/a.png",
+    }
+    (message,) = only(line(printed(found))).messages
+    assert [part.kind for part in message.parts] == ["text", "attachment"]

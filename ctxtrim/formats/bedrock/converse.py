@@ -40,15 +40,20 @@ def read(items: Iterable[Element], found: ListContents) -> None:
         if role is None or not knows(value):
             found.uncounted += "role" in message
             continue
-        home = span.inside(*keys, "content")
-        blocks = [(block, home.inside(at)) for at, block in enumerate(message["content"])]
-        read_part, first = _part if role == "assistant" else _spoken, len(found.messages)
-        add_messages(role, blocks, found, read_part, _result)
+        first = len(found.messages)
+        add_content(role, message["content"], span.inside(*keys, "content"), found)
         if strands.is_summary(span):
             found.messages[first:] = map(_summary, found.messages[first:])
         usage = members(message.get("metadata")).get("usage")
         recorded = bedrock_usage(usage, len(found.messages) - 1)
         found.usages += [recorded] if recorded and role == "assistant" else []
+
+
+def add_content(role: Role, content: Sequence[Any], home: Span, found: ListContents) -> None:
+    """Add the messages of a content, a list of blocks at `home`."""
+    blocks = [(block, home.inside(at)) for at, block in enumerate(content)]
+    read_part = _part if role == "assistant" else _spoken
+    add_messages(role, blocks, found, read_part, _result)
 
 
 def _summary(message: Message) -> Message:

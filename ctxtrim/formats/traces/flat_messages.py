@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import members, role_in, string
-from ctxtrim.formats.media_blocks import block_part
+from ctxtrim.formats.media_blocks import block_part, media_of
 from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts
 from ctxtrim.formats.traces.attributes import Attribute, Attributes
@@ -28,7 +28,7 @@ _NAME = lazy_pattern(
     r"(?P<list>gen_ai\.prompt|gen_ai\.completion|llm\.input_messages|llm\.output_messages)"
     r"\.(?P<number>\d+)\.(?:message\.)?(?P<field>.+)"
 )
-_BLOCK = lazy_pattern(r"contents\.(\d+)\.message_content\.text")
+_BLOCK = lazy_pattern(r"contents\.(\d+)\.message_content\.(text|image\.image\.url)")
 _CALL = lazy_pattern(r"tool_calls\.(\d+)\.(?:tool_call\.)?(?:function\.)?(id|name|arguments)")
 _TOOL = lazy_pattern(
     r"(?:llm\.request\.functions\.(\d+)\.(\w+)|llm\.tools\.(\d+)\.tool\.json_schema)"
@@ -82,8 +82,12 @@ def _texts(fields: _Fields) -> Iterator[Part]:
         yield from content_parts(value, span, _block)
     blocks = {int(match[1]): match[0] for name in fields if (match := _BLOCK.fullmatch(name))}
     for number in sorted(blocks):
-        text = fields[blocks[number]]
-        yield Part("text", str(text.value), span=text.span)
+        block = fields[blocks[number]]
+        if blocks[number].endswith("url"):
+            image = {"type": "image_url", "image_url": {"url": block.value}}
+            yield Part("attachment", media=media_of(image))
+        else:
+            yield Part("text", str(block.value), span=block.span)
 
 
 def _block(value: Any, span: Span) -> Part:

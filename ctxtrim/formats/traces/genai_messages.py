@@ -81,12 +81,25 @@ def _is_result(part: Any) -> bool:
 def _result(part: dict[str, Any], block: Span) -> Sequence[Part]:
     """The parts of a tool result. Only a text can be edited."""
     key = "response" if "response" in part else "result"
-    value = part.get(key)
+    value, span = part.get(key), block.inside(key)
     if isinstance(value, str):
-        text = Part("text", value, span=block.inside(key))
+        texts = [Part("text", value, span=span)]
+    elif isinstance(value, list) and value and all(map(_is_text_block, value)):
+        # the content of a result of Converse or MCP
+        # [strands-agents/sdk-python, `telemetry/tracer.py`]
+        texts = [
+            Part("text", each["text"], span=span.inside(index, "text"), block=span.inside(index))
+            for index, each in enumerate(value)
+        ]
     else:
-        text = Part("text", "" if value is None else dump(value))
-    return result_parts([text], string(part.get("id")))
+        texts = [Part("text", "" if value is None else dump(value))]
+    return result_parts(texts, string(part.get("id")))
+
+
+def _is_text_block(value: Any) -> bool:
+    """Whether a value is a text in an object: `{"text": …}`, also with a type."""
+    block = members(value)
+    return isinstance(block.get("text"), str) and block.keys() <= {"type", "text"}
 
 
 def parts_of(content: Any, span: Span) -> tuple[Part, ...]:

@@ -11,19 +11,28 @@ A request belongs to a longer one that begins with the same messages and continu
 The comparison ignores reasoning, which clients do not always send back, and white space in answers.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ctxtrim.formats.traces.requests import LoggedRequest
 from ctxtrim.model import Message
 
+_Start = tuple[Hashable, ...]
+_Context = tuple[tuple[Message, ...], str | None]
+"""The system prompt and the tools of a run."""
+
 
 class Conversation(Struct):
-    """The longest request of a conversation, and the shorter requests that it repeats."""
+    """The longest request of a conversation, and the shorter requests that it repeats.
+
+    `around`: the records around the requests of its trace.
+    """
 
     request: LoggedRequest
     repeated: list[LoggedRequest] = field(default_factory=list)
+    around: list[LoggedRequest] = field(default_factory=list)
 
 
 class _Node(Struct):
@@ -36,6 +45,49 @@ class _Node(Struct):
     children: dict[Hashable, "_Node"] = field(default_factory=dict)
     after: dict[Hashable, Conversation] = field(default_factory=dict)
     first: Conversation | None = None
+
+
+def with_contexts(
+    requests: Sequence[LoggedRequest], runs: Sequence[LoggedRequest]
+) -> list[LoggedRequest]:
+    """The requests, with the system prompt and the tools of their run if they lack them.
+
+    A request belongs to the run that begins with its first messages, unless several runs with
+    other prompts do. Strands Agents writes system prompts only with runs.
+    """
+    by_start: dict[_Start, set[_Context]] = {}
+    for run in runs:
+        preamble, tools = run.envelope.preamble, run.envelope.tools
+        start = tuple(map(_key, run.messages[len(preamble) : run.answer]))
+        if start and (preamble or tools):
+            by_start.setdefault(start, set()).add((preamble, tools))
+    return [_with_context(request, by_start) for request in requests]
+
+
+def _with_context(
+    request: LoggedRequest, by_start: Mapping[_Start, Collection[_Context]]
+) -> LoggedRequest:
+    """A request with the system prompt and the tools of its run."""
+    lengths = sorted({len(start) for start in by_start}, reverse=True)
+    messages = request.messages
+    starts = (tuple(map(_key, messages[:length])) for length in lengths)
+    contexts = next((by_start[start] for start in starts if start in by_start), ())
+    if len(contexts) != 1:
+        return request
+    ((preamble, tools),) = contexts
+    if any(message.role == "system" for message in messages):
+        preamble = ()
+    size = len(preamble)
+    moved = (replace(message, index=index) for index, message in enumerate(messages, size))
+    usages = (replace(usage, message=(usage.message or 0) + size) for usage in request.usages)
+    tools = request.envelope.tools or tools
+    return replace(
+        request,
+        messages=(*preamble, *moved),
+        answer=request.answer + size,
+        usages=tuple(usages),
+        envelope=replace(request.envelope, tools=tools),
+    )
 
 
 def conversations(requests: Sequence[LoggedRequest]) -> list[Conversation]:

@@ -1,7 +1,8 @@
 """Messages as events of OpenTelemetry: `gen_ai.user.message`, `gen_ai.choice` and others.
 
 An event is one of a span, with the message in the attribute `gen_ai.event.content`, or a log record
-with the message as its body. Records of one span are a request. No message is added to them.
+with the message as its body. Records of one span are a request. No message is added to them. Events
+of Strands Agents are read by `strands_events`, lists of events by `listed_events`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +17,7 @@ from ctxtrim.formats.traces.attributes import Attributes
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened
 from ctxtrim.model import Role, Span
 
-_ROLES: dict[object, Role] = {
+EVENT_ROLES: dict[object, Role] = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",
     "gen_ai.assistant.message": "assistant",
@@ -30,10 +31,10 @@ def message_name(event: dict[str, Any]) -> str | None:
     found = Attributes()
     found.add(event.get("attributes"), Span(0))
     for name in (event.get("eventName"), event.get("event_name"), event.get("name")):
-        if name in _ROLES:
+        if string(name) in EVENT_ROLES:
             return string(name)
-    name = found.get("event.name")
-    return name if name in _ROLES else None
+    name = string(found.get("event.name"))
+    return name if name in EVENT_ROLES else None
 
 
 def event_request(
@@ -51,7 +52,7 @@ def event_request(
     chat.read(sent, found)
     answer = len(found.messages)
     chat.read(received[:1], found)
-    if not found.messages:
+    if len(found.messages) == len(facts.preamble):
         return None
     messages = tuple(map(attributes.located, found.messages))
     usages = () if facts.usage is None else (replace(facts.usage, message=answer),)
@@ -64,7 +65,7 @@ def _elements(name: str, event: Field, found: Attributes) -> Iterator[Element]:
     if name == "gen_ai.choice" and isinstance(members(value).get("message"), dict):
         value, span = value["message"], span.inside("message")
     if isinstance(value, dict):
-        more = {"role": _ROLES[name], "content": None} | dict(metadata_in(event.value))
+        more = {"role": EVENT_ROLES[name], "content": None} | dict(metadata_in(event.value))
         yield Element(more | value, span, event.span)
 
 

@@ -9,7 +9,7 @@ print them.
 
 A message list is an attribute of the span or of one of its events: a value, or JSON in a string.
 Older instrumentations write an attribute for each field of a message (`flat_messages`), or an event
-for each message (`message_events`).
+for each message (`message_events`). Attributes of single SDKs are read by `sdk_spans`.
 """
 
 from collections.abc import Iterator
@@ -29,13 +29,25 @@ from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Span
 from ctxtrim.text.records import dump
 
-_SENT = ("gen_ai.input.messages", "gen_ai.prompt")
-_RECEIVED = ("gen_ai.output.messages", "gen_ai.completion")
-_MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
-_TOKENS = (
-    ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
-    ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
+_SENT = (
+    "gen_ai.input.messages",
+    "gen_ai.prompt",
+    "gcp.vertex.agent.llm_request",  # Agent Development Kit
+    "pydantic_ai.all_messages",
 )
+_RECEIVED = ("gen_ai.output.messages", "gen_ai.completion", "gcp.vertex.agent.llm_response")
+_SYSTEM = ("gen_ai.system_instructions", "gen_ai.agent.system_prompt")  # the second: Strands Agents
+_MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id")
+_TOKENS = (
+    (
+        "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt",
+        "ai.usage.inputTokens", "ai.usage.promptTokens",
+    ),
+    (
+        "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens",
+        "llm.token_count.completion", "ai.usage.outputTokens", "ai.usage.completionTokens",
+    ),
+)  # fmt: skip
 _INSIDE = (
     "resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans",
     "resourceLogs", "scopeLogs", "logRecords",
@@ -98,24 +110,70 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     ]
     for event in events:
         found.add(event.value.get("attributes"), event.span.inside("attributes"))
-    facts, trace, nothing = _facts(found, _id(value)), _trace(value), Field(None, span)
+    from ctxtrim.formats.traces import sdk_spans  # for files of this format only
+
+    kind = sdk_spans.kind_of(found)
+    if kind is None:
+        return None
+    facts, trace = _facts(found, _id(value)), _trace(value)
+    if kind == "run":
+        facts = replace(facts, usage=None)  # that of all requests
+    request = (
+        _with_lists(found, span, trace, facts)
+        or flat_request(span, trace, found, facts)
+        or event_request(span, trace, events, facts)
+        or sdk_spans.request(span, trace, found, events, facts)
+    )
+    if request is None or kind == "request":
+        return request
+    return replace(request, is_around=True)
+
+
+def _with_lists(
+    found: Attributes, span: Span, trace: str | None, facts: Envelope
+) -> LoggedRequest | None:
+    """The request in attributes with all messages that were sent, or with all of an answer."""
     sent, received = _field(found, _SENT), _field(found, _RECEIVED)
     if sent is None and received is None:
-        return flat_request(span, trace, found, facts) or event_request(span, trace, events, facts)
+        return None
+    nothing = Field(None, span)
+    facts = replace(facts, preamble=_not_sent(facts.preamble, sent))
     request = logged_request(span, trace, (sent or nothing,), received or nothing, facts)
     if request is None:
         return None
     return replace(request, messages=tuple(map(found.located, request.messages)))
 
 
+def _not_sent(preamble: tuple[Message, ...], sent: Field | None) -> tuple[Message, ...]:
+    """The system instructions, without those that are a system message, too.
+
+    [pydantic/pydantic-ai, `models/instrumented.py`, `handle_messages`]
+    """
+    if not preamble or sent is None:
+        return preamble
+    (message,) = preamble
+    others = [members(each) for each in elements(opened(sent).value)]
+    texts = [
+        members(part).get("content")
+        for each in others
+        if each.get("role") == "system"
+        for part in elements(each.get("parts"))
+    ]
+    parts = tuple(part for part in message.parts if part.text not in texts)
+    return (replace(message, parts=parts),) if parts else ()
+
+
 def _facts(found: Attributes, own: str | None) -> Envelope:
     """What the attributes say about a request with an id."""
+    from ctxtrim.formats.traces import sdk_spans  # for files of this format only
+
     model = first_string(found.get(name) for name in _MODELS)
     counts = [next((n for name in names if (n := found.get(name))), None) for names in _TOKENS]
     usage = responses_usage(dict(zip(("input_tokens", "output_tokens"), counts, strict=True)))
     tools = opened(Field(found.get("gen_ai.tool.definitions"), Span(0))).value
+    tools = tools if isinstance(tools, list | dict) else sdk_spans.tools_in(found)
     return Envelope(
-        tools=dump(tools) if isinstance(tools, list | dict) else None,
+        tools=dump(tools) if tools is not None else None,
         model=model,
         id=own,
         usage=usage and replace(usage, model=model),
@@ -130,8 +188,8 @@ def _field(found: Attributes, names: tuple[str, ...]) -> Field | None:
 
 
 def _instructions(found: Attributes) -> tuple[Message, ...]:
-    """The system instructions, a list of parts, as the first message."""
-    field = _field(found, ("gen_ai.system_instructions",))
+    """The system instructions, a text or a list of parts, as the first message."""
+    field = _field(found, _SYSTEM)
     if field is None:
         return ()
     value, span = opened(field)

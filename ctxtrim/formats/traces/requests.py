@@ -51,7 +51,8 @@ class LoggedRequest(Struct, frozen=True):
 
     `span` locates its record. `trace` is the id of its trace, None if it has none. `answer` is the
     index of the first message of the answer; the messages before it were sent. `envelope` has its
-    tools, model and id.
+    tools, model and id. `is_around`: the record is around requests, such as the run of an agent;
+    it counts only if its trace has no other records. `locked`: why it is not edited, or empty.
     """
 
     span: Span
@@ -61,6 +62,8 @@ class LoggedRequest(Struct, frozen=True):
     envelope: Envelope
     usages: tuple[Usage, ...] = ()
     uncounted: int = 0
+    is_around: bool = False
+    locked: str = ""
 
 
 class _Body(Struct):

@@ -14,7 +14,7 @@ from msgspec.structs import replace as with_fields
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Format, Insertion, Layout, Site
-from ctxtrim.formats.traces.grouping import Conversation, conversations
+from ctxtrim.formats.traces.grouping import Conversation, conversations, with_contexts
 from ctxtrim.formats.traces.requests import LoggedRequest, dialect_of, nested
 from ctxtrim.model import Line, Message, Source, Span, Transcript
 from ctxtrim.text.json_paths import Path
@@ -96,10 +96,10 @@ def _read_traces(
 ) -> list[Transcript]:
     """A transcript for each conversation of a trace, in the order of the longest requests."""
     traces: dict[Hashable, list[LoggedRequest]] = {}
-    order: dict[int, int] = {}
+    order: dict[Span, int] = {}
     for number, request in enumerate(_logged(requests, records)):
         traces.setdefault(request.trace or number, []).append(request)
-        order[id(request)] = number
+        order[request.span] = number
     found: list[tuple[int, Transcript]] = []
     for name, together in traces.items():
         locked = ""
@@ -108,13 +108,24 @@ def _read_traces(
                 f"trace {name} has {len(together)} requests, which repeat their messages; "
                 "--each-request edits each request"
             )
-        talks = conversations(together)
+        talks = _conversations(together)
         for talk in talks:
             request = talk.request
             own = request.trace if len(talks) == 1 else request.envelope.id
             transcript = _transcript(talk, own or request.trace, locked, lines)
-            found.append((order[id(request)], transcript))
+            found.append((order[request.span], transcript))
     return [transcript for _, transcript in sorted(found, key=lambda item: item[0])]
+
+
+def _conversations(together: Sequence[LoggedRequest]) -> list[Conversation]:
+    """The conversations of a trace. Records around requests repeat them in another form."""
+    around = [request for request in together if request.is_around]
+    requests = [request for request in together if not request.is_around]
+    if not requests or not around:
+        return conversations(together)
+    talks = conversations(with_contexts(requests, around))
+    talks[0].around = around
+    return talks
 
 
 def _transcript(
@@ -123,8 +134,9 @@ def _transcript(
     """The transcript of a conversation: the messages of its longest request."""
     request, envelope = talk.request, talk.request.envelope
     messages = request.messages
-    if talk.repeated and messages:  # a transcript that is left out takes all its requests along
-        spans = (*messages[-1].spans, *(each.span for each in talk.repeated))
+    copies = (*talk.repeated, *talk.around)
+    if copies and messages:  # a transcript that is left out takes all its requests along
+        spans = (*messages[-1].spans, *(each.span for each in copies))
         messages = (*messages[:-1], replace(messages[-1], spans=spans))
     others = (usage for each in talk.repeated for usage in each.usages)
     usages = {usage.message or 0: usage for usage in (*others, *request.usages)}
@@ -137,7 +149,7 @@ def _transcript(
         id=own,
         pointer=request.span.path,
         first_line=request.span.line,
-        locked=locked,
+        locked=locked or request.locked,
         uncounted=request.uncounted,
         usages=tuple(usages[answer] for answer in sorted(usages)),
         options=envelope.options,

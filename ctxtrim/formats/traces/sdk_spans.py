@@ -1,0 +1,165 @@
+"""Spans of single SDKs: Strands Agents, AI SDK, Agent Development Kit, Pydantic AI and Logfire.
+
+::
+
+    ai.prompt.messages, ai.response.text, ai.response.toolCalls                   AI SDK, a request
+    ai.prompt                                                                     AI SDK, all steps
+    gcp.vertex.agent.llm_request, gcp.vertex.agent.llm_response    Agent Development Kit, a request
+    events                                           Pydantic AI (version 1) and Logfire, a request
+    all_messages_events, pydantic_ai.all_messages                       Pydantic AI, the whole run
+    request_data, response_data                                                  Logfire, a request
+
+Sources: `packages/ai/src/telemetry` of vercel/ai, `src/google/adk/telemetry/tracing.py` of
+google/adk-python, `pydantic_ai_slim/pydantic_ai/models/instrumented.py` of pydantic/pydantic-ai,
+`logfire/_internal/integrations/llm_providers/openai.py` of pydantic/logfire, and
+`src/strands/telemetry/tracer.py` of strands-agents/sdk-python.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.message_lists import Envelope
+from ctxtrim.formats.message_parts import call_part, system_prompt
+from ctxtrim.formats.traces.attributes import Attribute, Attributes
+from ctxtrim.formats.traces.listed_events import listed_request
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
+from ctxtrim.formats.traces.strands_events import strands_request
+from ctxtrim.model import Message, Part, Span
+
+Kind = Literal["request", "around", "run"]
+
+_OTHERS = ("execute_tool", "create_agent", "embeddings")
+"""Operations that are no request of a conversation."""
+_AGENTS = ("invoke_agent", "invoke_swarm", "invoke_graph", "invoke_workflow")
+_STEPS = frozenset(("event_loop.cycle_id", "tool.parameters"))
+"""Attributes of steps between requests: a cycle and a tool of Strands Agents."""
+_RUNS = frozenset(("ai.prompt", "pydantic_ai.all_messages", "all_messages_events"))
+"""Attributes of a run of several requests."""
+_ADK = "gcp.vertex.agent.llm_request"
+_OBJECTS = ("ai.response.object", "ai.result.object")
+_TEXTS = ("ai.response.text", "ai.result.text", *_OBJECTS)
+_CALLS = ("ai.response.toolCalls", "ai.result.toolCalls")
+
+
+def kind_of(found: Attributes) -> Kind | None:
+    """What the span with some attributes is; None for a span that is no request.
+
+    A `run` has messages of several requests and the sum of their usage. A span `around` may be that
+    of a request that another span repeats, as those of Google's SDK inside spans of ADK.
+    """
+    names, operation = found.by_name.keys(), found.get("gen_ai.operation.name")
+    if operation in _OTHERS or not _STEPS.isdisjoint(names):
+        return None
+    is_old_agent = "agent.name" in names and found.get("gen_ai.system") == "strands-agents"
+    if operation in _AGENTS or is_old_agent or not _RUNS.isdisjoint(names):
+        return "run"
+    return "around" if _ADK in names else "request"
+
+
+def tools_in(found: Attributes) -> list[Any] | None:
+    """The tools of a request, as the AI SDK and Pydantic AI write them; None without tools."""
+    listed = elements(found.get("ai.prompt.tools"))
+    tools = [opened(Field(tool, Span(0))).value for tool in listed]
+    settings = members(opened(Field(found.get("model_request_parameters"), Span(0))).value)
+    for key in ("function_tools", "output_tools"):
+        tools += map(_tool, map(members, elements(settings.get(key))))
+    return tools or None
+
+
+def _tool(tool: dict[str, Any]) -> dict[str, Any]:
+    """The sent fields of a tool of Pydantic AI."""
+    return {
+        "name": tool.get("name"),
+        "description": tool.get("description"),
+        "parameters": tool.get("parameters_json_schema"),
+    }
+
+
+def request(
+    span: Span, trace: str | None, found: Attributes, events: Sequence[Field], facts: Envelope
+) -> LoggedRequest | None:
+    """The request in attributes or events of a single SDK; None without one."""
+    for name in ("ai.prompt.messages", "ai.prompt"):
+        if name in found.by_name:
+            return _ai_sdk_request(span, trace, Field(*found.by_name[name][:2]), found, facts)
+    for name in ("events", "all_messages_events"):
+        if name in found.by_name:
+            listed = listed_request(span, trace, Field(*found.by_name[name][:2]), found, facts)
+            if listed is not None:
+                return listed
+    if "request_data" in found.by_name and found.get("gen_ai.request.model") is not None:
+        return _logfire_request(span, trace, found, facts)
+    return strands_request(span, trace, events, facts)
+
+
+def _ai_sdk_request(
+    span: Span, trace: str | None, prompt: Field, found: Attributes, facts: Envelope
+) -> LoggedRequest | None:
+    """The request of a step, or the prompt and the answer of all steps."""
+    sent = opened(prompt)
+    system = members(sent.value).get("system")
+    preamble = system_prompt(system, sent.span.inside("system"))
+    request = logged_request(
+        span, trace, (sent,), Field(None, span), facts | Envelope(preamble=preamble)
+    )
+    if request is None:
+        return None
+    answer = _ai_sdk_answer(found, len(request.messages))
+    if answer is None:
+        return request
+    usages = (replace(facts.usage, message=answer.index),) if facts.usage else ()
+    return replace(request, messages=(*request.messages, answer), usages=usages)
+
+
+def _ai_sdk_answer(found: Attributes, index: int) -> Message | None:
+    """The answer, whose reasoning, text and calls are attributes. It is removed with all of them.
+
+    A call alone is not removed.
+    """
+    reasoning = _first(found, ("ai.response.reasoning",))
+    text, calls = _first(found, _TEXTS), _first(found, _CALLS)
+    parts: list[Part] = []
+    if reasoning is not None:
+        parts.append(Part("reasoning", reasoning.value, span=reasoning.span))
+    if text is not None:
+        parts.append(Part("text", text.value, span=text.span))
+    parts += _calls(calls)
+    spans = tuple(each.whole for each in (reasoning, text, calls) if each is not None)
+    return Message("assistant", tuple(parts), index=index, spans=spans) if parts else None
+
+
+def _first(found: Attributes, names: Sequence[str]) -> Attribute | None:
+    """The first attribute with a text and one of some names."""
+    named = (found.by_name.get(name) for name in names)
+    return next((each for each in named if each and each.value and _is_text(each)), None)
+
+
+def _is_text(attribute: Attribute) -> bool:
+    return isinstance(attribute.value, str)
+
+
+def _calls(listed: Attribute | None) -> Iterator[Part]:
+    """The calls of an answer. Their arguments are `input`, in old versions `args`."""
+    if listed is None:
+        return
+    value, home = opened(Field(listed.value, listed.span))
+    for index, call in enumerate(map(members, elements(value))):
+        key = "input" if "input" in call else "args"
+        place = home.inside(index, key)
+        yield call_part(call.get(key), call.get("toolCallId"), call.get("toolName"), place, None)
+
+
+def _logfire_request(
+    span: Span, trace: str | None, found: Attributes, facts: Envelope
+) -> LoggedRequest | None:
+    """The request and the response of a provider's SDK."""
+    sent = Field(*found.by_name["request_data"][:2])
+    answer = found.by_name.get("response_data")
+    received = Field(*answer[:2]) if answer else Field(None, span)
+    request = logged_request(span, trace, (sent,), received, facts)
+    if request is None:
+        return None
+    return replace(request, messages=tuple(map(found.located, request.messages)))

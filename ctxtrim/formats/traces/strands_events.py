@@ -1,0 +1,67 @@
+"""Events of Strands Agents: `gen_ai.user.message` and others, with the content in an attribute.
+
+::
+
+    gen_ai.user.message, gen_ai.assistant.message, gen_ai.tool.message, gen_ai.system.message
+        content: blocks of Bedrock's Converse API, as JSON
+    gen_ai.choice
+        message: the same, or the text of the answer;  finish_reason;  tool.result: a copy
+
+Each event may have several tool results. [strands-agents/sdk-python, `telemetry/tracer.py`]
+"""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from ctxtrim.formats import bedrock
+from ctxtrim.formats.bedrock import converse
+from ctxtrim.formats.fields import string
+from ctxtrim.formats.message_lists import Envelope, ListContents
+from ctxtrim.formats.message_parts import result_parts
+from ctxtrim.formats.traces.attributes import Attributes
+from ctxtrim.formats.traces.message_events import EVENT_ROLES, message_name
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened
+from ctxtrim.model import Message, Part, Span
+
+
+def strands_request(
+    span: Span, trace: str | None, events: Iterable[Field], facts: Envelope
+) -> LoggedRequest | None:
+    """The request whose messages are events; None without such events."""
+    found = ListContents(list(facts.preamble))
+    answer: int | None = None
+    for event in events:
+        name = message_name(event.value)
+        if name is None or answer is not None:
+            continue
+        if name == "gen_ai.choice":
+            answer = len(found.messages)
+        _add(name, event, found)
+    if len(found.messages) == len(facts.preamble):
+        return None
+    messages = tuple(found.messages)
+    has_answer = answer is not None and answer < len(messages)
+    usages = (replace(facts.usage, message=answer),) if facts.usage and has_answer else ()
+    end = len(messages) if answer is None else answer
+    return LoggedRequest(span, trace, messages, end, facts, usages)
+
+
+def _add(name: str, event: Field, found: ListContents) -> None:
+    """Add the messages of an event. A message alone is removed with the event."""
+    attributes = Attributes()
+    attributes.add(event.value.get("attributes"), event.span.inside("attributes"))
+    content = attributes.by_name.get("message" if name == "gen_ai.choice" else "content")
+    if content is None or not isinstance(content.value, str):
+        return
+    role, first = EVENT_ROLES[name], len(found.messages)
+    blocks, home = opened(Field(content.value, content.span))
+    if bedrock.knows({"role": "user", "content": blocks}):
+        converse.add_content("user" if role == "tool" else role, blocks, home, found)
+    elif blocks != []:
+        parts: tuple[Part, ...] = (Part("text", content.value, span=content.span),)
+        if role == "tool":
+            parts = result_parts(parts, string(attributes.get("id")))
+        found.messages.append(Message(role, parts, index=first))
+    if len(found.messages) == first + 1:
+        found.messages[-1] = replace(found.messages[-1], spans=(event.span,))

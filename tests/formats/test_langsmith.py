@@ -111,3 +111,61 @@ def test_the_answer_of_a_wrapped_sdk_is_its_first_choice() -> None:
     other = {"index": 1, "message": openai_message(TALK[4] | {"texts": ["At two."]})}
     value["outputs"]["choices"].append(other)
     assert [message.parts[0].text for message in only(line(value)).messages[-1:]] == ["At ten."]
+
+
+HUMAN = {"type": "human", "content": "When was there fog?", "id": "m1"}
+LOOK = {
+    "type": "ai",
+    "content": "I look.",
+    "tool_calls": [{"name": "bash", "args": {"x": "1 May"}, "id": "c1"}],
+    "usage_metadata": {"input_tokens": 41, "output_tokens": 3},
+}
+FOG = {"type": "tool", "content": LONG, "tool_call_id": "c1", "status": "success"}
+TEN = {"type": "ai", "content": "At ten.", "usage_metadata": {"input_tokens": 60}}
+
+
+def chain(sent: Any, received: Any, parent: str | None = None) -> dict[str, Any]:
+    """A run of LangGraph, with the messages before and after it."""
+    return {
+        "id": f"child of {parent}" if parent else "root",
+        "run_type": "chain",
+        "trace_id": "T",
+        "parent_run_id": parent,
+        "inputs": {"messages": sent},
+        "outputs": {"messages": received},
+    }
+
+
+def test_the_state_of_a_root_counts_once_and_is_not_edited() -> None:
+    asked = {"role": "user", "content": "When was there fog?"}
+    root = chain([asked], [HUMAN, LOOK, FOG, TEN])
+    data = line(root) + line(chain([HUMAN], [LOOK], "root"))
+    transcript = only(data)
+    assert [message.role for message in transcript.messages] == [
+        *("user", "assistant", "tool", "assistant"),
+    ]
+    assert [call.text for call in transcript.messages[1].calls] == ['{"x":"1 May"}']
+    assert [usage.prompt_tokens for usage in transcript.usages] == [41, 60]
+    ran = run(data, [("truncate", {"max_tokens": 60})])
+    assert [finding.code for finding in ran.findings] == ["not-editable"]
+    assert run(data).data == data
+
+
+def test_a_root_whose_output_has_only_new_messages_has_both_sides() -> None:
+    transcript = only(line(chain([HUMAN, LOOK, FOG], [TEN])))
+    assert [message.role for message in transcript.messages] == [
+        *("user", "assistant", "tool", "assistant"),
+    ]
+    assert only(line(chain([["user", "Fog?"]], [HUMAN, TEN]))).messages[0].role == "user"
+
+
+def test_a_root_with_requests_inside_or_without_messages_does_not_count() -> None:
+    root = chain([HUMAN], [HUMAN, TEN])
+    request = langsmith.run(TALK, 0, "T")
+    assert len(only(line(root) + line(request)).messages) == 5
+    root["child_runs"] = [request | {"parent_run_id": "root"}]
+    assert len(only(line(root)).messages) == 5
+    text = chain([], []) | {"inputs": {"input": "Fog?"}, "outputs": {"output": "At ten."}}
+    others = [{"speaker": "me", "type": "line"}]
+    for value in (text, chain(others, others), chain([HUMAN], [TEN], "root")):
+        assert [chunk.transcripts for chunk in read(line(value))] == [()]

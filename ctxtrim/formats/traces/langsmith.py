@@ -1,20 +1,30 @@
 """Runs of LangSmith, of which those with the `run_type` llm are requests.
 
 Messages are LangChain's (`inputs.messages`, `outputs.generations`), or the request and the response
-of a provider that the SDK wraps. Runs come one per line, in lists, or inside `child_runs`.
+of a provider that the SDK wraps. Runs come one per line, in lists, or inside `child_runs`. The root
+of a trace without requests counts if it has messages, as the states of LangGraph.
 """
 
 from typing import Any
 
-from ctxtrim.formats.fields import first_string, members
+from msgspec.structs import replace
+
+from ctxtrim.formats.fields import elements, first_string, members
 from ctxtrim.formats.message_lists import Envelope
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
+from ctxtrim.formats.traces.requests import (
+    Field,
+    LoggedRequest,
+    is_message,
+    logged_request,
+    opened,
+)
 from ctxtrim.formats.traces.traces import record_format
 from ctxtrim.formats.usage import openai_usage, responses_usage
 from ctxtrim.model import Span
 from ctxtrim.model.request import Usage
 from ctxtrim.text.records import dump
 
+_LOCKED = "the root of a trace has copies of its messages in its input and in other runs"
 _INSIDE = ("runs", "items", "child_runs")
 
 
@@ -23,7 +33,9 @@ def _is_run(value: dict[str, Any]) -> bool:
 
 
 def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
-    """The request of a run of type llm."""
+    """The request of a run of type llm, or the messages of a root."""
+    if value["run_type"] == "chain" and _is_root(value):
+        return _root_messages(value, span)
     if value["run_type"] != "llm":
         return None
     sent = Field(value["inputs"], span.inside("inputs"))
@@ -46,8 +58,7 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         id=first_string((value.get("id"),)),
         usage=_usage(value, outputs, result),
     )
-    trace = first_string((value.get("trace_id"), _root(value.get("dotted_order"))))
-    return logged_request(span, trace, (sent,), received, facts)
+    return logged_request(span, _trace(value), (sent,), received, facts)
 
 
 def _usage(value: dict[str, Any], outputs: dict[str, Any], result: dict[str, Any]) -> Usage | None:
@@ -58,6 +69,49 @@ def _usage(value: dict[str, Any], outputs: dict[str, Any], result: dict[str, Any
         or openai_usage(outputs.get("usage"))
         or openai_usage(value)
     )
+
+
+def _trace(value: dict[str, Any]) -> str | None:
+    return first_string((value.get("trace_id"), _root(value.get("dotted_order"))))
+
+
+def _is_root(value: dict[str, Any]) -> bool:
+    return value.get("parent_run_id") is None and "." not in str(value.get("dotted_order"))
+
+
+def _root_messages(value: dict[str, Any], span: Span) -> LoggedRequest | None:
+    """The messages of a root; None if it has no list of messages.
+
+    A state of LangGraph repeats the messages of the input in the output, which then counts alone.
+    """
+    sent = Field(value["inputs"], span.inside("inputs"))
+    received = Field(value.get("outputs"), span.inside("outputs"))
+    before, after = _listed(sent), _listed(received)
+    if after is not None and any(map(_is_from_user, after.value)):
+        before, after = after, None
+    if before is None:
+        return None
+    facts = Envelope(id=first_string((value.get("id"),)))
+    nothing = Field(None, span)
+    request = logged_request(span, _trace(value), (before,), after or nothing, facts)
+    if request is None or not request.messages:
+        return None
+    return replace(request, is_around=True, locked=_LOCKED)
+
+
+def _listed(side: Field) -> Field | None:
+    """The list of messages of an input or output; None without one."""
+    value, span = opened(side)
+    messages = members(value).get("messages")
+    is_list = isinstance(messages, list) and all(map(is_message, messages))
+    return Field(messages, span.inside("messages")) if is_list and messages else None
+
+
+def _is_from_user(message: dict[str, Any]) -> bool:
+    """Whether a message of LangChain or of Chat Completions is one of the user."""
+    kinds = (message.get("type"), message.get("role"))
+    names = elements(message.get("id"))[-1:]
+    return "human" in kinds or "user" in kinds or names == ["HumanMessage"]
 
 
 def _root(order: object) -> str | None:

@@ -33,6 +33,7 @@ from writers import (
     langsmith,
     litellm,
     llamafactory,
+    mini_swe_agent,
     openai_chat,
     openai_responses,
     opencode,
@@ -141,6 +142,7 @@ def as_json(value: Any, style: dict[str, Any], **more: Any) -> bytes:
 CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "openai-chat": openai_chat.conversation,
     "openai-chat, in a string": openai_chat.row,
+    "openai-chat, responses": mini_swe_agent.trajectory,
     "openai-responses": openai_responses.conversation,
     "openai-responses, rollouts": openai_responses.rollout,
     "anthropic": anthropic.conversation,

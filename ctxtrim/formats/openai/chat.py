@@ -11,17 +11,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts
+from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.formats.request_options import chat_options, choice
 from ctxtrim.formats.sharegpt import tools_in
 from ctxtrim.formats.usage import is_complete, openai_usage
-from ctxtrim.loading.lazy_table import module_table
+from ctxtrim.loading.lazy_table import lazy_function, module_table
 from ctxtrim.model import Message, Part, Role, Span
-from ctxtrim.text.json_paths import Path, each_element
+from ctxtrim.text.json_paths import Path, Place, each_element
 
 ROLES: dict[object, Role] = {
     "system": "system",
@@ -54,14 +55,13 @@ _CONTENT: Path = ("content",)
 _PAIRED = ("tool_use", "tool_result", "toolRequest", "toolResponse")  # Anthropic, Goose
 _FOREIGN = (*_PAIRED, "thinking", "redacted_thinking", "tool_call", "toolCall")
 
-
 _FUNCTIONS = module_table(
     "ctxtrim.formats.openai",
     {
+        "add_item": "chat_items:add_item",
         "add_results": "chat_results:add_results",
         "call": "ai_sdk:call",
         "calls_in_content": "chat_calls:calls_in_content",
-        "insert": "chat_insert:insert",
         "resolved": "inspect_attachments:resolved",
         "with_calls": "chat_calls:with_calls",
         "with_members": "answer_parts:with_members",
@@ -84,10 +84,8 @@ def knows(value: object) -> bool:
     return "content" in value or "tool_calls" in value or "function_call" in value
 
 
-def _is_foreign(block: object) -> bool:
-    if not isinstance(block, dict):
-        return False
-    kind = block.get("type")
+def _is_foreign(block: Any) -> bool:
+    kind = members(block).get("type")
     if kind in _FOREIGN:
         return not _is_server_use(block)
     return kind in (*_TEXTS, "reasoning") and "value" in block
@@ -104,18 +102,20 @@ def has_foreign(items: Sequence[Any]) -> bool:
     return False
 
 
-def _is_paired(block: object) -> bool:
-    if not isinstance(block, dict) or block.get("type") not in _PAIRED:
-        return False
-    return not _is_server_use(block)
+def _is_paired(block: Any) -> bool:
+    return members(block).get("type") in _PAIRED and not _is_server_use(block)
 
 
 def _is_server_use(block: dict[str, Any]) -> bool:
-    """Whether a block is a tool use of the provider, with its result, as inspect writes it.
-
-    It counts as its JSON. [UKGovernmentBEIS/inspect_ai, `ContentToolUse`]
+    """Whether a block is a tool use of the provider, with its result. It counts as its JSON.
+    [UKGovernmentBEIS/inspect_ai, `ContentToolUse`]
     """
     return block.get("type") == "tool_use" and "tool_type" in block
+
+
+def takes(place: Place) -> bool:
+    """Whether a list is that of a trajectory of mini-swe-agent, which may have responses only."""
+    return str(place.envelope.get("trajectory_format")).startswith("mini-swe-agent")
 
 
 def read(items: Iterable[Element], found: ListContents) -> None:
@@ -129,7 +129,7 @@ def read(items: Iterable[Element], found: ListContents) -> None:
         name = value.get("role") if isinstance(value, dict) else None
         role = ROLES.get(name) if isinstance(name, str) else None
         if role is None:
-            found.uncounted += name not in _ASIDE if name is not None else _is_item(value)
+            _read_other(value, span, found)
             continue
         if role == "user" and last_action is not None and _may_be_observation(value):
             role = "tool"
@@ -162,10 +162,13 @@ def _note(value: dict[str, Any], index: int, found: ListContents) -> None:
     found.usages += [usage] if usage else []
 
 
-def _is_item(value: Any) -> bool:
-    """Whether an element is a response or an output of the Responses API (mini-swe-agent)."""
-    is_response = members(value).get("object") == "response"
-    return is_response or members(value).get("type") == "function_call_output"
+def _read_other(value: Any, span: Span, found: ListContents) -> None:
+    """Read an item of the Responses API (mini-swe-agent), or count an unknown message."""
+    name = members(value).get("role")
+    if name is not None:
+        found.uncounted += name not in _ASIDE
+    elif is_response_or_output(value):
+        _FUNCTIONS["add_item"](value, span, found)
 
 
 def _may_be_observation(value: dict[str, Any]) -> bool:
@@ -222,16 +225,12 @@ def header(value: object) -> Envelope:
 
 
 def owner(array: Path) -> Path | None:
-    """A message is removed with the last block of its content, a list of calls with
-    its last call.
+    """A message is removed with the last block of its content, a response with its last item, and
+    a list of calls with its last call.
     """
     if array[-1] == "tool_calls":
         return array
-    return array[:-1] if array[-1] == "content" else None
-
-
-def _insert(run: Sequence[Message], site: Site) -> list[Insertion]:
-    return list(_FUNCTIONS["insert"](run, site))
+    return array[:-1] if array[-1] in ("content", "output") else None
 
 
 def _resolved(items: Iterable[Element], around: Mapping[str, Any]) -> Iterable[Element]:
@@ -301,7 +300,7 @@ DIALECT = Dialect(
     "openai-chat",
     knows,
     read,
-    _insert,
+    lazy_function("ctxtrim.formats.openai.chat_insert:insert"),
     envelope=envelope,
     header=header,
     owner=owner,
@@ -313,6 +312,7 @@ DIALECT = Dialect(
     other_places=_OTHER_PLACES,
     takes_empty=True,
     has_foreign=has_foreign,
+    takes=takes,
 )
 
 

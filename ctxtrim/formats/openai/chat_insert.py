@@ -1,6 +1,6 @@
-"""New messages among those of Chat Completions and of the AI SDK."""
+"""New messages among those of Chat Completions, of the AI SDK, and of mini-swe-agent."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import dropwhile
 from typing import Any, TypeGuard, TypeVar
 
@@ -10,14 +10,16 @@ from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import insert_elements
 from ctxtrim.formats.message_parts import text_of
+from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.model import Message, Span
 
 M = TypeVar("M", Message, Message | None)
+_Spell = Callable[[Message], dict[str, Any]]
 
 
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """Each message as an element, or as a block if the results next to it are blocks."""
-    spell = json_value
+    spell: _Spell = json_value
     neighbour = next(filter(_is_block, (site.earlier, site.later)), None)
     found: list[Insertion] = []
     rest = list(run)
@@ -26,8 +28,8 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
         rest = list(dropwhile(_is_result, run))
         for message in run[: len(run) - len(rest)]:
             found.append(Insertion(_result_block(message), neighbour.spans[0], is_after))
-    elif site.earlier is not None and _has_calls(site.value_of(site.earlier.spans[0])):
-        spell = _sdk_value
+    elif site.earlier is not None:
+        spell = _spelling(site.value_of(site.earlier.spans[0]))
     if rest:
         whole = Site(_whole(site.earlier), _whole(site.later), [_whole(site.any)], site.value_of)
         found += insert_elements(rest, whole, spell)
@@ -58,6 +60,22 @@ def _has_calls(value: Any) -> bool:
     """Whether an element has calls as blocks."""
     content = elements(members(value).get("content"))
     return any(members(block).get("type") == "tool-call" for block in content)
+
+
+def _spelling(earlier: Any) -> _Spell:
+    """Writes messages after an element: results as its calls and results are written."""
+    if _has_calls(earlier):
+        return _sdk_value
+    return _item_value if is_response_or_output(earlier) else json_value
+
+
+def _item_value(message: Message) -> dict[str, Any]:
+    """A message as an element, a result as an output of the Responses API."""
+    result = message.result
+    if result is None:
+        return json_value(message)
+    text = text_of(message.parts)
+    return {"type": "function_call_output", "call_id": result.call_id, "output": text}
 
 
 def _sdk_value(message: Message) -> dict[str, Any]:

@@ -109,6 +109,13 @@ def kind_of(value: Any) -> ItemKind:
     return "result" if kind.endswith("_output") else "unknown"
 
 
+def is_response_or_output(value: Any) -> bool:
+    """Whether a value is a response, or an output of a call, and not an object around them."""
+    if not isinstance(value, dict):
+        return False
+    return value.get("object") == "response" or value.get("type") == "function_call_output"
+
+
 def begins(kind: ItemKind, state: ItemState) -> bool:
     """Whether an item of an answer starts a new answer."""
     return state is None if kind == "call" else state != "reasoning"

@@ -52,7 +52,8 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             model = string(info.get("modelID")) or string(members(info.get("model")).get("modelID"))
             found.model = model or found.model
             is_current = position > sent.boundary and _created(info) > pruned
-            _add_answer(item, found, has_usage=is_current and not info.get("error"))
+            has_usage = is_current and not info.get("error")
+            add_steps(list(_pieces(item.value, item.span)), found, info.get("tokens"), has_usage)
 
 
 def _created(info: dict[str, Any]) -> float:
@@ -149,14 +150,19 @@ def _text_part(file: dict[str, Any], text: str) -> dict[str, Any]:
     return ids | {"type": "text", "text": text}
 
 
-def _add_answer(item: Element, found: ListContents, *, has_usage: bool) -> None:
-    """Add the steps of an answer, each followed by its results."""
-    value, span, _ = item
-    steps = _steps(list(_pieces(value, span)))
+def add_steps(
+    pieces: Sequence[tuple[Any, Span]], found: ListContents, tokens: Any, has_usage: bool
+) -> None:
+    """Add the steps of an answer, each followed by its results.
+
+    `pieces`: the parts of the answer and their spans. `tokens`: the usage of the last step, if the
+    parts do not record it.
+    """
+    steps = _steps(pieces)
     for number, step in enumerate(steps):
         finished = [members(part).get("tokens") for part, _ in step if _type(part) == "step-finish"]
         if number == len(steps) - 1:
-            finished.insert(0, info_of(value).get("tokens"))
+            finished.insert(0, tokens)
         index = len(found.messages)
         usages = [_usage(tokens, index, found.model) for tokens in finished]
         found.usages += [usage for usage in usages if usage and has_usage][-1:]

@@ -1,14 +1,23 @@
 """Reads fields of JSON objects that most formats write alike."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 from ctxtrim.conversation.tool_results import METADATA
 from ctxtrim.model import Role, Span
 from ctxtrim.text.json_paths import Path
+from ctxtrim.text.records import value_in
 
 _METADATA = frozenset(METADATA)
+_START = 8  # characters of a message that show whether it may be JSON
+_LOG_LISTS = ("events", "logEvents")
+# FilteredLogEvent, OutputLogEvent and LiveTailSessionLogEvent of AmazonCloudWatchLogs, and the
+# events of subscription filters [docs.aws.amazon.com]
+_LOG_EVENT = frozenset((
+    "timestamp", "message", "ingestionTime", "eventId", "id", "logStreamName",
+    "logGroupIdentifier", "extractedFields",
+))  # fmt: skip
 
 
 def string(value: object) -> str | None:
@@ -42,6 +51,40 @@ def metadata_in(value: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     if _METADATA.isdisjoint(value):
         return ()
     return tuple((key, value[key]) for key in METADATA if type(value.get(key)) is int)
+
+
+def log_messages(value: object) -> Iterator[tuple[Path, str]]:
+    """The messages of log events that may contain JSON, and their paths.
+
+    CloudWatch Logs stores a record as a string: `{"timestamp", "message"}`, alone, in an array, or
+    in a list `events` or `logEvents`.
+    """
+    if _is_log_event(value):
+        yield from _log_message(value, ())
+        return
+    around: Path = ()
+    for key in _LOG_LISTS:
+        if key in members(value):
+            value, around = members(value)[key], (key,)
+    events = elements(value)
+    if events and _is_log_event(events[0]):
+        for index, event in enumerate(events):
+            yield from _log_message(event, (*around, index))
+
+
+def _is_log_event(value: object) -> bool:
+    event = members(value)
+    return "timestamp" in event and "message" in event and _LOG_EVENT.issuperset(event)
+
+
+def _log_message(event: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    text = event["message"] if _is_log_event(event) else None
+    if isinstance(text, str) and text[:_START].lstrip()[:1] in ("{", "["):
+        yield (*path, "message"), text
+
+
+json_in = lru_cache(8)(value_in)
+"""The object or array that a string contains, to look at it. Every format looks at the first."""
 
 
 def inside(span: Span, key: str | int) -> Span:

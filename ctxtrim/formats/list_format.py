@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Format, Layout
+from ctxtrim.formats.fields import json_in, log_messages
 from ctxtrim.formats.message_lists import (
     NOTHING_AROUND,
     Dialect,
@@ -95,10 +96,15 @@ class _Lists:
         return {place.path[1:] for lists in own for place in lists}
 
     def _layout(self, value: object, is_own: Tells) -> Layout | None:
-        if any(self._conversations(value, is_own)):
+        if any(self._conversations(value, is_own)) or self._is_logged(value, is_own):
             return "conversation"
         is_element = self._has_lines and isinstance(value, dict)
         return "events" if is_element and is_own(Place((), [value], {}, (), ())) else None
+
+    def _is_logged(self, value: object, is_own: Tells) -> bool:
+        """Whether the first messages of a log service contain conversations."""
+        texts = islice(log_messages(value), _STRINGS if self._has_lines else 0)
+        return any(any(self._conversations(json_in(text), is_own)) for _, text in texts)
 
     def _claims(self, place: Place) -> bool:
         """Whether a list certainly belongs to the dialect."""
@@ -225,32 +231,43 @@ class _Lists:
             yield _Talk(ours, NOTHING_AROUND, (), len(loose) - len(ours))
 
     def _values(self, line: int, value: Any, takes: bool) -> list[_Talk]:
+        """The conversations in a value, or in the messages of a log service that it has."""
+        found = self._talks_at(Span(line), value, takes)
+        if found or not self._has_lines:
+            return found
+        for path, text in log_messages(value):
+            found += self._talks_at(Span(line, path), value_in(text), takes)
+        return found
+
+    def _talks_at(self, span: Span, value: Any, takes: bool) -> list[_Talk]:
         """The conversations in a value, and those of other formats without their elements."""
         unread: list[list[Place]] = []
         found = list(self._conversations(value, self._is_ours, unread))
-        talks = [self._talk(line, value, lists, takes) for lists in found]
+        talks = [self._talk(span, value, lists, takes) for lists in found]
         if not unread:
             return talks
         places = [lists[0].among for lists in found]
         for lists in unread:
             foreign = sum(map(_messages, lists))
             if foreign:
-                talks.append(_Talk((), NOTHING_AROUND, _pointer(lists), foreign))
+                pointer = (*span.path, *_pointer(lists))
+                talks.append(_Talk((), NOTHING_AROUND, pointer, foreign))
                 places.append(lists[0].among)
         return [talks[index] for index in sorted(range(len(talks)), key=places.__getitem__)]
 
-    def _talk(self, line: int, value: Any, lists: Sequence[Place], takes: bool) -> _Talk:
+    def _talk(self, span: Span, value: Any, lists: Sequence[Place], takes: bool) -> _Talk:
         """The conversation in some lists, with contents that are stored next to them."""
         dialect = self._dialect
         envelope = dialect.header(_top(value, lists[0].path))
         elements = []
         for place in lists:
-            envelope |= dialect.envelope(place.envelope, Span(line, place.envelope_path))
-            own = _elements(line, place, takes)
+            envelope |= dialect.envelope(place.envelope, span.inside(*place.envelope_path))
+            own = _elements(span, place, takes)
             elements.append(
                 own if dialect.resolved is None else dialect.resolved(own, place.envelope)
             )
-        return _Talk(chain.from_iterable(elements), envelope, _pointer(lists))
+        pointer = (*span.path, *_pointer(lists))
+        return _Talk(chain.from_iterable(elements), envelope, pointer)
 
     def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The conversations in some records. Their values lose the elements that were read."""
@@ -314,14 +331,13 @@ def _items(place: Place) -> list[Any] | str:
     return [place.items] if isinstance(place.items, dict) else place.items
 
 
-def _elements(line: int, place: Place, takes: bool) -> Iterator[Element]:
+def _elements(around: Span, place: Place, takes: bool) -> Iterator[Element]:
     """The elements of a list, made without a call of a Python function for each."""
-    items = place.items
+    items, span = place.items, around.inside(*place.path)
     if not isinstance(items, list):
-        span = Span(line, place.path)
         return iter((Element(items, span, span),))
     number = len(items)
-    spans = list(map(Span, repeat(line), map(place.path.__add__, zip(range(number)))))
+    spans = list(map(Span, repeat(span.line), map(span.path.__add__, zip(range(number)))))
     values: Iterable[Any] = items
     if takes:
         items.reverse()

@@ -6,7 +6,7 @@ so such a transcript is locked; with `--each-request` each request is edited alo
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,13 +14,15 @@ from msgspec.structs import replace as with_fields
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Format, Insertion, Layout, Site
+from ctxtrim.formats.fields import json_in, log_messages
 from ctxtrim.formats.traces.grouping import Conversation, conversations, with_contexts
 from ctxtrim.formats.traces.requests import LoggedRequest, dialect_of, nested
 from ctxtrim.model import Line, Message, Source, Span, Transcript
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import JsonRecord
+from ctxtrim.text.records import JsonRecord, value_in
 
 _HEAD = 64  # objects inspected to detect a format
+_MESSAGES = 8  # messages of a log service inspected to detect a format
 
 Requests = Callable[[Any, Span], Iterator[LoggedRequest]]
 """The requests in a JSON value, which starts at a span."""
@@ -33,7 +35,7 @@ def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests
     """
 
     def sniff(value: object, layout: Layout) -> Layout | None:
-        return layout if is_record(value) else None
+        return layout if is_record(value) or _is_logged(value, is_record) else None
 
     each = Format(
         name,
@@ -48,6 +50,12 @@ def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests
         read=partial(_read_traces, requests),
         each_request=each,
     )
+
+
+def _is_logged(value: object, is_record: Callable[[Any], bool]) -> bool:
+    """Whether the first messages of a log service contain records."""
+    texts = islice(log_messages(value), _MESSAGES)
+    return any(is_record(json_in(text)) for _, text in texts)
 
 
 def record_format(
@@ -76,9 +84,10 @@ def record_format(
 
 
 def _logged(requests: Requests, records: Iterable[JsonRecord]) -> Iterator[LoggedRequest]:
-    return chain.from_iterable(
-        requests(record.value, Span(line)) for line, record in enumerate(records)
-    )
+    for line, record in enumerate(records):
+        yield from requests(record.value, Span(line))
+        for path, text in log_messages(record.value):
+            yield from requests(value_in(text), Span(line, path))
 
 
 def _read_each(

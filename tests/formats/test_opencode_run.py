@@ -128,6 +128,7 @@ def test_a_part_that_is_written_again_counts_once_and_is_removed_everywhere() ->
     old = step("0", tool("0c", LONG))
     (found,) = transcripts(*old, *STEP_2, cleared)
     assert shown(found)[1] == ("tool", [("tool_result", "[Old tool result content cleared]")])
+    assert found.usages == ()
     ran = run(stream(*old, *STEP_2, cleared), [("trim", {})], limit=12)
     assert ran.data == stream(*STEP_2)
 

@@ -12,7 +12,7 @@ Every part is complete, and a tool part has a call and its result. A part that o
 again, as when it clears an old result, is written again. The prompts are not in the stream, except
 texts that opencode itself sends (`synthetic`), and neither are earlier messages of a session that
 is continued. Reasoning is written with `--thinking` only. Other events are not sent.
-[sst/opencode 1.14, packages/opencode/src/cli/cmd/run.ts]
+[anomalyco/opencode, packages/opencode/src/cli/cmd/run.ts and src/session/compaction.ts]
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,17 +62,18 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
 
 def _conversation(name: str, pieces: Sequence[_Piece], lines: Sequence[Line]) -> list[Transcript]:
     found = ListContents()
+    has_usage = not any(_is_cleared(piece.part) for piece in pieces)  # else it is outdated
     answer: list[tuple[Any, Span]] = []
     for piece in pieces:
         if not _is_prompt(piece.part):
             answer.append((piece.part, piece.span))
             continue
-        add_steps(answer, found, None, has_usage=True)
+        add_steps(answer, found, None, has_usage)
         answer = []
         span, index = piece.span, len(found.messages)
         text = Part("text", piece.part["text"], span=span.inside("text"), block=span)
         found.messages.append(Message("user", (text,), None, True, index=index, spans=(span,)))
-    add_steps(answer, found, None, has_usage=True)
+    add_steps(answer, found, None, has_usage)
     places = {piece.span: piece.lines for piece in pieces}
     messages = [_on_lines(message, places) for message in found.messages]
     return session(messages, lines, id=name, usages=tuple(found.usages))
@@ -82,6 +83,11 @@ def _is_prompt(part: dict[str, Any]) -> bool:
     """Whether a part is a text that opencode sends as a user message."""
     is_text = part["type"] == "text" and isinstance(part.get("text"), str)
     return is_text and part.get("synthetic") is True
+
+
+def _is_cleared(part: dict[str, Any]) -> bool:
+    """Whether a part is a call whose result opencode no longer sends."""
+    return bool(members(members(part.get("state")).get("time")).get("compacted"))
 
 
 def _on_lines(message: Message, places: Mapping[Span, tuple[int, ...]]) -> Message:

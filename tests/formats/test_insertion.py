@@ -17,17 +17,17 @@ from ctxtrim.errors import NotEditableError
 from ctxtrim.formats import FORMATS
 from ctxtrim.model import Message, Part, Transcript
 
+NO_MESSAGE = "takes no new message"
 REFUSED = {
-    **dict.fromkeys(("copilot-cli", "crush", "opencode"), "before the summary of a compaction"),
-    "swe-agent-web": "before or after a step of the history",
-    "kiro": "between the results and the prompt of an entry",
-    "adk-eval": "no place for a prompt between a result and the answer",
-    "atif": "between its results",
-    **dict.fromkeys(
-        ("bedrock", "langfuse", "langsmith", "litellm", "opentelemetry"), "takes no new message"
-    ),
+    **dict.fromkeys(("copilot-cli", "crush", "opencode"), ("before the summary of a compaction",)),
+    "swe-agent-web": ("before or after a step of the history",),
+    "kiro": ("between the results and the prompt of an entry",),
+    "adk-eval": ("no place for a prompt between a result and the answer",),
+    "atif": ("between its results",),
+    "bedrock": (NO_MESSAGE, "sends its pinned messages and summary first"),
+    **dict.fromkeys(("langfuse", "langsmith", "litellm", "opentelemetry"), (NO_MESSAGE,)),
 }
-"""What a format that cannot hold a message says, by format."""
+"""What a format that cannot hold a message says, by format: one of these texts."""
 
 
 @given(files(), st.data())
@@ -65,7 +65,7 @@ def test_a_message_is_inserted_before_an_exchange_while_others_are_dropped(
     try:
         out = written(chunk, dialect, *meant)
     except NotEditableError as error:
-        assert REFUSED[dialect.name] in str(error)
+        assert any(reason in str(error) for reason in REFUSED[dialect.name])
         return
     again = [
         transcript for chunk in read(out) for transcript in chunk.transcripts if transcript.messages

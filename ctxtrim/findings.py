@@ -109,19 +109,17 @@ def overflow(
 
 
 def describe(
-    transcript: Transcript, message: Message, call: Part | None, tokens: int, exactness: Exactness
+    message: Message, line: int | None, call: Part | None, tokens: int, exactness: Exactness
 ) -> str:
-    """One line that names a message and its cost.
+    """One line that names a message, its line in the file and its cost.
 
     `call`: the call that the message answers, if any.
     """
     subject: str = message.role
-    if message.result is not None:
-        tool = message.result.name or (call.name if call else None)
+    result = message.result
+    if result is not None:
+        tool = result.name or (call.name if call else None)
         subject = f"result of {tool}" if tool else subject
     number = "" if message.index is None else f" {message.index}"
-    line = transcript.line_of(message)
-    return (
-        f"message{number} ({subject}){'' if line is None else f', line {line}'}: "
-        f"{MARKS[exactness]}{tokens:,} tokens"
-    )
+    place = "" if line is None else f", line {line}"
+    return f"message{number} ({subject}){place}: {MARKS[exactness]}{tokens:,} tokens"

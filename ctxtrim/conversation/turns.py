@@ -68,84 +68,127 @@ def shape(messages: Sequence[Message]) -> Shape:
     caller = list(range(len(messages)))
     answered: list[Part | None] = [None] * len(messages)
     fan = [0] * len(messages)
-    waiting: dict[str | None, list[tuple[int, Part]]] = {}
-    linked: list[int] = []  # messages that may belong to an answer before them, or need one after
-    # messages whose calls are all answered by one result without id or name
-    closing: set[int] = set()
-    acting: int | None = None  # the message with an action whose result comes next
+    calls = _OpenCalls(messages)
     steps = turns = 0
     for position, message in enumerate(messages):
-        call_position = position
+        own_step = steps
         role = message.role if message.agent_visible else None
         if role == "tool":
-            result = message.result
-            if result is None or result.call_id is not None:
-                acting = None
-            found = _answered(result, waiting, closing) if result else None
+            found = calls.answered(message.result)
             if found is not None:
-                call_position, answered[position] = found
-                fan[position] = fan[call_position]
-            elif acting is not None:
-                call_position = acting
-                answered[position], fan[position] = messages[acting].action, 1
-                acting = None
-            caller[position] = call_position
+                caller[position], answered[position] = found
+                fan[position] = fan[found[0]] or 1  # an action is a single call
+                own_step = step[found[0]]
         elif role is not None:
-            if closing:
-                _close(waiting, closing)
-            calls = _opened(message, position, waiting, linked)
-            fan[position] = calls
+            if calls.closing:
+                calls.close()
+            parts = message.parts
+            is_text = len(parts) == 1 and parts[0].kind == "text" and not parts[0].server
+            if not is_text or message.continues:
+                fan[position] = calls.opened(message, position)
             acts = role == "assistant" and message.action is not None
-            acting = position if acts else None
-            steps += acts or (calls > 0 and role == "assistant")
+            calls.acting = position if acts else None
+            if acts or (fan[position] and role == "assistant"):
+                own_step = steps = steps + 1
             turns += role == "user"
         if message.turn is not None:
             turns = message.turn
-        step.append(step[call_position] if call_position < position else steps)
+        step.append(own_step)
         turn.append(turns)
-    _close(waiting, closing)
-    open_calls = {id(part): position for calls in waiting.values() for position, part in calls}
-    unanswered = [
-        (position, part)
-        for position in sorted(set(open_calls.values()))
-        for part in messages[position].parts
-        if id(part) in open_calls
-    ]
+    calls.close()
     callers = tuple(caller)
     return Shape(
         step=tuple(step),
         turn=tuple(turn),
-        exchange=_joined(messages, callers, linked) if linked else callers,
+        exchange=_joined(messages, callers, calls.linked) if calls.linked else callers,
         caller=callers,
         call=tuple(answered),
         fan=tuple(fan),
-        unanswered=tuple(unanswered),
+        unanswered=calls.unanswered,
         steps=steps,
     )
 
 
-def _opened(
-    message: Message,
-    position: int,
-    waiting: dict[str | None, list[tuple[int, Part]]],
-    linked: list[int],
-) -> int:
-    """The number of calls that a message makes; all of them wait for their results.
+class _OpenCalls:
+    """The calls of a conversation that wait for their results.
 
-    The last calls that wait are those of the nearest message, its first call at the end. The
-    message is added to `linked` if it may be a piece of a split answer.
+    `acting`: the position of the last message, if it has an action, whose result comes next.
+    `closing`: the messages whose calls are all answered by one result without id or name.
+    `linked`: the messages that may belong to an answer before them, or need one after.
     """
-    calls = 0
-    is_linked = message.continues
-    for part in reversed(message.parts):
-        if part.kind == "tool_call":
-            calls += 1
-            waiting.setdefault(part.call_id, []).append((position, part))
-        if part.server:
-            is_linked = True
-    if is_linked and (message.role == "assistant" or message.continues):
-        linked.append(position)
-    return calls
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._waiting: dict[str | None, list[tuple[int, Part]]] = {}
+        self.acting: int | None = None
+        self.closing: set[int] = set()
+        self.linked: list[int] = []
+
+    def opened(self, message: Message, position: int) -> int:
+        """The number of calls that a message makes; all of them wait for their results.
+
+        The last calls that wait are those of the nearest message, its first call at the end.
+        """
+        calls = 0
+        is_linked = message.continues
+        for part in reversed(message.parts):
+            if part.kind == "tool_call":
+                calls += 1
+                self._waiting.setdefault(part.call_id, []).append((position, part))
+            if part.server:
+                is_linked = True
+        if is_linked and (message.role == "assistant" or message.continues):
+            self.linked.append(position)
+        return calls
+
+    def answered(self, result: Part | None) -> tuple[int, Part] | None:
+        """The call that a result answers, with the position of its message; None if none waits.
+
+        It is the first open call of the nearest message that has one, else the last action.
+        """
+        if result is None:
+            self.acting = None
+            return None
+        if result.call_id is not None:
+            self.acting = None
+        waiting = self._waiting.get(result.call_id)
+        if waiting:
+            found = waiting.pop()
+            if result.call_id is None and result.name is None:
+                self.closing.add(found[0])
+            return found
+        action = None if self.acting is None else self._messages[self.acting].action
+        if self.acting is None or action is None:
+            return None
+        found = self.acting, action
+        self.acting = None
+        return found
+
+    def close(self) -> None:
+        """Close the calls without an id in the messages of `closing`, so that they wait for no
+        result.
+
+        These are the last calls that wait, because results answer the nearest message first.
+        """
+        waiting = self._waiting.get(None, [])
+        while waiting and waiting[-1][0] in self.closing:
+            waiting.pop()
+        self.closing.clear()
+
+    @property
+    def unanswered(self) -> tuple[tuple[int, Part], ...]:
+        """The calls that still wait, in the order of the conversation."""
+        waiting = {
+            id(part): position for calls in self._waiting.values() for position, part in calls
+        }
+        if not waiting:
+            return ()
+        return tuple(
+            (position, part)
+            for position in sorted(set(waiting.values()))
+            for part in self._messages[position].parts
+            if id(part) in waiting
+        )
 
 
 def _joined(
@@ -201,32 +244,6 @@ def _message_before(messages: Sequence[Message], position: int) -> int | None:
             is_answer = messages[before].role == "assistant"
             return before if is_attached or is_answer else None
     return None
-
-
-def _answered(
-    result: Part, waiting: dict[str | None, list[tuple[int, Part]]], closing: set[int]
-) -> tuple[int, Part] | None:
-    """The first open call of the nearest message that has one, with the position of this message;
-    None if none waits.
-    """
-    open_calls = waiting.get(result.call_id)
-    if not open_calls:
-        return None
-    found = open_calls.pop()
-    if result.call_id is None and result.name is None:
-        closing.add(found[0])
-    return found
-
-
-def _close(waiting: dict[str | None, list[tuple[int, Part]]], callers: set[int]) -> None:
-    """Close the calls without an id in some messages, so that they wait for no result.
-
-    These are the last calls that wait, because results answer the nearest message first.
-    """
-    calls = waiting.get(None, [])
-    while calls and calls[-1][0] in callers:
-        calls.pop()
-    callers.clear()
 
 
 def visible(messages: Sequence[Message]) -> list[int]:

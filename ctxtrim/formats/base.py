@@ -256,8 +256,11 @@ def _with_marks(transcript: Transcript) -> Transcript:
     Their text shows it: summaries and digests written by ctxtrim, and files with instructions to
     the agent.
     """
-    typed = [message for message in transcript.messages if message.role == "user" and message.parts]
-    marks = {id(message): mark for message in typed if (mark := _with_mark(message)) is not message}
+    marks = {
+        id(message): mark
+        for message in transcript.messages
+        if message.role == "user" and message.parts and (mark := _with_mark(message)) is not message
+    }
     if not marks:
         return transcript
     found = tuple(marks.get(id(message), message) for message in transcript.messages)

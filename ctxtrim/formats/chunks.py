@@ -78,11 +78,12 @@ def chunk_of(
     place: Placing | None = None,
 ) -> Chunk:
     """The chunk of some records, which are also the lines unless `lines` are given."""
-    lines = lines or tuple(Line(record.data, record.number) for record in records)
+    lines = lines or tuple([Line(record.data, record.number) for record in records])
     found = _read(dialect, records, lines, place)
     if isinstance(found, Exception):
         return Chunk(lines, (), (), dialect, found)
-    return Chunk(lines, found, _findings(dialect, records), dialect)
+    odd = [record for record in records if record.problem is not None or record.is_glued]
+    return Chunk(lines, found, _findings(dialect, odd), dialect)
 
 
 def whole_chunk(dialect: Format | None, records: LineRecords) -> Chunk:
@@ -163,9 +164,13 @@ def joined_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
         yield first
 
 
-def _findings(dialect: Format | None, records: Iterable[JsonRecord]) -> tuple[Finding, ...]:
-    """The findings about some lines; of an unknown format, the first."""
-    return tuple(islice(_oddities(records), 1 if dialect is None else None))
+def _findings(dialect: Format | None, odd: Sequence[JsonRecord]) -> tuple[Finding, ...]:
+    """The findings about some lines that are not JSON or have several values; of an unknown format,
+    the first.
+    """
+    if not odd:
+        return ()
+    return tuple(islice(_oddities(odd), 1 if dialect is None else None))
 
 
 def _oddities(records: Iterable[JsonRecord]) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from ctxtrim.formats.message_lists import (
     Tells,
 )
 from ctxtrim.model import Line, Source, Span, Transcript
-from ctxtrim.text.json_paths import Path, Place, conversations, first_names, patterns
+from ctxtrim.text.json_paths import Path, PathTable, Place, conversations, first_names, patterns
 from ctxtrim.text.records import JsonRecord, value_in
 
 _HEAD = 8  # elements inspected to detect a dialect
@@ -73,7 +73,7 @@ class _Lists:
         has_lines: bool,
     ) -> None:
         self._dialect = dialect
-        self._known = [(first_names(paths), paths) for paths in map(patterns, places)]
+        self._usual = PathTable(places)
         self._others = [list(map(patterns, together)) for together in others]
         self._other_names = frozenset(
             name for together in self._others for paths in together for name in first_names(paths)
@@ -140,9 +140,7 @@ class _Lists:
         """
         found: set[Path] = set()
         refused: dict[Path, list[Place]] = {}
-        for names, paths in self._known:
-            if isinstance(value, dict) and names.isdisjoint(value):
-                continue
+        for paths in self._usual.paths_in(value):
             for lists in conversations(value, paths):
                 own = self._lists(lists)
                 if any(map(is_own, own)):

@@ -7,7 +7,6 @@ from uuid import NAMESPACE_OID, uuid5
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.formats.fields import string
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
@@ -25,11 +24,12 @@ def call_part(
     arguments: Any, call_id: object, name: object, span: Span | None, block: Span | None
 ) -> Part:
     """A tool call. Only arguments that are a string at `span` can be edited."""
-    call_id, name = string(call_id), string(name)
+    known_id = call_id if isinstance(call_id, str) else None
+    known_name = name if isinstance(name, str) else None
     if isinstance(arguments, str):
-        return Part("tool_call", arguments, call_id, name, span=span, block=block)
+        return Part("tool_call", arguments, known_id, known_name, span=span, block=block)
     text = "" if arguments is None else dump(arguments)
-    return Part("tool_call", text, call_id, name, block=block)
+    return Part("tool_call", text, known_id, known_name, block=block)
 
 
 def result_parts(

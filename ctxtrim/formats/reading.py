@@ -313,9 +313,11 @@ def _line_chunk(
 ) -> Chunk:
     """A line in the format of the file, else in the first format that recognizes it."""
     chunk = chunk_of(dialect, together)
-    is_read = any(read.messages or not read.uncounted for read in chunk.transcripts)
-    if is_read or chunk.error is not None:
+    if chunk.error is not None:
         return chunk
+    for transcript in chunk.transcripts:
+        if transcript.messages or not transcript.uncounted:
+            return chunk
     for other in formats:
         if any(other.sniff(record.value) == "conversation" for record in together):
             return chunk_of(other, together)

@@ -9,19 +9,21 @@ from ctxtrim.text.records import dump
 
 Fields = Mapping[str, Any]
 
+_PLAIN_CHAT = RequestOptions("chat")
+
 
 def chat_options(fields: Fields) -> RequestOptions:
     """OpenAI Chat Completions: `response_format` with a `json_schema`; `json_object` costs nothing.
 
     Compatible APIs, such as DeepSeek's, also have `thinking`.
     """
+    hidden = _injected(fields)
+    if not hidden and "response_format" not in fields and "thinking" not in fields:
+        return _PLAIN_CHAT
     wanted = members(members(fields.get("response_format")).get("json_schema"))
     is_thinking = members(fields.get("thinking")).get("type") == "enabled"
     return RequestOptions(
-        "chat",
-        _output(wanted, "schema"),
-        "enabled" if is_thinking else None,
-        hidden=_injected(fields),
+        "chat", _output(wanted, "schema"), "enabled" if is_thinking else None, hidden=hidden
     )
 
 
@@ -85,6 +87,9 @@ def gemini_options(fields: Fields) -> RequestOptions:
 _SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
 _CACHES = ("cachedContent", "cached_content")
 _ONLINE = ":online"  # OpenRouter's suffix of models that search the web first
+_INJECTING = frozenset((
+    "plugins", "web_search_options", "data_sources", "mcp_servers", "container",
+))  # fmt: skip
 _HARMLESS = ("auto-router", "moderation", "response-healing")  # plugins that add no text
 
 
@@ -103,9 +108,11 @@ def _stored(fields: Fields) -> tuple[str, ...]:
 
 def _injected(fields: Fields) -> tuple[str, ...]:
     """The fields by which a provider adds text: searches, documents, tools of a server, skills."""
-    model = string(fields.get("model")) or ""
+    is_online = (string(fields.get("model")) or "").endswith(_ONLINE)
+    if not is_online and _INJECTING.isdisjoint(fields):
+        return ()
     found = {
-        "model": model.endswith(_ONLINE),
+        "model": is_online,
         "plugins": any(map(_adds_text, elements(fields.get("plugins")))),
         "web_search_options": isinstance(fields.get("web_search_options"), dict),
         "data_sources": elements(fields.get("data_sources")),

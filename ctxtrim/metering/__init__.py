@@ -14,8 +14,9 @@ from ctxtrim.model import Transcript
 from ctxtrim.model.request import Api
 from ctxtrim.text.numbers import Share
 from ctxtrim.tokens import Budget, StandIn, Tokenizer
-from ctxtrim.tokens.counter import Counter, keep
+from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import Model, assumed_model, find_model, framing_of, nearest_models
+from ctxtrim.tokens.text_counts import keep
 
 RESERVE = 4096  # tokens reserved for the answer
 BOUND = "-bound"

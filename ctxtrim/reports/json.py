@@ -149,7 +149,12 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "code": finding.code,
         "severity": finding.severity,
         "message": finding.message,
+        "line": finding.line,
+        "message_index": finding.index,
+        "tokens": finding.tokens,
     }
-    value |= {"line": finding.line, "message_index": finding.index, "tokens": finding.tokens}
-    value |= {"kind": finding.kind} if finding.kind is not None else {}
-    return value | ({"details": list(finding.details)} if finding.details else {})
+    if finding.kind is not None:
+        value["kind"] = finding.kind
+    if finding.details:
+        value["details"] = list(finding.details)
+    return value

@@ -100,6 +100,8 @@ def row(
 def _dropped(number: int, result: PipelineRun) -> int:
     """How many of a number of messages left the transcript: dropped, summarized or merged."""
     after = result.edited or result.transcript  # indices are those of the messages as read
+    if after.messages is after.source.messages:
+        return 0
     kept = {message.index for message in after.messages} - {None}
     return number - len(kept)
 

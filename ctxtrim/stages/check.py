@@ -75,7 +75,7 @@ class Check:
         return Outcome(
             transcript,
             findings=(
-                *self._overflow(transcript, shape),
+                *self._overflow(transcript),
                 *self._messages(transcript),
                 *self._results(transcript, shape),
                 *self._tools(transcript),
@@ -88,11 +88,11 @@ class Check:
             return PROFILES[self.profile].rules
         return STRICT_ROLES["bedrock"].rules if transcript.strict_roles else PAIRING
 
-    def _overflow(self, transcript: Transcript, shape: Shape) -> Iterator[Finding]:
+    def _overflow(self, transcript: Transcript) -> Iterator[Finding]:
         tokens = self.counter.tokens(transcript)
         if tokens > self.budget.available:
             exactness = self.counter.exactness(transcript)
-            details = [text for _, _, text in largest(self.counter, transcript, shape, _NAMED)]
+            details = [found.message for found in largest(self.counter, transcript, _NAMED)]
             available = self.budget.available
             yield overflow(transcript, tokens, available, details, exactness, _ADVICE)
 

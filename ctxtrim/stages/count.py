@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ctxtrim.findings import Finding
 from ctxtrim.model import Transcript
 from ctxtrim.stage import REPORT, Outcome, setting
 from ctxtrim.stages.largest import largest
@@ -23,9 +22,4 @@ class LargestMessages:
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Findings of severity `info`, the largest message first."""
-        shape = self.counter.shape(transcript.messages)
-        findings = []
-        for message, tokens, text in largest(self.counter, transcript, shape, self.largest):
-            line = transcript.line_of(message)
-            findings.append(Finding("large-message", "info", text, line, message.index, tokens))
-        return Outcome(transcript, findings=tuple(findings))
+        return Outcome(transcript, findings=tuple(largest(self.counter, transcript, self.largest)))

@@ -1,24 +1,23 @@
 """The largest messages of a transcript."""
 
-from collections.abc import Iterator
 from itertools import islice
 
-from ctxtrim.conversation.turns import Shape
-from ctxtrim.findings import describe
-from ctxtrim.model import Message, Transcript
+from ctxtrim.findings import Finding, describe
+from ctxtrim.model import Transcript
 from ctxtrim.tokens.counter import Counter
 
 
-def largest(
-    counter: Counter, transcript: Transcript, shape: Shape, number: int
-) -> Iterator[tuple[Message, int, str]]:
-    """The largest visible messages, each with its tokens and the line that describes it."""
+def largest(counter: Counter, transcript: Transcript, number: int) -> list[Finding]:
+    """The largest visible messages, each as a finding of severity `info`; the largest first."""
     messages = transcript.messages
+    shape, exactness = counter.shape(messages), counter.exactness(transcript)
     costs = [cost.total for cost in counter.costs(messages)]
     order = sorted(range(len(costs)), key=costs.__getitem__, reverse=True)
-    seen = (position for position in order if messages[position].agent_visible)
-    exactness = counter.exactness(transcript)
-    for position in islice(seen, number):
+    visible = (position for position in order if messages[position].agent_visible)
+    found = []
+    for position in islice(visible, number):
         message, tokens = messages[position], costs[position]
-        text = describe(transcript, message, shape.call[position], tokens, exactness)
-        yield message, tokens, text
+        line = transcript.line_of(message)
+        text = describe(message, line, shape.call[position], tokens, exactness)
+        found.append(Finding("large-message", "info", text, line, message.index, tokens))
+    return found

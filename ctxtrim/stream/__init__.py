@@ -321,7 +321,6 @@ def _written(
     A stage may drop the message that names the model. If the output then names another model and
     does not fit it, the stages run once more for that model.
     """
-    results = list(results)
     retried: set[int] = set()
     while True:
         left_out = [
@@ -330,6 +329,8 @@ def _written(
         ]
         transcripts = [result.transcript for result in results]
         written = written_chunk(chunk, transcripts, left_out)
+        if not (written.read_back or written.linked):
+            return written.data, results, left_out
         counted = [
             recounted(job.pipeline, result, written.read_back.get(index))
             for index, result in enumerate(results)

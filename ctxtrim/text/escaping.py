@@ -9,6 +9,8 @@ import json
 
 import msgspec
 
+_PLAIN = bytes(range(0x20, 0x7F)) + b"\n"  # printable ASCII, and the breaks between lines
+
 
 def clean(text: str) -> str:
     """The text as one line.
@@ -48,18 +50,21 @@ def json_text(value: object, indent: int = 0) -> str:
 
     Without `indent` it is one line.
     """
-    text = _spaced(value, indent)
-    if text.replace("\n", "").isprintable():
+    data = _spaced(value, indent)
+    text = data.decode(errors="surrogatepass")
+    others = data.translate(None, _PLAIN)  # much faster than a look at each character
+    if others.decode(errors="surrogatepass").isprintable():
         return text
     return "\n".join("".join(map(_json_escape, line)) for line in text.split("\n"))
 
 
-def _spaced(value: object, indent: int) -> str:
+def _spaced(value: object, indent: int) -> bytes:
     """A value as JSON with a space after each comma and colon, or with indented lines."""
     try:
-        return msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
+        return msgspec.json.format(msgspec.json.encode(value), indent=indent)
     except (UnicodeEncodeError, TypeError):  # lone surrogates, subclasses of str
-        return json.dumps(value, ensure_ascii=False, indent=indent or None)
+        text = json.dumps(value, ensure_ascii=False, indent=indent or None)
+        return text.encode(errors="surrogatepass")
 
 
 def _json_escape(char: str) -> str:

@@ -7,8 +7,9 @@ JSON.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ctxtrim.text.records import value_in
@@ -26,6 +27,8 @@ class Every(Enum):
 
 Pattern = tuple[str | int | Every, ...]
 _JOINT = " + "
+_KEY_SETS = 64  # key lists of objects that a `PathTable` remembers
+_FEW_KEYS = 64  # keys in the longest of them
 _KEY = re.compile(r"\[([*+]|\d+)\]|(?:^|\.)([^.\[\]]+)")
 
 
@@ -84,6 +87,31 @@ def _pattern(text: str, start: int) -> Pattern:
 def first_names(paths: Sequence[Pattern]) -> frozenset[str]:
     """The keys of which an object needs one for its lists to match a path."""
     return frozenset(keys[0] for keys in paths if keys and isinstance(keys[0], str))
+
+
+class PathTable:
+    """The paths of the lists of one conversation each, found by the keys of an object."""
+
+    def __init__(self, places: Iterable[str]) -> None:
+        self._paths = list(map(patterns, places))
+        self._names = list(map(first_names, self._paths))
+        # the objects of a file have the same keys
+        self._with_keys = lru_cache(_KEY_SETS)(self._of_object)
+
+    def paths_in(self, value: object) -> Iterable[Sequence[Pattern]]:
+        """The paths that may match in a value, in order."""
+        if not isinstance(value, dict):
+            return self._paths
+        if len(value) > _FEW_KEYS:
+            return self._of_object(value)
+        return self._with_keys(tuple(value))
+
+    def _of_object(self, keys: Iterable[str]) -> list[Sequence[Pattern]]:
+        return [
+            paths
+            for names, paths in zip(self._names, self._paths, strict=True)
+            if not names.isdisjoint(keys)
+        ]
 
 
 def conversations(value: Any, paths: Sequence[Pattern]) -> list[list[Place]]:

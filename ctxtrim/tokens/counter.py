@@ -6,7 +6,6 @@ The effect of one edit can thus be measured without a recount of the rest.
 from collections.abc import Callable, Sequence
 from json.encoder import encode_basestring, encode_basestring_ascii
 from math import ceil
-from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -17,14 +16,11 @@ from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
 from ctxtrim.tokens.framing import Framing, argument_values, is_assumed
 from ctxtrim.tokens.request import Addends
-from ctxtrim.tokens.text_counts import TextCounts
+from ctxtrim.tokens.text_counts import TextCounts, keep
 
 Messages = tuple[Message, ...]
 
-K = TypeVar("K")
-T = TypeVar("T")
 _PLAIN = ("text", "reasoning", "tool_result")  # kinds that cost no more than their text
-_REMEMBERED = 256  # cached models, and per model cached names and schemas
 
 
 class Cost(Struct, frozen=True, gc=False):
@@ -166,10 +162,13 @@ class Counter(Struct, frozen=True, eq=False):
             role = message.role
             framing += cost.frame
             by_role[role] += cost.total - cost.frame
-            for part, tokens in zip(message.parts, cost.parts):  # noqa: B905 - strict takes time
-                kind = part.kind
-                by_kind[kind] += tokens
-                if role == "tool" or kind == "tool_call":
+            parts = message.parts
+            if role != "tool" and len(parts) == 1 and parts[0].kind == "text":  # as most
+                by_kind["text"] += cost.parts[0]
+                continue
+            for part, tokens in zip(parts, cost.parts, strict=True):
+                by_kind[part.kind] += tokens
+                if role == "tool" or part.kind == "tool_call":
                     tool = part.name or tool_name(part, call)
                     by_tool[tool] = by_tool.get(tool, 0) + tokens
         overhead = self.overhead(transcript)
@@ -242,29 +241,30 @@ class Counter(Struct, frozen=True, eq=False):
         """The costs of messages; 0 for a hidden message."""
         framing, frames = self.framing, self.frames
         count = self.texts.function(messages, self.tokenizer.count)
-        has_line_breaks = bool(framing.multiline)
+        quotes = self._quoted(False), self._quoted(True)
         costs = []
         for message, fan in zip(messages, fans, strict=True):
             if not message.agent_visible:
                 costs.append(Cost((0,) * len(message.parts), 0, 0))
                 continue
             role, is_parallel = message.role, fan > 1
-            quoted = self._quoted(is_parallel) if role == "tool" else None
+            quoted = quotes[is_parallel] if role == "tool" else None
             parts = []
-            total = 0
+            total = line_breaks = 0
             is_guessed = False
             for part in message.parts:
-                if part.kind in _PLAIN and part.media is None and not part.sealed:
+                kind = part.kind
+                if kind in _PLAIN and part.media is None and not part.sealed:
                     text = part.text if part.wrapper is None else part.spelled
-                    if quoted is not None:
-                        text = quoted(text)
-                    tokens = count(text)
-                elif part.kind == "tool_call" and not (part.sealed or framing.spells_arguments):
+                    tokens = count(text if quoted is None else quoted(text))
+                elif kind == "tool_call" and not (part.sealed or framing.spells_arguments):
                     name = self._name(framing.call_prefix + (part.name or ""))  # as in `_call`
                     tokens = count(part.spelled) + framing.call_names * name
                 else:
                     tokens = sum(self._part(part, quoted).values())
                     is_guessed = is_guessed or is_assumed(part)
+                if kind == "tool_call" and framing.multiline and role == "assistant":
+                    line_breaks += framing.line_breaks(part)
                 parts.append(tokens)
                 total += tokens
             is_plain = role != "assistant" and message.name is None
@@ -272,8 +272,7 @@ class Counter(Struct, frozen=True, eq=False):
             frame = frames.get(key)
             if frame is None:
                 frame = keep(frames, key, self._frame(message, is_parallel))
-            if has_line_breaks and role == "assistant":
-                frame += framing.line_breaks(message)
+            frame += line_breaks
             costs.append(Cost(tuple(parts), frame, total + frame, is_guessed))
         return costs
 
@@ -337,14 +336,6 @@ class _Seen(Struct, frozen=True):
     costs: list[Cost]
     total: int
     is_guessed: bool
-
-
-def keep(cache: dict[K, T], key: K, value: T) -> T:
-    """Cache a value. A full cache is cleared, so that values used once do not accumulate."""
-    if len(cache) >= _REMEMBERED:
-        cache.clear()
-    cache[key] = value
-    return value
 
 
 def _are_plain(messages: Messages) -> bool:

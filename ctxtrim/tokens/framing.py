@@ -85,7 +85,7 @@ class Framing(Struct, frozen=True):
                 addends["parallel"] = self.parallel
             if calls:
                 addends["call_frame"] = self.call * len(calls)
-                addends["line_breaks"] = self.line_breaks(message)
+                addends["line_breaks"] = sum(map(self.line_breaks, calls))
             if self.reasoning and len(calls) < len(message.parts):
                 reasoning = sum(part.kind == "reasoning" for part in message.parts)
                 if reasoning:
@@ -98,17 +98,16 @@ class Framing(Struct, frozen=True):
         if role != "assistant":
             return role if name is None else (role, name)
         if len(parts) == 1:
-            return parts[0].kind, name, is_parallel
+            kind = parts[0].kind  # no kind is also a role
+            return (kind, name, is_parallel) if is_parallel or name is not None else kind
         has_text = self.preamble is None or _has_text(message)
         return tuple([part.kind for part in parts]), name, is_parallel, has_text
 
-    def line_breaks(self, message: Message) -> int:
-        """The tokens of line breaks in the arguments of a message's calls."""
-        number = 0
-        for part in message.parts:
-            if part.kind == "tool_call" and ("\\n" in part.text or "\\u000" in part.text):
-                number += _multiline_arguments(part.text)
-        return self.multiline * number
+    def line_breaks(self, call: Part) -> int:
+        """The tokens of line breaks in the arguments of a call."""
+        if "\\n" not in call.text and "\\u000" not in call.text:
+            return 0
+        return self.multiline * _multiline_arguments(call.text)
 
 
 def _has_text(message: Message) -> bool:

@@ -1,15 +1,20 @@
-"""A cache of the tokens of texts."""
+"""Caches of the tokens of texts, and of other values that recur in the transcripts of a run."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import TypeVar
 
 from ctxtrim.model import Message
 
 CountText = Callable[[str], int]
+K = TypeVar("K")
+T = TypeVar("T")
 
+_REMEMBERED = 256  # models, and per model names, frames and schemas
 _KEPT = 1_000_000  # characters after which a new transcript starts a new generation
 _MAX_CHARACTERS = 8_000_000  # characters of a generation
-_STARTS = 100_000  # first texts that are noticed when they recur
+_ENDS = 200  # characters at both ends of a first text that show whether it recurs
+_MARKS = 100_000  # first texts that are noticed when they recur
 _WORTH = 0.1  # found characters for each cached one, from which the cache saves time
 
 
@@ -32,7 +37,7 @@ class TextCounts:
         self._size = 0  # characters of this generation
         self._found = 0  # characters of texts that this generation found
         self._is_used = True
-        self._starts: set[int] = set()  # hashes of first texts, while the cache is not used
+        self._marks: set[int] = set()  # hashes of first texts, while the cache is not used
         self._is_chosen = False  # whether this transcript uses the cache is decided
 
     def next_transcript(self) -> None:
@@ -54,11 +59,12 @@ class TextCounts:
     def _choose(self, messages: Iterable[Message]) -> None:
         """Use the cache again if the first text of a transcript recurs."""
         first = next((part.text for message in messages for part in message.parts), "")
-        start = hash(first)  # a text with the hash of another costs only time
-        self._is_used = start in self._starts
-        if self._is_used or len(self._starts) >= _STARTS:
-            self._starts.clear()
-        self._starts.add(start)
+        # a text that is taken for another costs only time
+        mark = hash((len(first), first[:_ENDS], first[-_ENDS:]))
+        self._is_used = mark in self._marks
+        if self._is_used or len(self._marks) >= _MARKS:
+            self._marks.clear()
+        self._marks.add(mark)
 
     def _cached(self, count: CountText, text: str) -> int:
         tokens = self._known.get(text)
@@ -95,3 +101,11 @@ class TextCounts:
         self._before, self._known = self._known, {}
         self._size = 0
         self._found = 0
+
+
+def keep(cache: dict[K, T], key: K, value: T) -> T:
+    """Cache a value. A full cache is cleared, so that values used once do not accumulate."""
+    if len(cache) >= _REMEMBERED:
+        cache.clear()
+    cache[key] = value
+    return value

@@ -23,11 +23,13 @@ MEANINGS: dict[Exactness, str] = {
 
 def worse(exactness: Exactness, other: Exactness) -> Exactness:
     """The exactness of a sum. A bound plus a value that may be too low is only an estimate."""
-    if exactness == other:
-        return exactness
-    if {exactness, other} == {"reconstructed", "bounded"}:
-        return "estimated"
-    return max(exactness, other, key=ORDER.index)
+    return _SUMS[exactness, other]
+
+
+_SUMS: dict[tuple[Exactness, Exactness], Exactness] = {
+    (first, second): max(first, second, key=ORDER.index) for first in ORDER for second in ORDER
+}
+_SUMS["reconstructed", "bounded"] = _SUMS["bounded", "reconstructed"] = "estimated"
 
 
 class Tokenizer(Protocol):

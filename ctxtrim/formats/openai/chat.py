@@ -9,20 +9,22 @@ stay unchanged.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, cast
 
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import members, role_in, string
+from ctxtrim.formats.fields import elements, members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts
+from ctxtrim.formats.openai.chat_places import OTHER_PLACES, PLACES
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.formats.request_options import chat_options, choice
 from ctxtrim.formats.sharegpt import tools_in
 from ctxtrim.formats.usage import is_complete, openai_usage
 from ctxtrim.loading.lazy_table import lazy_function, module_table
 from ctxtrim.model import Message, Part, Role, Span
-from ctxtrim.text.json_paths import Path, Place, each_element
+from ctxtrim.text.json_paths import Path, Place
 
 ROLES: dict[object, Role] = {
     "system": "system",
@@ -95,11 +97,10 @@ def has_foreign(items: Sequence[Any]) -> bool:
     """Whether messages have calls or results of Anthropic or Goose, which edits as text would
     separate.
     """
-    for value in items:
-        content = value.get("content") if isinstance(value, dict) else None
-        if isinstance(content, list) and any(map(_is_paired, content)):
-            return True
-    return False
+    contents = [value.get("content") for value in items if isinstance(value, dict)]
+    if list not in map(type, contents):
+        return False
+    return any(map(_is_paired, chain.from_iterable(map(elements, contents))))
 
 
 def _is_paired(block: Any) -> bool:
@@ -126,31 +127,31 @@ def read(items: Iterable[Element], found: ListContents) -> None:
     last_action: Part | None = None  # the action of the message before
     messages = found.messages
     for value, span, whole in items:
-        name = value.get("role") if isinstance(value, dict) else None
-        role = ROLES.get(name) if isinstance(name, str) else None
-        if role is None:
+        try:
+            name = value["role"]
+            role = ROLES[name]
+        except (KeyError, TypeError):
             _read_other(value, span, found)
             continue
         if role == "user" and last_action is not None and _may_be_observation(value):
             role = "tool"
         last_action = None
-        if role == "assistant" and not value.get("tool_calls"):
-            last_action = _action(value)
         index = len(messages)
-        if "tools" in value and role == "system":  # data of single turns
+        if role == "assistant":
+            if not value.get("tool_calls"):
+                last_action = _action(value)
+            if "usage" in value or "extra" in value:
+                _note(value, index, found)
+        elif role == "system" and "tools" in value:  # data of single turns
             found.tools = found.tools or tools_in(value["tools"])
-        if role == "assistant" and ("usage" in value or "extra" in value):
-            _note(value, index, found)
-        spans = (whole,)
         content = value.get("content")
         if role == "tool":
             _FUNCTIONS["add_results"](messages, value, span, whole, _block)
         elif len(value) == 2 and isinstance(content, str) and name not in _CALLS:
-            content_span = Span(span.line, span.path + _CONTENT)
-            parts = (Part("text", content, span=content_span),)
-            messages.append(Message(role, parts, index=index, spans=spans, action=last_action))
+            parts = (Part("text", content, span=Span(span.line, span.path + _CONTENT)),)
+            messages.append(Message(role, parts, index=index, spans=(whole,), action=last_action))
         else:
-            messages.append(_message(role, value, span, index, spans, last_action))
+            messages.append(_message(role, value, span, index, (whole,), last_action))
 
 
 def _note(value: dict[str, Any], index: int, found: ListContents) -> None:
@@ -185,16 +186,21 @@ def _action(value: dict[str, Any]) -> Part | None:
     """The command in the text of a SWE-agent or mini-swe-agent answer, as a call of a shell."""
     action, content = value.get("action"), value.get("content")
     if action is None:
-        block = None
-        if isinstance(content, str) and _BLOCK_START in content:
-            block = _BLOCK.search(content)
+        if not isinstance(content, str) or _BLOCK_START not in content:
+            return None
+        block = _BLOCK.search(content)
         return Part("tool_call", block[1], name="bash") if block else None
     is_agent = "thought" in value or value.get("message_type") == "action"
     return Part("tool_call", action, name="bash") if is_agent and isinstance(action, str) else None
 
 
+_PLAIN = Envelope(options=chat_options({}))
+
+
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The tools, tool choice, model and id next to the messages."""
+    if len(value) == 1:
+        return _PLAIN
     # the last: ToolBench, BFCL
     tools = value.get("tools") or value.get("functions") or value.get("function")
     return Envelope(
@@ -250,52 +256,6 @@ def _relink(edit: Edit) -> Edit:
     return relink(edit)
 
 
-PLACES = (
-    "messages",
-    "[*].messages",
-    "",
-    "body.messages",  # a line of a batch
-    "[*].traj",  # tau-bench
-    "simulations[*].messages",  # tau2
-    "history",  # SWE-agent
-    "[*].history",
-    "samples[*].messages",  # inspect
-    "answer_generation.train_messages[*]",  # ToolBench
-    "question[+]",  # BFCL: turns of one conversation
-    "conversation.messages",  # exports of Antigravity
-)
-"""The JSON paths of such lists."""
-
-_IN_VALUES = (
-    ("conversations",),
-    ("conversation",),
-    ("request.messages",),  # logs of proxies, as the next four
-    ("request.body.messages",),
-    ("request_body.messages",),  # Helicone
-    ("kwargs.messages",),
-    ("chat.messages",),
-    ("input.messages + preferred_output",),  # preferences, as OpenAI tunes models with them
-    ("input.messages",),
-    ("prompt + completion",),  # TRL, as the next three
-    ("prompt + chosen",),
-    ("chosen", "rejected"),
-    ("prompt",),
-    ("trajectory",),
-    ("dialogue",),
-    ("input",),  # samples of OpenAI's evals
-)
-_OTHER_PLACES = (
-    *_IN_VALUES,
-    *(tuple(map(each_element, together)) for together in _IN_VALUES),
-    ("data[*].messages",),
-    ("results[*].messages",),
-    ("conversations[*].messages",),
-    ("attempts[*].history",),  # SWE-agent with retries, of which none was chosen
-    ("choices[0].message",),  # an answer alone
-    ("response.body.choices[0].message",),  # results of a batch
-)
-"""The JSON paths of lists in data for training and in logs, in values without the paths above."""
-
 DIALECT = Dialect(
     "openai-chat",
     knows,
@@ -309,7 +269,7 @@ DIALECT = Dialect(
     answers=(("message",),),
     resolved=_resolved,
     places=PLACES,
-    other_places=_OTHER_PLACES,
+    other_places=OTHER_PLACES,
     takes_empty=True,
     has_foreign=has_foreign,
     takes=takes,

@@ -15,26 +15,23 @@ _COPIES = ("tool_use", "tool_call", "function_call")
 
 def with_calls(value: dict[str, Any], parts: Sequence[Part], span: Span) -> tuple[Part, ...]:
     """The parts of an answer's content, and its calls."""
-    content, calls = value.get("content"), elements(value.get("tool_calls"))
+    content, calls = value.get("content"), value.get("tool_calls")
     if isinstance(content, list):
-        parts = _without_copies(parts, content, calls)
-    return (*parts, *_calls(value, span))
-
-
-def _calls(value: dict[str, Any], span: Span) -> list[Part]:
-    """The calls of an answer, with the legacy one at the end."""
-    parts = []
-    for index, call in enumerate(elements(value.get("tool_calls"))):
-        if isinstance(call, dict):
-            block = Span(span.line, (*span.path, "tool_calls", index))
-            parts.append(_call(call, call.get("id"), block))
-    legacy = value.get("function_call")
+        parts = _without_copies(parts, content, elements(calls))
+    found = list(parts)
+    if isinstance(calls, list):
+        for index, call in enumerate(calls):
+            if isinstance(call, dict):
+                block = Span(span.line, (*span.path, "tool_calls", index))
+                found.append(_call(call, call.get("id"), block))
+    elif isinstance(calls, str):
+        found += _calls_in_member(calls, span.inside("tool_calls"))
+    legacy = value.get("function_call")  # comes last
     if isinstance(legacy, dict):
-        parts.append(_call(legacy, None, span.inside("function_call")))
-    for key in ("tool_calls", "function_call"):
-        if isinstance(text := value.get(key), str):
-            parts += _calls_in_member(text, span.inside(key))
-    return parts
+        found.append(_call(legacy, None, span.inside("function_call")))
+    elif isinstance(legacy, str):
+        found += _calls_in_member(legacy, span.inside("function_call"))
+    return tuple(found)
 
 
 def _call(call: dict[str, Any], call_id: object, block: Span) -> Part:
@@ -48,9 +45,8 @@ def _call(call: dict[str, Any], call_id: object, block: Span) -> Part:
         # [langfuse/langfuse-python, `langfuse/langchain/CallbackHandler.py`]
         key = "arguments" if "arguments" in call else "args"
         return call_part(call.get(key), call_id, name, block.inside(key), block)
-    name = inner.get("name") if "name" in inner else inner.get("function")
-    span = Span(block.line, block.path + keys)
-    return call_part(inner.get(keys[1]), call_id, name, span, block)
+    name = inner["name"] if "name" in inner else inner.get("function")
+    return call_part(inner.get(keys[1]), call_id, name, Span(block.line, block.path + keys), block)
 
 
 def _without_copies(

@@ -30,7 +30,7 @@ def add_results(
         _add_action(messages)
     call_id, name = _call_id(value), string(value.get("name"))
     is_error = bool(value["error"]) if "error" in value else None
-    content_span = span.inside("content")
+    content_span = Span(span.line, (*span.path, "content"))
     if isinstance(content, str):
         parts: tuple[Part, ...] = (
             Part("tool_result", content, call_id, name, is_error, span=content_span),

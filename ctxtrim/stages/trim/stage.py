@@ -238,8 +238,8 @@ class Trim(KeepRules, _Order):
             message = transcript.messages[position]
             if message.agent_visible:
                 call, cost = situation.shape.call[position], fit.kept[position].tokens
-                line = describe(transcript, message, call, cost, exactness)
-                details.append(f"{line} ({situation.protected[position]})")
+                text = describe(message, transcript.line_of(message), call, cost, exactness)
+                details.append(f"{text} ({situation.protected[position]})")
         fixed = self.counter.fixed(rest)
         if fixed:
             details.append(f"tool schemas and request overhead: {MARKS[exactness]}{fixed} tokens")

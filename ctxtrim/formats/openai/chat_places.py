@@ -1,0 +1,49 @@
+"""The JSON paths of message lists of Chat Completions: in requests, logs and data for training."""
+
+from ctxtrim.text.json_paths import each_element
+
+PLACES = (
+    "messages",
+    "[*].messages",
+    "",
+    "body.messages",  # a line of a batch
+    "[*].traj",  # tau-bench
+    "simulations[*].messages",  # tau2
+    "history",  # SWE-agent
+    "[*].history",
+    "samples[*].messages",  # inspect
+    "answer_generation.train_messages[*]",  # ToolBench
+    "question[+]",  # BFCL: turns of one conversation
+    "conversation.messages",  # exports of Antigravity
+)
+"""The JSON paths of such lists."""
+
+_IN_VALUES = (
+    ("conversations",),
+    ("conversation",),
+    ("request.messages",),  # logs of proxies, as the next four
+    ("request.body.messages",),
+    ("request_body.messages",),  # Helicone
+    ("kwargs.messages",),
+    ("chat.messages",),
+    ("input.messages + preferred_output",),  # preferences, as OpenAI tunes models with them
+    ("input.messages",),
+    ("prompt + completion",),  # TRL, as the next three
+    ("prompt + chosen",),
+    ("chosen", "rejected"),
+    ("prompt",),
+    ("trajectory",),
+    ("dialogue",),
+    ("input",),  # samples of OpenAI's evals
+)
+OTHER_PLACES = (
+    *_IN_VALUES,
+    *(tuple(map(each_element, together)) for together in _IN_VALUES),
+    ("data[*].messages",),
+    ("results[*].messages",),
+    ("conversations[*].messages",),
+    ("attempts[*].history",),  # SWE-agent with retries, of which none was chosen
+    ("choices[0].message",),  # an answer alone
+    ("response.body.choices[0].message",),  # results of a batch
+)
+"""The JSON paths of lists in data for training and in logs, in values without the paths above."""

@@ -12,6 +12,7 @@ accepts only after the prompt or the results before it belongs to their exchange
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from msgspec import Struct
@@ -19,8 +20,8 @@ from msgspec import Struct
 from ctxtrim.model import Message, Part
 
 
-class Shape(Struct, frozen=True):
-    """The structure of a conversation. All sequences are parallel to the messages.
+class Shape(Struct, frozen=True, dict=True):
+    """The structure of a conversation. All sequences are parallel to its `messages`.
 
     - `step`: the step of a message, from 1; 0 before the first step
     - `turn`: likewise its turn, or the turn number in the file
@@ -34,14 +35,45 @@ class Shape(Struct, frozen=True):
     - `steps`: the number of steps
     """
 
-    step: tuple[int, ...]
-    turn: tuple[int, ...]
+    messages: Sequence[Message]
     exchange: tuple[int, ...]
     caller: tuple[int, ...]
     call: tuple[Part | None, ...]
     fan: tuple[int, ...]
     unanswered: tuple[tuple[int, Part], ...]
-    steps: int
+
+    @cached_property
+    def _clock(self) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        """The steps and turns of the messages, and the number of steps, when they are needed."""
+        step: list[int] = []
+        turn: list[int] = []
+        steps = turns = 0
+        for position, message in enumerate(self.messages):
+            if message.agent_visible:
+                acts = self.fan[position] > 0 or message.action is not None
+                steps += acts and message.role == "assistant"
+                turns += message.role == "user"
+            if message.turn is not None:
+                turns = message.turn
+            caller = self.caller[position]
+            step.append(steps if caller == position else step[caller])
+            turn.append(turns)
+        return tuple(step), tuple(turn), steps
+
+    @property
+    def step(self) -> tuple[int, ...]:
+        """The step of each message."""
+        return self._clock[0]
+
+    @property
+    def turn(self) -> tuple[int, ...]:
+        """The turn of each message."""
+        return self._clock[1]
+
+    @property
+    def steps(self) -> int:
+        """The number of steps."""
+        return self._clock[2]
 
     def ages(self, clock: str = "steps", now: int | None = None) -> tuple[int, ...]:
         """The age of each message, in steps or turns.
@@ -56,56 +88,43 @@ class Shape(Struct, frozen=True):
 
 
 def shape(messages: Sequence[Message]) -> Shape:
-    """The shape of a conversation, in one pass.
+    """The shape of a conversation, in one pass; its clock needs another.
 
     A step is an assistant message with calls, or with an action in its text, and their results. A
     turn is a user message and all messages up to the next one. An exchange is a step, a single
     message, or all steps and messages of a split answer. Simulated users may call tools too; such
     an exchange is the user message with its results.
     """
-    step: list[int] = []
-    turn: list[int] = []
     caller = list(range(len(messages)))
     answered: list[Part | None] = [None] * len(messages)
     fan = [0] * len(messages)
     calls = _OpenCalls(messages)
-    steps = turns = 0
     for position, message in enumerate(messages):
-        own_step = steps
-        role = message.role if message.agent_visible else None
-        if role == "tool":
+        if not message.agent_visible:
+            continue
+        if message.role == "tool":
             found = calls.answered(message.result)
             if found is not None:
                 caller[position], answered[position] = found
                 fan[position] = fan[found[0]] or 1  # an action is a single call
-                own_step = step[found[0]]
-        elif role is not None:
-            if calls.closing:
-                calls.close()
-            parts = message.parts
-            is_text = len(parts) == 1 and parts[0].kind == "text" and not parts[0].server
-            if not is_text or message.continues:
-                fan[position] = calls.opened(message, position)
-            acts = role == "assistant" and message.action is not None
-            calls.acting = position if acts else None
-            if acts or (fan[position] and role == "assistant"):
-                own_step = steps = steps + 1
-            turns += role == "user"
-        if message.turn is not None:
-            turns = message.turn
-        step.append(own_step)
-        turn.append(turns)
+            continue
+        if calls.closing:
+            calls.close()
+        parts = message.parts
+        is_text = len(parts) == 1 and parts[0].kind == "text" and not parts[0].server
+        if not is_text or message.continues:
+            fan[position] = calls.opened(message, position)
+        acts = message.action is not None and message.role == "assistant"
+        calls.acting = position if acts else None
     calls.close()
     callers = tuple(caller)
     return Shape(
-        step=tuple(step),
-        turn=tuple(turn),
+        messages=messages,
         exchange=_joined(messages, callers, calls.linked) if calls.linked else callers,
         caller=callers,
         call=tuple(answered),
         fan=tuple(fan),
         unanswered=calls.unanswered,
-        steps=steps,
     )
 
 

@@ -29,7 +29,6 @@ from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import PLAIN, Details, Origin, row
 from ctxtrim.stage import NOTHING_STORED, Keeper, Memory, StageOriginals
 from ctxtrim.stages.events import Event
-from ctxtrim.stream.written_results import recounted, with_linked_lines
 
 if TYPE_CHECKING:
     from ctxtrim.summaries import Summarizer
@@ -327,10 +326,11 @@ def _written(
             not is_handled(result.findings) or (result.overflows and job.on_overflow == "fail")
             for result in results
         ]
-        transcripts = [result.transcript for result in results]
-        written = written_chunk(chunk, transcripts, left_out)
+        written = written_chunk(chunk, [result.transcript for result in results], left_out)
         if not (written.read_back or written.linked):
             return written.data, results, left_out
+        from ctxtrim.stream.written_results import recounted, with_linked_lines  # for edits only
+
         counted = [
             recounted(job.pipeline, result, written.read_back.get(index))
             for index, result in enumerate(results)

@@ -3,36 +3,19 @@
 The effect of one edit can thus be measured without a recount of the rest.
 """
 
-from collections.abc import Callable, Sequence
-from json.encoder import encode_basestring, encode_basestring_ascii
-from math import ceil
-
 from msgspec import Struct, field
 
 from ctxtrim.conversation.tool_results import tool_name
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.conversation.turns import shape as shape_of
-from ctxtrim.model import KINDS, ROLES, Message, Part, Transcript
+from ctxtrim.model import KINDS, ROLES, Message, Transcript
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
-from ctxtrim.tokens.framing import Framing, argument_values, is_assumed
+from ctxtrim.tokens.framing import Framing
+from ctxtrim.tokens.message_prices import Cost, MessagePrices
 from ctxtrim.tokens.request import Addends
 from ctxtrim.tokens.text_counts import TextCounts, keep
 
 Messages = tuple[Message, ...]
-
-_PLAIN = ("text", "reasoning", "tool_result")  # kinds that cost no more than their text
-
-
-class Cost(Struct, frozen=True, gc=False):
-    """The tokens of one message: of its parts, in order, of the frame around them, and in total.
-
-    `is_guessed`: the cost of a part is an assumption.
-    """
-
-    parts: tuple[int, ...]
-    frame: int
-    total: int
-    is_guessed: bool = False
 
 
 class Count(Struct, frozen=True):
@@ -93,6 +76,10 @@ class Counter(Struct, frozen=True, eq=False):
         """A counter that never counts less than this one and does not load a vocabulary."""
         return Counter(Ceiling(self.tokenizer), self.framing)
 
+    @property
+    def _prices(self) -> MessagePrices:
+        return MessagePrices(self.tokenizer, self.framing, self.names, self.frames, self.texts)
+
     def text(self, text: str) -> int:
         """The tokens of a text, which need not be that of a message."""
         return self.texts.known(text) or self.tokenizer.count(text)
@@ -112,7 +99,7 @@ class Counter(Struct, frozen=True, eq=False):
             if self._seen:  # further lists share messages with the first one
                 costs = list(map(self.cost, messages, shape.fan))
             else:
-                costs = self._prices(messages, shape.fan)
+                costs = self._prices.costs(messages, shape.fan)
             total = sum([cost.total for cost in costs])
             is_guessed = True in [cost.is_guessed for cost in costs]
             seen = self._seen[id(messages)] = _Seen(messages, shape, costs, total, is_guessed)
@@ -159,13 +146,14 @@ class Counter(Struct, frozen=True, eq=False):
         for message, cost, call in zip(seen.messages, seen.costs, seen.shape.call, strict=True):
             if not message.agent_visible:
                 continue
-            role = message.role
+            role, parts = message.role, message.parts
             framing += cost.frame
-            by_role[role] += cost.total - cost.frame
-            parts = message.parts
             if role != "tool" and len(parts) == 1 and parts[0].kind == "text":  # as most
-                by_kind["text"] += cost.parts[0]
+                tokens = cost.parts[0]
+                by_role[role] += tokens
+                by_kind["text"] += tokens
                 continue
+            by_role[role] += cost.total - cost.frame
             for part, tokens in zip(parts, cost.parts, strict=True):
                 by_kind[part.kind] += tokens
                 if role == "tool" or part.kind == "tool_call":
@@ -200,7 +188,7 @@ class Counter(Struct, frozen=True, eq=False):
         key = (id(message), is_parallel)
         cached = self._costs.get(key)
         if cached is None:  # storing the message keeps its id unique
-            cached = self._costs[key] = (message, self._prices((message,), (fan,))[0])
+            cached = self._costs[key] = (message, self._prices.costs((message,), (fan,))[0])
         return cached[1]
 
     def addends(self, message: Message, fan: int) -> Addends:
@@ -209,16 +197,7 @@ class Counter(Struct, frozen=True, eq=False):
         For a call, `call_names` and `arguments` are the tokens of its name and of its argument
         frames; for a result, `escapes` are those of its escaping.
         """
-        if not message.agent_visible:
-            return {}
-        is_parallel = fan > 1
-        quoted = self._quoted(is_parallel) if message.role == "tool" else None
-        addends: Addends = {}
-        for part in message.parts:
-            for name, tokens in self._part(part, quoted).items():
-                addends[name] = addends.get(name, 0) + tokens
-        addends |= self.framing.around(message, is_parallel, self._name)
-        return {name: tokens for name, tokens in addends.items() if tokens}
+        return self._prices.addends(message, fan > 1)
 
     def overhead(self, transcript: Transcript) -> Addends:
         """The tokens outside of messages by purpose: priming, tool schemas, and other request
@@ -226,7 +205,7 @@ class Counter(Struct, frozen=True, eq=False):
         """
         cached = self._overheads.get(id(transcript))
         if cached is None:  # storing the transcript keeps its id unique
-            costs = self.framing.request.costs(transcript, self._name, self._schemas)
+            costs = self.framing.request.costs(transcript, self._prices.name, self._schemas)
             overhead = {"priming": self.framing.priming} | costs
             cached = self._overheads[id(transcript)] = (transcript, overhead)
         return cached[1]
@@ -236,96 +215,6 @@ class Counter(Struct, frozen=True, eq=False):
         return cached or keep(
             self.tools, tools, self.framing.request.schemas(tools, self.tokenizer.count)
         )
-
-    def _prices(self, messages: Messages, fans: Sequence[int]) -> list[Cost]:
-        """The costs of messages; 0 for a hidden message."""
-        framing, frames = self.framing, self.frames
-        count = self.texts.function(messages, self.tokenizer.count)
-        quotes = self._quoted(False), self._quoted(True)
-        costs = []
-        for message, fan in zip(messages, fans, strict=True):
-            if not message.agent_visible:
-                costs.append(Cost((0,) * len(message.parts), 0, 0))
-                continue
-            role, is_parallel = message.role, fan > 1
-            quoted = quotes[is_parallel] if role == "tool" else None
-            parts = []
-            total = line_breaks = 0
-            is_guessed = False
-            for part in message.parts:
-                kind = part.kind
-                if kind in _PLAIN and part.media is None and not part.sealed:
-                    text = part.text if part.wrapper is None else part.spelled
-                    tokens = count(text if quoted is None else quoted(text))
-                elif kind == "tool_call" and not (part.sealed or framing.spells_arguments):
-                    name = self._name(framing.call_prefix + (part.name or ""))  # as in `_call`
-                    tokens = count(part.spelled) + framing.call_names * name
-                else:
-                    tokens = sum(self._part(part, quoted).values())
-                    is_guessed = is_guessed or is_assumed(part)
-                if kind == "tool_call" and framing.multiline and role == "assistant":
-                    line_breaks += framing.line_breaks(part)
-                parts.append(tokens)
-                total += tokens
-            is_plain = role != "assistant" and message.name is None
-            key = role if is_plain else framing.frame_key(message, is_parallel)
-            frame = frames.get(key)
-            if frame is None:
-                frame = keep(frames, key, self._frame(message, is_parallel))
-            frame += line_breaks
-            costs.append(Cost(tuple(parts), frame, total + frame, is_guessed))
-        return costs
-
-    def _frame(self, message: Message, is_parallel: bool) -> int:
-        """The tokens of the frame around a message, without those of line breaks."""
-        around = self.framing.around(message, is_parallel, self._name)
-        return sum(around.values()) - around.get("line_breaks", 0)
-
-    def _quoted(self, is_parallel: bool) -> Callable[[str], str] | None:
-        """The function that escapes results if the API sends them as JSON strings, or None."""
-        if is_parallel and self.framing.escapes_parallel:
-            return encode_basestring_ascii
-        return encode_basestring if self.framing.quotes_results else None
-
-    def _part(self, part: Part, quoted: Callable[[str], str] | None) -> Addends:
-        """The tokens of a part, by purpose."""
-        if part.kind == "tool_call":
-            costs = self._call(part)
-        elif part.media is not None:
-            costs = {part.kind: self.framing.media.tokens(part.media)}
-            if part.media.kind == "image":
-                costs["image"] = self.framing.image
-        else:
-            tokens = self._text(part.spelled)
-            costs = {part.kind: tokens}
-            if quoted is not None:
-                costs["escapes"] = self._text(quoted(part.spelled)) - tokens
-            if part.kind == "attachment":
-                costs["document"] = self.framing.document
-        if part.sealed:
-            costs["sealed"] = ceil(part.sealed * self.framing.sealed)
-        return costs
-
-    def _call(self, part: Part) -> Addends:
-        """The tokens of a call's arguments and name."""
-        framing, arguments = self.framing, part.spelled
-        names = framing.call_names * self._name(framing.call_prefix + (part.name or ""))
-        spelled = argument_values(arguments) if framing.spells_arguments else None
-        if spelled is None:
-            return {"tool_call": self._text(arguments), "call_names": names}
-        texts = sum(self._name(name) + self._text(value) for name, value in spelled)
-        return {
-            "tool_call": texts,
-            "arguments": framing.argument * len(spelled),
-            "call_names": names,
-        }
-
-    def _text(self, text: str) -> int:
-        return self.texts.function((), self.tokenizer.count)(text)
-
-    def _name(self, name: str) -> int:
-        tokens = self.names.get(name)
-        return keep(self.names, name, self.tokenizer.count(name)) if tokens is None else tokens
 
 
 class _Seen(Struct, frozen=True):

@@ -1,22 +1,23 @@
 """The largest messages of a transcript."""
 
-from itertools import islice
-
 from ctxtrim.findings import Finding, describe
 from ctxtrim.model import Transcript
-from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.counter import Counter, total_of
 
 
 def largest(counter: Counter, transcript: Transcript, number: int) -> list[Finding]:
     """The largest visible messages, each as a finding of severity `info`; the largest first."""
     messages = transcript.messages
     shape, exactness = counter.shape(messages), counter.exactness(transcript)
-    costs = [cost.total for cost in counter.costs(messages)]
+    costs = list(map(total_of, counter.costs(messages)))
     order = sorted(range(len(costs)), key=costs.__getitem__, reverse=True)
-    visible = (position for position in order if messages[position].agent_visible)
-    found = []
-    for position in islice(visible, number):
+    found: list[Finding] = []
+    for position in order:
         message, tokens = messages[position], costs[position]
+        if len(found) == number:
+            break
+        if not message.agent_visible:
+            continue
         line = transcript.line_of(message)
         text = describe(message, line, shape.call[position], tokens, exactness)
         found.append(Finding("large-message", "info", text, line, message.index, tokens))

@@ -85,12 +85,7 @@ class Encoding(Struct, frozen=True, dict=True):
     @cached_property
     def count(self) -> Callable[[str], int]:
         """The function that counts the tokens of a text. Special tokens count as text."""
-        engine = _engine(self.name, self.is_light)
-
-        def count(text: str) -> int:
-            return engine(text) if len(text) <= _PIECE else sum(map(engine, pieces(text)))
-
-        return count
+        return _engine(self.name, self.is_light)
 
     def encode(self, text: str) -> list[int]:
         """The token ids of a text."""
@@ -175,12 +170,12 @@ def tiktoken_engine(name: str, path: Path) -> Callable[[str], int]:
     encode = _encoder_of(encoding)
     to_array = getattr(encoding._core_bpe, "encode_to_tiktoken_buffer", None)
     if to_array is None:
-        return lambda text: len(encode(text))
+        return lambda text: sum(len(encode(piece)) for piece in pieces(text))
     no_specials: set[str] = set()
 
     def count(text: str) -> int:
         if len(text) >= _MANY_BLANKS:
-            return len(encode(text))
+            return sum(len(encode(piece)) for piece in pieces(text))
         try:
             tokens = to_array(text, no_specials)
         except UnicodeEncodeError:  # lone surrogates

@@ -7,6 +7,7 @@ from threading import Event, Lock
 from typing import Any
 
 from ctxtrim.io.signals import delayed
+from ctxtrim.tokenizers.encodings import pieces
 from ctxtrim.tokens.tokenizer import printable
 
 # Linux: memory of this process in pages; the second number is the resident set
@@ -17,12 +18,13 @@ _WORST = 10  # bytes that the cache takes for a character, at most
 _BLIND = 1.5  # bytes for a character if memory cannot be measured
 _LOOK = 1_000_000  # characters between two measurements
 _WAIT = 0.001  # seconds between two attempts while another thread counts
+# gigatoken's error while it works for another thread; a `TypeError` while there is no tokenizer
+_REFUSED = (TypeError, RuntimeError, UnicodeEncodeError)
 
 
 def bounded_count(make: Callable[[], Any]) -> Callable[[str], int]:
     """A counting function with such a tokenizer."""
-    encode = _Bounded(make).encode
-    return lambda text: len(encode(text))
+    return _Bounded(make).count
 
 
 def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
@@ -47,7 +49,7 @@ class _Bounded:
         self._make = make
         self._lock = Lock()
         self._build()
-        self._counted = 0  # characters since the last measurement
+        self._left = _LOOK  # characters until the next measurement
 
     def _build(self) -> None:
         encode: Callable[[str | bytes], Any] = self._make().backend.encode
@@ -57,16 +59,25 @@ class _Bounded:
         self._peak = _resident()
         self._size: float = _FIRST  # bytes of the cache, estimated
 
-    def encode(self, text: str) -> Any:
-        """The token ids of a text. A lone surrogate counts as U+FFFD."""
+    def count(self, text: str) -> int:
+        """The number of tokens of a text. A lone surrogate counts as U+FFFD."""
+        if self._left < len(text):  # a long text, or time to measure
+            return sum(len(self.encode(piece)) for piece in pieces(text))
+        self._left -= len(text)
         try:
             # bytes, because a text keeps its UTF-8 form once it is asked for
-            data = text if text.isascii() else text.encode()
-            tokens = self._encode(data)  # type: ignore[misc]  # None is a TypeError, too
-        except (TypeError, RuntimeError, UnicodeEncodeError):
+            return len(self._encode(text if text.isascii() else text.encode()))  # type: ignore[misc]
+        except _REFUSED:
+            return len(self._encode_with_lock(text))
+
+    def encode(self, text: str) -> Any:
+        """The token ids of a text, as an array."""
+        try:
+            tokens = self._encode(text.encode())  # type: ignore[misc]
+        except _REFUSED:
             tokens = self._encode_with_lock(text)
-        self._counted += len(text)
-        if self._counted >= _LOOK:
+        self._left -= len(text)
+        if self._left < 0:
             self._measure()
         return tokens
 
@@ -88,11 +99,11 @@ class _Bounded:
     def _measure(self) -> None:
         """Drop the tokenizer if its cache is too large; the next text builds another."""
         with self._lock:
-            size = _resident()
-            growth = max(0, size - self._peak) if size else _BLIND * self._counted
-            self._size += min(growth, self._size + _WORST * self._counted)
+            size, counted = _resident(), _LOOK - self._left
+            growth = max(0, size - self._peak) if size else _BLIND * counted
+            self._size += min(growth, self._size + _WORST * counted)
             self._peak = max(self._peak, size)
-            self._counted = 0
+            self._left = _LOOK
             if self._size > _ROOM:
                 self._encode = None  # frees its memory before the next one is built
 

@@ -3,6 +3,8 @@
 The effect of one edit can thus be measured without a recount of the rest.
 """
 
+from operator import attrgetter
+
 from msgspec import Struct, field
 
 from ctxtrim.conversation.tool_results import tool_name
@@ -16,6 +18,10 @@ from ctxtrim.tokens.request import Addends
 from ctxtrim.tokens.text_counts import TextCounts, keep
 
 Messages = tuple[Message, ...]
+
+total_of = attrgetter("total")
+"""The total of a `Cost`."""
+_is_guessed = attrgetter("is_guessed")
 
 
 class Count(Struct, frozen=True):
@@ -100,8 +106,8 @@ class Counter(Struct, frozen=True, eq=False):
                 costs = list(map(self.cost, messages, shape.fan))
             else:
                 costs = self._prices.costs(messages, shape.fan)
-            total = sum([cost.total for cost in costs])
-            is_guessed = True in [cost.is_guessed for cost in costs]
+            total = sum(map(total_of, costs))
+            is_guessed = True in map(_is_guessed, costs)
             seen = self._seen[id(messages)] = _Seen(messages, shape, costs, total, is_guessed)
         return seen
 
@@ -146,17 +152,13 @@ class Counter(Struct, frozen=True, eq=False):
         for message, cost, call in zip(seen.messages, seen.costs, seen.shape.call, strict=True):
             if not message.agent_visible:
                 continue
-            role, parts = message.role, message.parts
+            role = message.role
             framing += cost.frame
-            if role != "tool" and len(parts) == 1 and parts[0].kind == "text":  # as most
-                tokens = cost.parts[0]
-                by_role[role] += tokens
-                by_kind["text"] += tokens
-                continue
             by_role[role] += cost.total - cost.frame
-            for part, tokens in zip(parts, cost.parts, strict=True):
-                by_kind[part.kind] += tokens
-                if role == "tool" or part.kind == "tool_call":
+            for part, tokens in zip(message.parts, cost.parts):  # noqa: B905 - strict takes time
+                kind = part.kind
+                by_kind[kind] += tokens
+                if role == "tool" or kind == "tool_call":
                     tool = part.name or tool_name(part, call)
                     by_tool[tool] = by_tool.get(tool, 0) + tokens
         overhead = self.overhead(transcript)

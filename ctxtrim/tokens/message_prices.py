@@ -52,7 +52,6 @@ class MessagePrices(Struct, frozen=True):
                 or part.media is not None
                 or part.wrapper is not None
                 or part.sealed
-                or message.name is not None
                 or not message.agent_visible
             ):
                 costs.append(self._price(message, fan > 1, count, quotes))
@@ -60,9 +59,10 @@ class MessagePrices(Struct, frozen=True):
             # a single text, as most messages are
             quoted = quotes[fan > 1] if role == "tool" else None
             tokens = count(part.text if quoted is None else quoted(part.text))
-            frame = frames.get(role)
+            key = role if message.name is None else (role, message.name)
+            frame = frames.get(key)
             if frame is None:
-                frame = keep(frames, role, self._frame(message, is_parallel=False))
+                frame = keep(frames, key, self._frame(message, is_parallel=False))
             costs.append(Cost((tokens,), frame, tokens + frame))
         return costs
 

@@ -9,7 +9,7 @@ stay unchanged.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, cast
 
 from ctxtrim.formats.base import Edit
@@ -97,7 +97,8 @@ def has_foreign(items: Sequence[Any]) -> bool:
     """Whether messages have calls or results of Anthropic or Goose, which edits as text would
     separate.
     """
-    contents = [value.get("content") for value in items if isinstance(value, dict)]
+    objects = [value for value in items if isinstance(value, dict)]
+    contents = list(map(dict.get, objects, repeat("content")))
     if list not in map(type, contents):
         return False
     return any(map(_is_paired, chain.from_iterable(map(elements, contents))))

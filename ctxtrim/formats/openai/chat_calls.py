@@ -10,6 +10,7 @@ from ctxtrim.formats.sharegpt import calls_in
 from ctxtrim.model import Part, Span
 from ctxtrim.text.records import value_in
 
+_ARGUMENTS = ("function", "arguments")
 _COPIES = ("tool_use", "tool_call", "function_call")
 
 
@@ -36,7 +37,7 @@ def with_calls(value: dict[str, Any], parts: Sequence[Part], span: Span) -> tupl
 
 def _call(call: dict[str, Any], call_id: object, block: Span) -> Part:
     """A call; inspect and LangChain write its name and arguments next to its id."""
-    inner, keys = call.get("function"), ("function", "arguments")
+    inner, keys = call.get("function"), _ARGUMENTS
     if not isinstance(inner, dict):
         inner, keys = call.get("custom"), ("custom", "input")
     if not isinstance(inner, dict):

@@ -101,9 +101,10 @@ class Row(Struct, frozen=True):
     @property
     def size(self) -> int:
         """The approximate number of values in the row, as a measure of its memory."""
-        in_steps = sum(len(step.changes) + len(step.findings) for step in self.steps)
-        details = len(self.findings) + len(self.lines) + len(self.explained) + len(self.by)
-        return 8 + in_steps + details + 4 * len(self.differences) + len(self.large)
+        size = 8 + len(self.findings) + len(self.lines) + len(self.explained) + len(self.by)
+        for step in self.steps:
+            size += len(step.changes) + len(step.findings)
+        return size + 4 * len(self.differences) + len(self.large)
 
     @property
     def fits(self) -> bool:
@@ -169,8 +170,10 @@ class TokenSum(Struct):
         self.transcripts += 1
         self.tokens_read += row.tokens_read
         self.tokens += row.count.tokens
-        self.exactness = worse(self.exactness, row.count.exactness)
-        self.exactness_read = worse(self.exactness_read, row.exactness_read)
+        if row.count.exactness != self.exactness:
+            self.exactness = worse(self.exactness, row.count.exactness)
+        if row.exactness_read != self.exactness_read:
+            self.exactness_read = worse(self.exactness_read, row.exactness_read)
 
 
 class Overview(Struct):
@@ -220,7 +223,8 @@ class Overview(Struct):
             (self.by, row.by),
         ):
             for name, tokens in part.items():
-                total[name] = total.get(name, 0) + tokens
+                if tokens or name not in total:
+                    total[name] = total.get(name, 0) + tokens
         if len(self.by) > _MAX_NAMES:
             self._fold()
 
@@ -232,15 +236,19 @@ class Overview(Struct):
 
     def with_largest(self, row: Row, number: int) -> Row:
         """The row with only those large messages that are among the `number` largest so far."""
-        found, brief = [], replace(row, steps=(), lines={}, explained=(), large=())
-        for finding in row.large:
+        found: list[Finding] = []
+        brief: Row | None = None
+        for finding in row.large:  # the largest comes first
             tokens = finding.tokens or 0
-            if len(self.large) < number or (self.large and tokens > self.large[0][0]):
-                found.append(finding)
-                self._noted += 1
-                heappush(self.large, (tokens, -self._noted, brief, finding))
-                if len(self.large) > number:
-                    heappop(self.large)
+            is_full = len(self.large) == number
+            if is_full and (not number or tokens <= self.large[0][0]):
+                break
+            brief = brief or replace(row, steps=(), lines={}, explained=(), large=())
+            found.append(finding)
+            self._noted += 1
+            heappush(self.large, (tokens, -self._noted, brief, finding))
+            if is_full:
+                heappop(self.large)
         return replace(row, large=tuple(found)) if len(found) < len(row.large) else row
 
 
@@ -307,8 +315,10 @@ class Report(Struct, dict=True):
             totals.tokens += row.count.tokens
             self.left_out += not row.is_written
             self.edited += row.is_edited
-            self.exactness = worse(self.exactness, row.count.exactness)
-            self.exactness_read = worse(self.exactness_read, row.exactness_read)
+            if row.count.exactness != self.exactness:
+                self.exactness = worse(self.exactness, row.count.exactness)
+            if row.exactness_read != self.exactness_read:
+                self.exactness_read = worse(self.exactness_read, row.exactness_read)
             if row.is_counted:
                 self.counted.add(row)
             if row.findings:

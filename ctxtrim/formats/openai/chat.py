@@ -287,11 +287,14 @@ def _message(
 ) -> Message:
     """A message with another role."""
     content, name = value.get("content"), string(value.get("name"))
+    content_span = Span(span.line, span.path + _CONTENT)
     parts: tuple[Part, ...] = ()
     if value["role"] in _CALLS:
-        parts = _FUNCTIONS["calls_in_content"](content, span.inside("content"))
+        parts = _FUNCTIONS["calls_in_content"](content, content_span)
+    elif isinstance(content, str):
+        parts = (Part("text", content, span=content_span),)
     elif content is not None:
-        parts = content_parts(content, Span(span.line, span.path + _CONTENT), _block)
+        parts = content_parts(content, content_span, _block)
     if role == "assistant" or "tool_calls" in value:
         if not _WITH_PARTS.isdisjoint(value):
             parts = _FUNCTIONS["with_members"](value, parts, span)

@@ -36,7 +36,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ctxtrim.tokenizers.encodings import VOCABULARIES, gigatoken_engine, tiktoken_encoder
+from ctxtrim.tokenizers.encodings import PATTERNS, VOCABULARIES, gigatoken_engine
 
 ENCODING = "o200k_base"
 MODEL = "gpt-4o"
@@ -275,9 +275,15 @@ def _loop(budget: int, output: Path) -> Work:
 
 
 def _tiktoken() -> Callable[[str], int]:
-    """Counts as people do, with a list of tokens."""
-    encode = tiktoken_encoder(ENCODING, VOCABULARIES / f"{ENCODING}.tiktoken")
-    return lambda text: len(encode(text))
+    """Counts as people do, with a list of tokens. Nothing is downloaded."""
+    from tiktoken import Encoding
+    from tiktoken.load import load_tiktoken_bpe
+
+    ranks = load_tiktoken_bpe(str(VOCABULARIES / f"{ENCODING}.tiktoken"))
+    encoding = Encoding(
+        ENCODING, pat_str=PATTERNS[ENCODING], mergeable_ranks=ranks, special_tokens={}
+    )
+    return lambda text: len(encoding.encode_ordinary(text))
 
 
 def _ctxtrim(*arguments: str) -> None:

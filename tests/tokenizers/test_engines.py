@@ -9,14 +9,22 @@ from collections.abc import Callable
 from threading import Thread
 
 import pytest
+import tiktoken
 from builders import call, transcript, user
 from depth import examples
 from gigatoken import Tokenizer
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiktoken.load import load_tiktoken_bpe
 
 from ctxtrim.tokenizers import encodings, tokenizer
-from ctxtrim.tokenizers.encodings import PATTERNS, VOCABULARIES, gigatoken_engine, tiktoken_engine
+from ctxtrim.tokenizers.encodings import (
+    PATTERNS,
+    VOCABULARIES,
+    gigatoken_engine,
+    tiktoken_encoder,
+    tiktoken_engine,
+)
 from ctxtrim.tokenizers.gigatoken_memory import bounded_count
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
@@ -54,6 +62,7 @@ KINDS = (
     "(", ")", "{", "^", "~", "@", "`", "’", "ǅ", "ʰ", "मी", "عر", "𐐀", "=",
 )  # fmt: skip
 Engine = Callable[[str], int]
+Encoder = Callable[[str], list[int]]
 
 
 @pytest.fixture(scope="module", params=list(PATTERNS))
@@ -82,6 +91,28 @@ def test_ten_megabytes_without_a_space_count_the_same_with_both_engines_and_in_p
         == tiktoken_engine("o200k_base", path)(text)
         == tokens
     )
+
+
+@pytest.fixture(scope="module", params=list(PATTERNS))
+def encoders(request: pytest.FixtureRequest) -> tuple[Encoder, Encoder]:
+    """tiktoken as ctxtrim uses it, and with the pattern that OpenAI publishes."""
+    path = VOCABULARIES / f"{request.param}.tiktoken"
+    original = tiktoken.Encoding(
+        request.param,
+        pat_str=PATTERNS[request.param],
+        mergeable_ranks=load_tiktoken_bpe(str(path)),
+        special_tokens={},
+    )
+    return tiktoken_encoder(request.param, path), original.encode_ordinary
+
+
+@given(st.lists(st.sampled_from(KINDS), max_size=25).map("".join))
+@settings(max_examples=examples(2000))
+def test_any_text_has_the_tokens_of_the_original_pattern(
+    encoders: tuple[Encoder, Encoder], text: str
+) -> None:
+    encode, original = encoders
+    assert encode(text) == original(text)
 
 
 @given(st.lists(st.sampled_from(KINDS), max_size=25).map("".join), st.integers(1, 6))

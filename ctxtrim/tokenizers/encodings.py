@@ -78,7 +78,6 @@ _LINE_BREAKS = "\r\n"
 _BLANK = "[\t\x0b\x0c \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"  # no line breaks
 _RUN = lazy_pattern(rf"{_BLANK}{{2,}}+")
 _SPACES = lazy_pattern("  ++")  # found faster
-_OTHER_BLANKS = ("\t", "\x0b", "\x0c")  # of ASCII
 
 
 class Encoding(Struct, frozen=True, dict=True):
@@ -222,10 +221,12 @@ def _between_words(text: str) -> list[str]:
 
     The look-aheads of the patterns end a word there: the last blank belongs to the next one.
     """
-    is_simple = text.isascii() and not any(blank in text for blank in _OTHER_BLANKS)
+    has_spaces_only = (
+        text.isascii() and "\t" not in text and "\x0b" not in text and "\x0c" not in text
+    )
     found = []
     start = 0
-    for run in (_SPACES if is_simple else _RUN).finditer(text):
+    for run in (_SPACES if has_spaces_only else _RUN).finditer(text):
         end = run.end()
         if end < len(text) and text[end] not in _LINE_BREAKS:
             found.append(text[start : end - 1])

@@ -21,7 +21,8 @@ class Insertion(Struct, frozen=True):
 
     `replaces`: `value` replaces the value at `span`. `cuts`: `span` locates a block of an element
     that contains several messages; the element is split before that block, and `value` is inserted
-    between the halves. `reopened`: members with which the second half differs from the first.
+    between the halves. `reopened`: members with which a half differs from the element, as a new id:
+    the second half has those before its list of blocks, the first half those after it.
     """
 
     value: Any

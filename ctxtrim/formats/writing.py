@@ -297,7 +297,7 @@ def _halves(
             if keys.index(name) < keys.index(key)
         ]
         after = [
-            f"{spell(name)}{colon}{spell(holder[name])}"
+            f"{spell(name)}{colon}{spell(again.get(name, holder[name]))}"
             for name in kinds
             if keys.index(name) > keys.index(key)
         ]

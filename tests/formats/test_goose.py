@@ -182,3 +182,18 @@ def test_messages_of_openai_with_a_time_are_not_goose() -> None:
     reply = {"role": "assistant", "content": None, "tool_calls": [], "created": 1}
     talk = [spoken("user", text("Hi.")), reply]
     assert format_of(json.dumps({"messages": talk}).encode()).name == "openai-chat"
+
+
+def test_the_halves_of_a_split_message_have_different_ids() -> None:
+    value = {"value": "two boats", "status": "success"}
+    results = [answer(name, **value) for name in ("c1", "c2")]
+    for together in (spoken("user", *results, id="m1"), {"id": "m1"} | spoken("user", *results)):
+        data = session(spoken("assistant", call("c1"), call("c2")), together)
+        (chunk,) = read(data)
+        (found,) = chunk.transcripts
+        new = Message("user", (Part("text", "So far."),))
+        meant = replace(found, messages=(*found.messages[:2], new, *found.messages[2:]))
+        out = json.loads(written(chunk, format_of(data), meant))
+        ids = [each.get("id") for each in out["conversation"][1:]]
+        assert "m1" in ids
+        assert len(set(ids)) == 3

@@ -141,6 +141,35 @@ def test_a_new_message_comes_after_the_removed_ones() -> None:
     assert value["messages"][2] == new
 
 
+def two_results(**more: Any) -> Value:
+    results = [{"toolResult": {**RESULT["toolResult"], "toolUseId": f"c{at}"}} for at in (1, 2)]
+    return {"message": says("user", *results), "message_id": 4, "redact_message": None, **more}
+
+
+def test_a_message_between_two_results_splits_their_message_and_one_half_has_the_number() -> None:
+    value = json.loads(session())
+    value["messages"][4] = two_results(created_at="now")
+    data = json.dumps(value).encode()
+    found = transcript_in(data).messages
+    written_messages = edited(data, *found[:5], SUMMARY, *found[5:])["messages"]
+    assert [each["message_id"] for each in written_messages] == [*range(4), None, None, *(4, 5, 6)]
+    first, new, second = written_messages[4:7]
+    assert [len(half["message"]["content"]) for half in (first, second)] == [1, 1]
+    assert new["message"]["content"] == [{"text": SUMMARY.parts[0].text}]
+    assert first.keys() == second.keys() == value["messages"][4].keys()
+
+
+def test_a_redacted_message_that_is_split_stays_a_message_of_the_sdk() -> None:
+    value = json.loads(session())
+    redacted = two_results()["message"]
+    value["messages"][4] = two_results() | {"message": RESULT, "redact_message": redacted}
+    data = json.dumps(value).encode()
+    found = transcript_in(data).messages
+    first, _, second = edited(data, *found[:5], SUMMARY, *found[5:])["messages"][4:7]
+    assert first.keys() == second.keys() == value["messages"][4].keys()
+    assert [each["message_id"] for each in (first, second)] == [4, None]
+
+
 @pytest.mark.parametrize("pinned", [0, 1])
 def test_no_message_comes_before_the_summary(pinned: int) -> None:
     data = session(removed_message_count=2, pinned_head_count=pinned, summary_message=SENT_FIRST)

@@ -196,9 +196,24 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     site = strands.list_site(run, site)
     record = _record(site)
     return [
-        replace(insertion, value=_converse(insertion.value, record))
+        replace(
+            insertion,
+            value=_converse(insertion.value, record),
+            reopened=_reopened(insertion, site) if insertion.cuts else {},
+        )
         for insertion in anthropic.insert(run, site)
     ]
+
+
+def _reopened(insertion: Insertion, site: Site) -> dict[str, Any]:
+    """The members around a message of Strands Agents that is split. One half has its number."""
+    span = insertion.span
+    at = next((at for at, key in enumerate(span.path) if key in _INSIDE), len(span.path))
+    record = members(site.value_of(Span(span.line, span.path[:at])))
+    if "message_id" not in record:
+        return {}
+    around = {key: value for key, value in record.items() if key != span.path[at]}
+    return {**around, "message_id": None}
 
 
 def _record(site: Site) -> dict[str, Any]:

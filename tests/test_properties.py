@@ -107,14 +107,18 @@ def test_locality_unedited_lines_keep_bytes_and_order(
 
 
 def _unlinked(line: bytes, is_linked: bool) -> bytes:
-    """A line without the values of its link fields, which are repaired when a parent is dropped."""
+    """A line without the values of its link fields, which are repaired when a parent is dropped or
+    a message is inserted after it.
+    """
     import re
 
     if not is_linked:
         return line
     names = rb"parentUuid|sourceToolAssistantUUID|parentId|targetId"
     names += rb"|firstKeptEntryId|firstKeptEntryIndex"
-    return re.sub(rb'("(?:' + names + rb')"\s*:\s*)(?:"[up]\d+"|null|\d+)', rb"\1_", line)
+    old, new = rb"[up]\d+", rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    value = rb'(?:"(?:' + old + rb"|" + new + rb')"|null|\d+)'
+    return re.sub(rb'("(?:' + names + rb')"\s*:\s*)' + value, rb"\1_", line)
 
 
 def _by_chunk(data: bytes, rows: tuple) -> list[tuple]:

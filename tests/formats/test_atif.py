@@ -10,6 +10,7 @@ from harness import Ran, read, run
 from insertions import SUMMARY, format_of, written
 from msgspec.structs import replace
 
+from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Transcript
 
@@ -135,6 +136,19 @@ def test_a_boundary_replaces_all_steps_before_it() -> None:
     assert shown(step("system", "Tides:", result("high at noon"), extra=append)) == [
         ("system", [("text", "Tides:"), ("text", "high at noon")])
     ]
+
+
+def test_no_message_comes_before_the_summary_of_a_compaction() -> None:
+    management = {"context_management": {"type": "compaction", "boundary": "replace"}}
+    summary = step("system", "Compacted.", result("We looked up the tides."), extra=management)
+    data = line(trajectory(*TALK[:4], summary, TALK[4]))
+    (chunk,) = read(data)
+    (found,) = chunk.transcripts
+    with pytest.raises(NotEditableError, match="before the summary of a compaction"):
+        written(chunk, format_of(data), replace(found, messages=(SUMMARY, *found.messages)))
+    kept = replace(found, messages=(found.messages[0], SUMMARY, found.messages[1]))
+    value = json.loads(written(chunk, format_of(data), kept))
+    assert [each["source"] for each in value["steps"][4:]] == ["system", "user", "user"]
 
 
 def test_contents_may_have_images() -> None:

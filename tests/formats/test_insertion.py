@@ -23,7 +23,7 @@ REFUSED = {
     "swe-agent-web": ("before or after a step of the history",),
     "kiro": ("between the results and the prompt of an entry",),
     "adk-eval": ("no place for a prompt between a result and the answer",),
-    "atif": ("between its results",),
+    "atif": ("between its results", "before the summary of a compaction"),
     "bedrock": (NO_MESSAGE, "sends its pinned messages and summary first"),
     **dict.fromkeys(("langfuse", "langsmith", "litellm", "opentelemetry"), (NO_MESSAGE,)),
 }

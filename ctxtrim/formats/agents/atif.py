@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents import STEP_ROLES, knows_step
-from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents, insert_elements
@@ -189,8 +189,10 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """Each message as a step, and each result in the observation of its call's step.
 
-    Raises a `NotEditableError` for a message between the results of a step.
+    Raises a `NotEditableError` for a message between the results of a step, or before a summary.
     """
+    if site.later is not None and _replaces(site.value_of(_step(site.later.spans[0]))):
+        raise NotEditableError(BEFORE_SUMMARY)
     results = [message for message in run if message.role == "tool"]
     rest = [message for message in run if message.role != "tool"]
     made = _observations(results, site) if results else []

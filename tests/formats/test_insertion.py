@@ -102,18 +102,19 @@ def answered(transcript: Transcript, missing: tuple[tuple[int, Part], ...]) -> t
     call.
     """
     turn_shape = shape(transcript.messages)
-    left = list(missing)
+    calls: dict[int, list[Part]] = {}
+    for at, call in missing:
+        calls.setdefault(turn_shape.exchange[at], []).append(call)
     messages: list[Message] = []
     for index, message in enumerate(transcript.messages):
         messages.append(message)
         home = turn_shape.exchange[index]
         if turn_shape.exchange[index + 1 : index + 2] != (home,):
-            for call in [call for at, call in left if at == home]:
+            for call in calls.pop(home, ()):
                 part = Part("tool_result", "[no result recorded]", call.call_id, call.name)
                 messages.append(
                     Message("tool", (part,), call.name if call.call_id is None else None)
                 )
-            left = [entry for entry in left if entry[0] != home]
     return tuple(messages)
 
 

@@ -153,3 +153,15 @@ def test_a_chunk_without_a_text_is_not_sent() -> None:
 def test_lines_with_a_role_and_a_text_are_no_chat() -> None:
     data = b'{"role": "user", "text": "Hello."}\n'
     assert open_reading(BytesIO(data)).format is None
+
+
+def test_a_chat_with_a_system_instruction_alone_takes_a_chunk() -> None:
+    for value in (chat(), [chat(), chat(*TALK)]):
+        data = document(value)
+        (chunk_read,) = read(data)
+        first, *rest = chunk_read.transcripts
+        meant = replace(first, messages=(*first.messages, SUMMARY))
+        out = json.loads(written(chunk_read, format_of(data), meant, *rest))
+        edited = out if isinstance(out, dict) else out[0]
+        (new,) = edited["chunkedPrompt"]["chunks"]
+        assert (new["role"], new["text"]) == ("user", SUMMARY.parts[0].text)

@@ -13,18 +13,18 @@ repeat the text of a chunk in pieces. `pendingInputs` are a draft that was not s
 document the format; it is that of exports in public repositories.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import Edit
+from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.gemini import CHUNK_ROLES, SYSTEM, knows_chunk, model_of_chat
 from ctxtrim.formats.gemini.parts import part_of
 from ctxtrim.formats.media_blocks import media_of
-from ctxtrim.formats.message_lists import Element, Envelope, ListContents, each_as
+from ctxtrim.formats.message_lists import Element, Envelope, ListContents, insert_elements
 from ctxtrim.formats.message_parts import MessageDraft, text_of
 from ctxtrim.model import Media, Message, Part, Span
 from ctxtrim.text.records import dump
@@ -152,5 +152,10 @@ def _json_value(message: Message) -> dict[str, Any]:
     return _text_chunk(role, text_of(message.parts))
 
 
-insert = each_as(_json_value)
-"""Inserts each message as a chunk."""
+def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
+    """Each message as a chunk."""
+    home = site.any.spans[0]
+    if home.path[-1:] != (SYSTEM,):
+        return insert_elements(run, site, _json_value)
+    first = Span(home.line, home.path[:-1]).inside("chunkedPrompt", "chunks", 0)
+    return [Insertion(_json_value(message), first) for message in run]

@@ -115,12 +115,12 @@ class PathTable:
 
 
 def conversations(value: Any, paths: Sequence[Pattern]) -> list[list[Place]]:
-    """The lists that some paths match, grouped by conversation."""
+    """The lists that some paths match, grouped by conversation, in the order of the value."""
     found: dict[Path, list[Place]] = {}
     for keys in paths:
         for place in _places(value, keys, (), {}, (), ()):
             found.setdefault(place.among, []).append(place)
-    return list(found.values())
+    return [found[among] for among in sorted(found)]
 
 
 def _indices(key: int | Every, number: int) -> range:

@@ -165,3 +165,18 @@ def test_a_chat_with_a_system_instruction_alone_takes_a_chunk() -> None:
         edited = out if isinstance(out, dict) else out[0]
         (new,) = edited["chunkedPrompt"]["chunks"]
         assert (new["role"], new["text"]) == ("user", SUMMARY.parts[0].text)
+
+
+def test_chats_of_an_array_keep_their_order_without_a_system_instruction() -> None:
+    chats = [chat(chunk("user", text)) for text in ("North.", "South.", "East.")]
+    del chats[0]["systemInstruction"]
+    found = [transcript for each in read(document(chats)) for transcript in each.transcripts]
+    assert [transcript.messages[-1].parts[0].text for transcript in found] == [
+        *("North.", "South.", "East."),
+    ]
+    data = document([chat(*TALK), chat(*TALK)])
+    (both,) = read(data)
+    first, second = both.transcripts
+    meant = replace(first, messages=(SUMMARY, *first.messages[1:]))
+    out = json.loads(written(both, format_of(data), meant, second))
+    assert ["systemInstruction" in value for value in out] == [False, True]

@@ -1,6 +1,7 @@
 """Spans of single SDKs: the messages of a request count once, whatever is around it."""
 
 import json
+from time import process_time
 from typing import Any
 
 import pytest
@@ -9,8 +10,11 @@ from writers.requests import growing
 from writers.sdk_spans import SDKS, adk, ai_sdk, exported, strands, strands_chat
 
 from ctxtrim.formats import FORMATS
+from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.reading import open_reading
-from ctxtrim.model import Message, Transcript
+from ctxtrim.formats.traces.grouping import with_contexts
+from ctxtrim.formats.traces.requests import LoggedRequest
+from ctxtrim.model import Message, Part, Span, Transcript
 
 LONG = "a long list of boats " * 200
 TALK: list[dict[str, Any]] = [
@@ -136,6 +140,17 @@ def test_a_system_prompt_of_a_run_belongs_to_the_requests_that_begin_like_it() -
     renamed = [TALK[0] | {"texts": ["You write titles."]}, *TALK[1:]]
     data = exported([*strands(TALK), strands(renamed)[-1]])  # two agents that begin alike
     assert [words(each.messages)[0] for each in found(data)] == [WORDS[1]]
+
+
+def test_many_runs_of_a_trace_take_no_cubic_time() -> None:
+    messages = tuple(Message("user", (Part("text", str(at)),)) for at in range(500))
+    records = [
+        LoggedRequest(Span(at), "t", messages[at % 2 : at], at - at % 2, Envelope(tools="[]"))
+        for at in range(2, len(messages))
+    ]
+    start = process_time()
+    assert with_contexts(records[1::2], records[::2]) == records[1::2]
+    assert process_time() - start < 3
 
 
 def test_an_event_with_two_results_is_two_messages() -> None:

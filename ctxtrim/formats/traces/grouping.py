@@ -11,7 +11,7 @@ A request belongs to a longer one that begins with the same messages and continu
 The comparison ignores reasoning, which clients do not always send back, and white space in answers.
 """
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from ctxtrim.formats.traces.requests import LoggedRequest
 from ctxtrim.model import Message
 
-_Start = tuple[Hashable, ...]
 _Context = tuple[tuple[Message, ...], str | None]
 """The system prompt and the tools of a run."""
 
@@ -47,6 +46,15 @@ class _Node(Struct):
     first: Conversation | None = None
 
 
+class _Start(Struct):
+    """The first messages of runs: the contexts of the runs that have only these, and longer starts
+    by what comes next.
+    """
+
+    children: dict[Hashable, "_Start"] = field(default_factory=dict)
+    contexts: set[_Context] = field(default_factory=set)
+
+
 def with_contexts(
     requests: Sequence[LoggedRequest], runs: Sequence[LoggedRequest]
 ) -> list[LoggedRequest]:
@@ -55,23 +63,25 @@ def with_contexts(
     A request belongs to the run that begins with its first messages, unless several runs with
     other prompts do. Strands Agents writes system prompts only with runs.
     """
-    by_start: dict[_Start, set[_Context]] = {}
+    root = _Start()
     for run in runs:
         preamble, tools = run.envelope.preamble, run.envelope.tools
-        start = tuple(map(_key, run.messages[len(preamble) : run.answer]))
-        if start and (preamble or tools):
-            by_start.setdefault(start, set()).add((preamble, tools))
-    return [_with_context(request, by_start) for request in requests]
+        start = root
+        for message in run.messages[len(preamble) : run.answer]:
+            start = start.children.setdefault(_key(message), _Start())
+        if start is not root and (preamble or tools):
+            start.contexts.add((preamble, tools))
+    return [_with_context(request, root) for request in requests]
 
 
-def _with_context(
-    request: LoggedRequest, by_start: Mapping[_Start, Collection[_Context]]
-) -> LoggedRequest:
+def _with_context(request: LoggedRequest, root: _Start) -> LoggedRequest:
     """A request with the system prompt and the tools of its run."""
-    lengths = sorted({len(start) for start in by_start}, reverse=True)
-    messages = request.messages
-    starts = (tuple(map(_key, messages[:length])) for length in lengths)
-    contexts = next((by_start[start] for start in starts if start in by_start), ())
+    messages, start, contexts = request.messages, root, root.contexts
+    for message in messages:
+        longer = start.children.get(_key(message))
+        if longer is None:
+            break
+        start, contexts = longer, longer.contexts or contexts
     if len(contexts) != 1:
         return request
     ((preamble, tools),) = contexts

@@ -142,6 +142,17 @@ def test_a_system_prompt_of_a_run_belongs_to_the_requests_that_begin_like_it() -
     assert [words(each.messages)[0] for each in found(data)] == [WORDS[1]]
 
 
+def test_the_prompt_of_strands_has_the_cached_tokens_of_the_total() -> None:
+    span = strands_chat(TALK[1:])
+    span["attributes"] |= {"gen_ai.usage.total_tokens": 145, "gen_ai.system": "strands-agents"}
+    (usage,) = found(exported([span]))[0].usages
+    assert (usage.prompt_tokens, usage.completion_tokens) == (140, 5)
+    span["attributes"]["gen_ai.usage.total_tokens"] = 45
+    assert found(exported([span]))[0].usages[0].prompt_tokens == 40
+    span["attributes"] |= {"gen_ai.usage.total_tokens": 145, "gen_ai.system": "openai"}
+    assert found(exported([span]))[0].usages[0].prompt_tokens == 40
+
+
 def test_many_runs_of_a_trace_take_no_cubic_time() -> None:
     messages = tuple(Message("user", (Part("text", str(at)),)) for at in range(500))
     records = [

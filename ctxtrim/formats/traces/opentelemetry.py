@@ -168,8 +168,9 @@ def _facts(found: Attributes, own: str | None) -> Envelope:
     from ctxtrim.formats.traces import sdk_spans  # for files of this format only
 
     model = first_string(found.get(name) for name in _MODELS)
-    counts = [next((n for name in names if (n := found.get(name))), None) for names in _TOKENS]
-    usage = responses_usage(dict(zip(("input_tokens", "output_tokens"), counts, strict=True)))
+    prompt, answer = (next(filter(None, map(found.get, names)), None) for names in _TOKENS)
+    prompt = sdk_spans.prompt_with_cache(found, prompt, answer)
+    usage = responses_usage({"input_tokens": prompt, "output_tokens": answer})
     tools = opened(Field(found.get("gen_ai.tool.definitions"), Span(0))).value
     tools = tools if isinstance(tools, list | dict) else sdk_spans.tools_in(found)
     return Envelope(

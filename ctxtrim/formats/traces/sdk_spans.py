@@ -59,6 +59,18 @@ def kind_of(found: Attributes) -> Kind | None:
     return "around" if _ADK in names else "request"
 
 
+def prompt_with_cache(found: Attributes, prompt: Any, answer: Any) -> Any:
+    """The prompt tokens of a request with those that were cached.
+
+    `input_tokens` of Strands Agents are without cached tokens before harness-sdk; its total has
+    them. [`end_model_invoke_span`]
+    """
+    names = (found.get("gen_ai.system"), found.get("gen_ai.provider.name"))
+    total = found.get("gen_ai.usage.total_tokens")
+    is_counted = all(type(count) is int for count in (prompt, answer, total))
+    return max(prompt, total - answer) if is_counted and "strands-agents" in names else prompt
+
+
 def tools_in(found: Attributes) -> list[Any] | None:
     """The tools of a request, as the AI SDK and Pydantic AI write them; None without tools."""
     listed = elements(found.get("ai.prompt.tools"))

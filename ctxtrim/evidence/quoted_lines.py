@@ -5,9 +5,10 @@ characters are compared by their first 40.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from ctxtrim.evidence.paths_in_text import Named, line_has_content
+from ctxtrim.evidence.quoted_runs import SHORT
 
 _LEAST = 20  # minimum non-blank characters of a line
 _KEY = 40  # characters that identify a line
@@ -15,6 +16,9 @@ _REACH = 80  # characters of a line that usually contain its first 20 without fo
 _ANCHOR = re.compile(r"\w+|[^\w\s]")  # where a line may begin in typed text: not inside a word
 _MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _MARK = re.compile(r"\s*(?:>[ \t]?)+")
+
+Begun = Callable[[str], bool]
+"""Whether typed text may contain the first 20 characters of a line, folded."""
 
 
 def quoted_lines(
@@ -25,12 +29,7 @@ def quoted_lines(
     `results` and `typed` are texts by position.
     """
     folded = {position: " ".join(_MARKS.sub("", text).split()) for position, text in typed.items()}
-    begun = {
-        hash(text[anchor : anchor + _LEAST])  # needs less memory than the text
-        for text in folded.values()
-        for anchor in _anchors(text)
-    }
-    sources = _sources(results, begun, named) if begun else {}
+    sources = _sources(results, _beginnings(folded.values()), named)
     if not sources:
         return {}
     lengths: dict[str, set[int]] = {}
@@ -47,14 +46,26 @@ def quoted_lines(
     return quotations
 
 
+def _beginnings(texts: Collection[str]) -> Begun:
+    """Whether typed text may contain the beginning of a line."""
+    if sum(map(len, texts)) <= SHORT:
+        return "\n".join(texts).__contains__
+    begun = {
+        hash(text[anchor : anchor + _LEAST])  # needs less memory than the text
+        for text in texts
+        for anchor in _anchors(text)
+    }
+    return lambda beginning: hash(beginning) in begun
+
+
 def _sources(
-    results: Mapping[int, str], begun: Set[int], named: Named
+    results: Mapping[int, str], is_begun: Begun, named: Named
 ) -> dict[str, tuple[int, int, int] | None]:
     """The result with a line that may be quoted, and its range; None if several results have it."""
     sources: dict[str, tuple[int, int, int] | None] = {}
     for position, text in results.items():
         paths: tuple[str, ...] | None = None
-        for line, start, end in _lines(text, begun):
+        for line, start, end in _lines(text, is_begun):
             if paths is None:
                 paths = tuple(" ".join(path.split()) for path in named(position))
             if line_has_content(line, paths):
@@ -71,7 +82,7 @@ def _anchors(text: str) -> list[int]:
     return [match.start() for match in _ANCHOR.finditer(text, 0, end)]
 
 
-def _lines(text: str, begun: Set[int]) -> Iterator[tuple[str, int, int]]:
+def _lines(text: str, is_begun: Begun) -> Iterator[tuple[str, int, int]]:
     """The lines that are long enough and begin like typed text, folded, each with its start and end
     in the text.
     """
@@ -81,10 +92,10 @@ def _lines(text: str, begun: Set[int]) -> Iterator[tuple[str, int, int]]:
             mark = _MARK.match(line) if ">" in line else None
             bare = line[mark.end() :] if mark else line
             beginning = " ".join(bare[:_REACH].split())
-            if len(beginning) < _LEAST or hash(beginning[:_LEAST]) in begun:
+            if len(beginning) < _LEAST or is_begun(beginning[:_LEAST]):
                 words = bare.split()
                 folded = " ".join(words)
-                if hash(folded[:_LEAST]) in begun and sum(map(len, words)) >= _LEAST:
+                if sum(map(len, words)) >= _LEAST and is_begun(folded[:_LEAST]):
                     begin = start + len(line) - len(bare.lstrip())
                     yield folded, begin, begin + len(bare.strip())
         start += len(line) + 1

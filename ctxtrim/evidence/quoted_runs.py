@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 from ctxtrim.evidence.paths_in_text import Named, run_has_content
 
+SHORT = 1 << 11  # characters of typed text that are searched faster than indexed
+_LITTLE = 4  # an index is faster for results of more than so many times the typed text
 _RUN = 40  # minimum characters of a quotation
 _EIGHT = 8  # bytes of a number
 _PIECE = 20  # characters of a run on one side of a place, at least
@@ -51,6 +53,12 @@ def quoted_runs(
     newest = sorted(typed, reverse=True)
     pending = deque(newest)
     text = _END.join(typed[position] for position in newest)
+    if len(text) <= SHORT and sum(map(len, results.values())) <= _LITTLE * len(text):
+        results = {
+            position: shown for position, shown in results.items() if _has_piece(shown, text)
+        }
+        if not results:  # as in most conversations
+            return {}
     index = _TypedText(text, _steps(len(text), sum(map(len, results.values()))))
     runs = {}
     for position in sorted(results, reverse=True):
@@ -60,6 +68,15 @@ def quoted_runs(
         if run:
             runs[position] = run
     return runs
+
+
+def _has_piece(shown: str, typed: str) -> bool:
+    """Whether the text of a result may have a run: one of some pieces is in the typed text.
+
+    Every run contains one of these pieces. In a short text they are found without an index.
+    """
+    starts = range(0, len(shown) - _RUN + _PIECE + 1, _RUN - _PIECE + 1)
+    return any(shown[start : start + _PIECE] in typed for start in starts)
 
 
 def _steps(typed: int, shown: int) -> Steps:

@@ -65,12 +65,15 @@ def uses_of_results(
 
 def used_ranges(text: str, uses: Sequence[Use]) -> list[Range]:
     """The first ranges of the used values in the text of a result, in order of the calls."""
-    wanted = {use.value for use in uses}
+    missing = {use.value for use in uses}
     ranges: dict[str, Range] = {}
-    for pattern, group in ((_WIDE, 1), (_WORD, 0)) if wanted else ():
-        for match in pattern.finditer(text):
-            if match[group] in wanted:
-                ranges.setdefault(match[group], match.span(group))
+    for pattern, group in ((_WIDE, 1), (_WORD, 0)):
+        matches = pattern.finditer(text)
+        while missing and (match := next(matches, None)):
+            value = match[group]
+            if value in missing:
+                ranges[value] = match.span(group)
+                missing.remove(value)
     return [text_range for _, text_range in sorted((at, ranges[value]) for at, value in uses)]
 
 

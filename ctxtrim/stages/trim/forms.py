@@ -39,6 +39,7 @@ class Forms:
     _lean: dict[int, Form] = field(default_factory=dict)
     _least: dict[int, Form] = field(default_factory=dict)
     _floors: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _clippers: dict[int, Clipper] = field(default_factory=dict)
     _only_copies: set[int] = field(default_factory=set)  # stale results that must not point
 
     def is_stale(self, position: int) -> bool:
@@ -88,8 +89,7 @@ class Forms:
         result = self._shortenable(position)
         if lean.tokens <= tokens or lean.action != "kept" or result is None:
             return lean if lean.tokens <= tokens else self.least(position)
-        ranges = self.situation.keep_reasons[position].ranges
-        clipper = Clipper(result.text, self.situation.counter.tokenizer, keep=ranges)
+        clipper = self._clipper(result)
         limit = _even(tokens - self._overhead(position))
         for _ in range(_TRIES):
             if limit < _SHORTEST:
@@ -134,6 +134,15 @@ class Forms:
         if result is None or position in self.situation.protected or not result.is_rewritable:
             return None
         return None if _REPLACEMENT.is_done(result.text) else result
+
+    def _clipper(self, result: ToolResult) -> Clipper:
+        """The clipper of a result, which is kept because most clips are lengthened later."""
+        position = result.position
+        if position not in self._clippers:
+            ranges = self.situation.keep_reasons[position].ranges
+            tokenizer = self.situation.counter.tokenizer
+            self._clippers[position] = Clipper(result.text, tokenizer, keep=ranges)
+        return self._clippers[position]
 
     def _overhead(self, position: int) -> int:
         """The cost of a result without its text."""

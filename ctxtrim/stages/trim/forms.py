@@ -40,6 +40,7 @@ class Forms:
     _least: dict[int, Form] = field(default_factory=dict)
     _floors: dict[tuple[int, ...], int] = field(default_factory=dict)
     _clippers: dict[int, Clipper] = field(default_factory=dict)
+    _results: dict[int, ToolResult | None] = field(default_factory=dict)  # that may be shortened
     _only_copies: set[int] = field(default_factory=set)  # stale results that must not point
 
     def is_stale(self, position: int) -> bool:
@@ -130,6 +131,11 @@ class Forms:
 
     def _shortenable(self, position: int) -> ToolResult | None:
         """The result at a position, if it may be shortened and was not replaced before."""
+        if position not in self._results:
+            self._results[position] = self._result(position)
+        return self._results[position]
+
+    def _result(self, position: int) -> ToolResult | None:
         result = self.situation.results.get(position)
         if result is None or position in self.situation.protected or not result.is_rewritable:
             return None

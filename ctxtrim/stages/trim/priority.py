@@ -198,7 +198,9 @@ def _levels(situation: Situation, exchange: int, positions: Sequence[int]) -> li
             rest += costs[position]
             need += _need_of_text(situation, position)
     base = _prompt_share(situation, exchange) + rest
-    longest = max([cost for cost, _ in needs], default=0)
+    if not needs:
+        return [(None, base, need)]
+    longest = max([cost for cost, _ in needs])
     clips = [(_clips(cost), full) for cost, full in needs]
     levels: list[_Level] = []
     shorter = _LIMITS[: bisect_left(_LIMITS, longest)]

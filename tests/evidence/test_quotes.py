@@ -76,6 +76,13 @@ def test_s0_13_a_whole_line_is_a_quotation_with_white_space_folded(words: str) -
     assert quotes([user("go"), *step("bash", OUTPUT), user(words)]) == {2: LINE}
 
 
+@pytest.mark.parametrize("typed", [0, 1_000, 3_000])
+@pytest.mark.parametrize("words", [LINE, f"  > {LINE}", f"see {LINE}!", LINE.replace(" ", "\t ")])
+def test_s0_13_a_line_is_found_however_much_was_typed(words: str, typed: int) -> None:
+    messages = [*step("bash", OUTPUT), user(f"{words}\n" + "so it is " * (typed // 9))]
+    assert quotes(messages) == {1: LINE}
+
+
 def test_s0_13_at_least_forty_consecutive_characters_are_a_quotation() -> None:
     text = (
         "so it says that the connection to the database was refused by the server again and again"

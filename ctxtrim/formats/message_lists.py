@@ -21,7 +21,7 @@ from ctxtrim.formats.base import Edit, Insertion, Site, Visibility, no_links, no
 from ctxtrim.formats.fields import elements, metadata_in, string
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.model.request import RequestOptions, Usage
-from ctxtrim.text.json_paths import Path, Place
+from ctxtrim.text.json_paths import Path, Place, matches, patterns
 from ctxtrim.text.records import dump, parsed
 
 Tells = Callable[[Any], bool]
@@ -172,6 +172,16 @@ class Dialect(Struct, frozen=True):
     is_draft: Callable[[Place], bool] = lambda place: False
     answers: tuple[Path, ...] = ()
     resolved: Callable[[Iterable[Element], Mapping[str, Any]], Iterable[Element]] | None = None
+
+    def owner_in(self, path: str) -> Callable[[Path], Path | None]:
+        """The `owner` for lists at a path. An empty list stays, also with the name of a content."""
+        lists = patterns(path)
+
+        def owner(array: Path) -> Path | None:
+            is_list = any(matches(array, keys) for keys in lists)
+            return None if is_list else self.owner(array)
+
+        return owner
 
 
 def each_as(

@@ -114,6 +114,14 @@ class PathTable:
         ]
 
 
+def matches(path: Path, keys: Pattern) -> bool:
+    """Whether a path is one of those that a pattern matches."""
+    return len(path) == len(keys) and all(
+        isinstance(found, int) if isinstance(key, Every) else found == key
+        for found, key in zip(path, keys, strict=True)
+    )
+
+
 def conversations(value: Any, paths: Sequence[Pattern]) -> list[list[Place]]:
     """The lists that some paths match, grouped by conversation, in the order of the value."""
     found: dict[Path, list[Place]] = {}

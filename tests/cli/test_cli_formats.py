@@ -49,6 +49,15 @@ def test_messages_at_a_path_are_edited_and_the_rest_is_unchanged(
     assert out.endswith(' "other": 1.1\n}')
 
 
+@pytest.mark.parametrize("name", ["log", "output", "content"])
+def test_a_list_at_a_path_stays_when_it_is_empty(ctxtrim: Run, name: str) -> None:
+    orphan = {"role": "tool", "tool_call_id": "c9", "content": "lost"}
+    lines = [{"id": 1, name: [orphan]}, {"id": 2, name: TALK}]
+    data = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    ran = ctxtrim("run", "-s", "repair", "--messages-path", name, stdin=data)
+    assert [json.loads(line) for line in ran.out.splitlines()] == [{"id": 1, name: []}, lines[1]]
+
+
 def test_a_configured_path_that_does_not_match_is_named_with_its_file(
     ctxtrim: Run, tmp_path: Path
 ) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from harness import read, run
+from insertions import SUMMARY, format_of, written
+from msgspec.structs import replace
 
 FIXTURE = Path("fixtures/windsurf.jsonl")
 LONG = "a tide comes in " * 200
@@ -54,6 +56,21 @@ def test_an_export_has_messages_in_two_forms() -> None:
     ran = run(data, [("trim", {})], limit=300)
     assert json.loads(ran.data or b"")["conversation"]["messages"] == [new]
     assert run(data).data == data
+
+
+def test_a_new_message_next_to_one_with_a_time_has_it_too() -> None:
+    done = {"role": "tool", "tool_call_id": "c1", "content": "4 m", "createdAt": "2026-05-04"}
+    values = [export(sent("user", "Look."), done), export(sent("user", "And now?"))]
+    data = json.dumps(values).encode()
+    (chunk,) = read(data)
+    first, second = chunk.transcripts
+    out = json.loads(written(chunk, format_of(data), replace(first, messages=(SUMMARY,)), second))
+    (new,) = out[0]["conversation"]["messages"]
+    assert new == {
+        "role": "user",
+        "content": SUMMARY.parts[0].text,
+        "createdAt": "2026-05-04",
+    }
 
 
 def test_an_export_without_a_sender_is_a_chat() -> None:

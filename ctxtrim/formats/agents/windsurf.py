@@ -97,11 +97,12 @@ def _json_value(message: Message, neighbour: dict[str, Any]) -> dict[str, Any]:
     if _is_step(neighbour):
         kind = "user_input" if message.role == "user" else "planner_response"
         return {"type": kind, "status": neighbour["status"], kind: {_TEXTS[kind]: text}}
+    time = {"createdAt": neighbour["createdAt"]} if "createdAt" in neighbour else {}
     if result is not None:
-        return {"role": "tool", "tool_call_id": result.call_id, "content": text}
+        return {"role": "tool", "tool_call_id": result.call_id, "content": text, **time}
     if _has_sender(neighbour):
         return {"sender": message.role, "parts": [text_block(text)]}
-    return {"role": message.role, "content": text}
+    return {"role": message.role, "content": text, **time}
 
 
 DIALECT = Dialect(

@@ -122,6 +122,14 @@ def test_a_dropped_pinned_message_is_no_longer_counted() -> None:
     assert (state["pinned_head_count"], state["removed_message_count"]) == (1, 1)
 
 
+def test_a_huge_number_of_pinned_messages_pins_all_of_them() -> None:
+    data = session(removed_message_count=0, pinned_head_count=10**15)
+    found = transcript_in(data).messages
+    assert len(found) == 7
+    state = edited(data, *found[2:])["agent"]["conversation_manager_state"]
+    assert state["pinned_head_count"] == 10**15 - 2
+
+
 def test_a_shortened_summary_is_written_to_the_agent() -> None:
     data = session(removed_message_count=2, summary_message=SENT_FIRST)
     (summary, *rest) = transcript_in(data).messages

@@ -77,19 +77,19 @@ def sent(elements: Iterable[Element], around: Mapping[str, Any]) -> Iterable[Ele
 
 def relink(edit: Edit) -> Edit:
     """The edit with the number of pinned messages without the dropped ones."""
-    lists = {
-        Span(span.line, span.path[:-1])
-        for span in edit.removed
-        if span.path[-2:-1] == ("messages",)
-    }
+    dropped: dict[Span, list[int]] = {}
+    for span in edit.removed:
+        if span.path[-2:-1] == ("messages",):
+            home = Span(span.line, span.path[:-1])
+            dropped.setdefault(home, []).append(_index(span.path[-1]))
     changed: dict[Span, Mapping[str, Any]] = {}
-    for home in lists:
+    for home, indices in dropped.items():
         around = Span(home.line, home.path[:-1])
         state = manager_state(members(edit.value_at(around)))
         if state is None:
             continue
         pinned = _Window.of(state).pinned
-        kept = sum(home.inside(index) not in edit.removed for index in range(pinned))
+        kept = pinned - sum(index < pinned for index in indices)
         if kept < pinned:
             changed[around.inside(*_STATE)] = {_PINNED: kept}
     return replace(edit, members={**edit.members, **changed}) if changed else edit

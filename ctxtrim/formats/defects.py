@@ -20,7 +20,9 @@ _TEXTS = ("text", "value", "output")
 _MESSAGE = (
     "content", "parts", "tool_calls", "function_call", "toolCalls", "summary", "text", "output",
 )  # fmt: skip
-_FREE = ("input", "args", "arguments", "extra", "extras", "metadata", "usage", "response")
+_FREE = (
+    "input", "args", "arguments", "extra", "extras", "metadata", "usage", "response", "scores",
+)  # fmt: skip
 """Members of any type; their contents are not checked."""
 _PARENTS = ("parentId", "parentUuid")
 
@@ -76,7 +78,7 @@ def _of_object(value: dict[str, Any], path: Path) -> Iterator[str]:
             yield f"`{pointer}` is {_kind(inner)}, not a string"
         elif key in _IDS and (isinstance(inner, bool | float | list | dict) or inner == ""):
             yield f"`{pointer}` is {_kind(inner)}, not an id"
-        elif key in _TEXTS and isinstance(inner, bool | int | float):
+        elif key in _TEXTS and isinstance(inner, bool | int | float) and not _has_counters(value):
             yield f"`{pointer}` is {_kind(inner)}, not a text"
         elif (
             key in _LISTS
@@ -98,6 +100,11 @@ def _of_object(value: dict[str, Any], path: Path) -> Iterator[str]:
     role = value.get("role")
     if isinstance(role, str) and not any(value.get(key) is not None for key in _MESSAGE):
         yield f"`{_pointer(path) or '.'}` has the role {role!r:.40} and no content"
+
+
+def _has_counters(value: dict[str, Any]) -> bool:
+    """Whether an object counts the tokens or costs of an input and an output."""
+    return isinstance(value.get("input"), int | float)
 
 
 def _keys(value: Any) -> Sequence[str]:

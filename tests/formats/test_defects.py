@@ -182,3 +182,15 @@ def test_one_placeholder_for_all_ids_is_the_reason_before_any_odd_value() -> Non
     ]
     lines = [Line(json.dumps(event).encode(), number) for number, event in enumerate(events, 1)]
     assert malformed(lines) == (3, "the id '[removed]' belongs to another line")
+
+
+def test_counters_and_scores_are_no_texts() -> None:
+    usage = {
+        "usageDetails": {"input": 9, "output": 5},
+        "costDetails": {"input": 0.1, "output": 2.0},
+    }
+    value = usage | {"tokens": {"input": 9, "output": 5}, "scores": [{"name": "x", "value": 0.9}]}
+    assert malformed([Line(json.dumps(value).encode(), 1)]) is None
+    found = malformed([Line(b'{"output": 5}', 1)])
+    assert found is not None
+    assert found.reason == "`output` is a number, not a text"

@@ -167,3 +167,21 @@ def test_calls_of_langchain_have_arguments_and_their_copies_do_not_count(
     out = run(data, [("truncate", {"max_tokens": 40})]).data or b""
     assert "truncated" in only(out).messages[2].parts[0].text
     assert only(out).messages[1] == messages[1]
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_call_of_langchain_is_dropped_with_its_copy(as_text: bool) -> None:
+    names = ("c1", "c2")
+    calls = [{"name": "sail", "args": {"to": name}, "id": name} for name in names]
+    copies = [{"type": "tool_use", "id": name, "name": "sail", "input": {}} for name in names]
+    content = [{"type": "text", "text": "I look."}, *copies]
+    answer = {"role": "assistant", "content": content, "tool_calls": calls}
+    result = {"role": "tool", "content": "At noon.", "tool_call_id": "c2"}
+    sent = [HELLO, answer, result, HELLO]
+    usage = {"input": 9, "output": 5}
+    value = observation(json.dumps(sent) if as_text else sent, HI, usageDetails=usage)
+    ran = run(line(value), [("repair", {})])
+    assert ran.findings == ()
+    kept = json.loads(ran.data or b"")["input"]
+    message = (json.loads(kept) if as_text else kept)[1]
+    assert message == answer | {"content": [content[0], copies[1]], "tool_calls": [calls[1]]}

@@ -1,9 +1,12 @@
 """Calls of Chat Completions: objects, JSON in a string, and messages with the role of a call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
-from ctxtrim.formats.fields import elements, members
+from msgspec.structs import replace
+
+from ctxtrim.formats.base import Edit
+from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_parts import call_part, content_parts
 from ctxtrim.formats.sharegpt import calls_in
@@ -57,15 +60,42 @@ def _without_copies(
 
     LangChain keeps the blocks of Anthropic and others next to its own calls.
     """
-    names = [each.get("id") for each in map(members, calls) if "args" in each]
+    names = _langchain_ids(calls)
 
     def is_copy(part: Part) -> bool:
         place = part.block.path[-1] if part.block is not None and part.span is None else None
-        block = members(content[place]) if isinstance(place, int) else {}
-        ids = (block.get("id"), block.get("call_id"))
-        return block.get("type") in _COPIES and any(each in names for each in ids if each)
+        return isinstance(place, int) and _repeats(content[place], names)
 
     return tuple(part for part in parts if not is_copy(part)) if names else tuple(parts)
+
+
+def _langchain_ids(calls: Iterable[Any]) -> set[str]:
+    """The ids of the calls of LangChain among some calls."""
+    ids = (string(each.get("id")) for each in map(members, calls) if "args" in each)
+    return set(filter(None, ids))
+
+
+def _repeats(block: Any, names: Set[str]) -> bool:
+    """Whether a block of a content repeats a call with one of some ids."""
+    value = members(block)
+    ids = (string(value.get("id")), string(value.get("call_id")))
+    return value.get("type") in _COPIES and not names.isdisjoint(ids)
+
+
+def with_copies(edit: Edit) -> Edit:
+    """The edit with the removal of blocks that repeat dropped calls of LangChain."""
+    dropped: dict[Span, list[Any]] = {}
+    for span in edit.removed:
+        if span.path[-2:-1] == ("tool_calls",):
+            message = Span(span.line, span.path[:-2])
+            dropped.setdefault(message, []).append(edit.value_at(span))
+    copies = {
+        message.inside("content", position)
+        for message, calls in dropped.items()
+        for position, block in enumerate(elements(members(edit.value_at(message)).get("content")))
+        if _repeats(block, _langchain_ids(calls))
+    }
+    return replace(edit, removed=edit.removed | copies) if copies else edit
 
 
 def _calls_in_member(text: str, span: Span) -> list[Part]:

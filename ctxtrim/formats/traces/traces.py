@@ -17,6 +17,7 @@ from ctxtrim.formats.base import Format, Insertion, Layout, Site
 from ctxtrim.formats.fields import json_in, log_messages
 from ctxtrim.formats.traces.grouping import Conversation, conversations, with_contexts
 from ctxtrim.formats.traces.requests import LoggedRequest, dialect_of, nested
+from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Line, Message, Source, Span, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, value_in
@@ -43,6 +44,7 @@ def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests
         partial(_read_each, requests),
         owner,
         insert,
+        lazy_function("ctxtrim.formats.openai.chat_calls:with_copies"),
     )
     return with_fields(
         each,

@@ -1,8 +1,7 @@
-"""The machine of a run: its cores, and the garbage collector and threads of its processes."""
+"""The machine of a run: its cores, its garbage collector and the threads of numpy."""
 
 import gc
 import os
-import sys
 
 PARALLEL_SIZE = 1 << 25
 """Bytes of input from which more processes save more time than their start takes."""
@@ -28,14 +27,6 @@ def skip_last_collection() -> None:
     The search takes a seventh of the time of a short command.
     """
     gc.freeze()
-
-
-def switch_threads_often() -> None:
-    """Let threads that send work to other processes run within 0.2 ms while this one works.
-
-    The other processes wait for them, several times for each piece of work.
-    """
-    sys.setswitchinterval(0.0002)
 
 
 def limit_numpy_threads() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from itertools import chain
 
-from ctxtrim.cli.machine import PARALLEL_SIZE, cores, switch_threads_often
+from ctxtrim.cli.machine import PARALLEL_SIZE, cores
 from ctxtrim.cli.workers.pieces import LinesPiece, PieceWork, Result
 from ctxtrim.cli.workers.pool import DeadWorkerError, Pool
 from ctxtrim.findings import Finding
@@ -29,7 +29,6 @@ class ParallelRun:
     """
 
     def __init__(self, work: PieceWork, jobs: int | None, sources: Iterable[Input]) -> None:
-        switch_threads_often()
         self._work = work
         sizes = [source.size for source in sources if source.problem is None]
         total = sum(size or 0 for size in sizes)
@@ -51,7 +50,9 @@ class ParallelRun:
         if self._waits or source.problem or source.session is not None:
             return None
         size = source.size
-        return self._pool.submit(source) if size is not None and size <= _FILE else None
+        if size is None or size > _FILE:
+            return None
+        return self._pool.submit(source, is_small=size <= _PIECE)
 
     def result(self, pending: Pending) -> Result | None:
         """The result of a piece; `DeadWorkerError` if its process ended.

@@ -1,11 +1,11 @@
 """What a process works on at a time: some lines of a file, or a whole file."""
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.archive.recorder import Register
 from ctxtrim.cli.machine import collect_rarely
 from ctxtrim.formats.reading import Detection, Numbered
 from ctxtrim.io.inputs import Input
@@ -13,6 +13,9 @@ from ctxtrim.reports.model import Overview, largest
 from ctxtrim.stage import Keeper
 from ctxtrim.stream import START, Done
 from ctxtrim.stream.files import FilePipeline
+
+if TYPE_CHECKING:
+    from ctxtrim.archive.recorder import Register
 
 
 class LinesPiece(Struct, frozen=True):
@@ -65,7 +68,7 @@ class PieceWork(Struct, frozen=True):
 
     def _results(self, work: Callable[[Keeper | None], Iterable[Done]]) -> Iterator[Done]:
         """Results with their originals, and without values that the run does not use."""
-        register = Register() if self.is_recorded else None
+        register = _register() if self.is_recorded else None
         number, overview = largest(self.pipeline.job.pipeline.stages), Overview()
         for done in work(register):
             if number is not None:
@@ -80,3 +83,9 @@ class PieceWork(Struct, frozen=True):
             else:
                 data = done.data if self.writes else None
                 yield replace(done, read=done.read[:START], data=data)
+
+
+def _register() -> "Register":
+    from ctxtrim.archive.recorder import Register  # most runs have no archive
+
+    return Register()

@@ -1,11 +1,12 @@
-"""A pool of processes. Each works on one task; a process that dies costs only that task."""
+"""A pool of processes that work on tasks. A process that dies costs only the task in work."""
 
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from queue import SimpleQueue
 from signal import Signals
 from typing import Any, Generic, TypeVar
 
@@ -14,43 +15,66 @@ from ctxtrim.io.signals import block_interrupts
 T = TypeVar("T")
 R = TypeVar("R")
 
+_SENT = 2  # tasks at a process: one in work, and one that it can begin at once
+
 
 class DeadWorkerError(Exception):
     """The process that worked on a task ended; the message says how."""
 
 
+class _Job(Generic[T, R]):
+    """A task and its future result."""
+
+    def __init__(self, task: T, is_small: bool) -> None:
+        self.task, self.is_small = task, is_small
+        self.result: Future[R] = Future()
+
+
 class Pool(Generic[T, R]):
     """Up to `size` processes that apply a function to tasks. All of them are pickled.
 
-    This process can `help` them. Each process has a thread here that waits for it. Processes start
-    when they are needed, or by `start` ahead of the first task, as new interpreters: a copy of this
-    one could hold locks of its other threads.
+    This process can `help` them. Each process has a thread here that sends it tasks and waits for
+    results. Processes start with the first task, or by `start` ahead of it, as new interpreters: a
+    copy of this one could hold locks of its other threads.
     """
 
     def __init__(self, size: int, work: Callable[[T], R]) -> None:
         self._size, self._work = size, work
-        self._tasks: deque[tuple[T, Future[R]]] = deque()  # that no process has begun
-        self._threads = ThreadPoolExecutor(size, initializer=block_interrupts)
-        self._own = threading.local()
+        self._jobs: deque[_Job[T, R]] = deque()  # that are at no process
+        self._signals: SimpleQueue[None] = SimpleQueue()  # one for each job, and for the end
+        self._threads: list[threading.Thread] = []
         self.workers: list[Worker] = []
         self._lock = threading.Lock()
         self._is_closed = False
 
     def start(self) -> None:
         """Start all processes, so that they are ready for the first tasks."""
-        for _ in range(self._size):
-            self._threads.submit(self._worker)
+        while len(self._threads) < self._size:
+            thread = threading.Thread(target=self._share, daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
-    def submit(self, task: T) -> Future[R]:
-        """The future result of a task; it raises `DeadWorkerError` if its process ends."""
-        result: Future[R] = Future()
-        self._tasks.append((task, result))
-        self._threads.submit(self._begin, self._done)
-        return result
+    def submit(self, task: T, *, is_small: bool = True) -> Future[R]:
+        """The future result of a task; it raises `DeadWorkerError` if its process ends.
+
+        A small task may be sent to a process that still works on another.
+        """
+        self.start()
+        job: _Job[T, R] = _Job(task, is_small)
+        self._jobs.append(job)
+        self._signals.put(None)
+        return job.result
 
     def help(self) -> bool:
-        """Work here on the first task that no process has begun; False if there is none."""
-        return self._begin(self._work)
+        """Work here on the first task that is at no process; False if there is none."""
+        job = self._next()
+        if job is None:
+            return False
+        try:
+            job.result.set_result(self._work(job.task))
+        except Exception as error:  # noqa: BLE001 - the reader of the result gets it
+            job.result.set_exception(error)
+        return True
 
     def close(self) -> None:
         """End all processes, also those that work."""
@@ -58,36 +82,64 @@ class Pool(Generic[T, R]):
             self._is_closed = True
             for worker in self.workers:
                 worker.end()
-        self._threads.shutdown(cancel_futures=True)
+        for _ in self._threads:
+            self._signals.put(None)
+        for thread in self._threads:
+            thread.join()
         for worker in self.workers:
             worker.cause()  # waits for its end
 
-    def _begin(self, work: Callable[[T], R]) -> bool:
-        """Apply a function to the first task that no process has begun; False if there is none."""
+    def _share(self) -> None:
+        """Let a process work on tasks, and another one after it dies, until the pool is closed."""
+        block_interrupts()
+        sent: deque[_Job[T, R]] = deque()  # in the order in which the process works on them
         try:
-            task, result = self._tasks.popleft()
+            while True:
+                worker = self._new()
+                try:
+                    for job in sent:
+                        worker.send(job.task)
+                    while True:
+                        self._send_to(worker, sent)
+                        result = worker.receive()
+                        sent.popleft().result.set_result(result)
+                except (EOFError, OSError):
+                    error = DeadWorkerError(worker.cause())
+                    if sent:
+                        sent.popleft().result.set_exception(error)
+        except Exception as error:  # noqa: BLE001 - the readers of the results get it
+            for job in sent:
+                job.result.set_exception(error)
+
+    def _send_to(self, worker: "Worker", sent: deque[_Job[T, R]]) -> None:
+        """Send tasks to a process until it has enough; wait for one if it has none."""
+        while len(sent) < _SENT:
+            job = self._next(only_small=True) if sent else self._wait()
+            if job is None:
+                return
+            sent.append(job)
+            worker.send(job.task)
+
+    def _wait(self) -> _Job[T, R]:
+        """The first job that is at no process, as soon as there is one."""
+        while True:
+            self._signals.get()
+            if self._is_closed:
+                raise DeadWorkerError("the run ended")
+            job = self._next()
+            if job is not None:
+                return job
+
+    def _next(self, *, only_small: bool = False) -> _Job[T, R] | None:
+        """The first job that is at no process, if there is one."""
+        try:
+            while not only_small or self._jobs[0].is_small:
+                job = self._jobs.popleft()
+                if job.result.set_running_or_notify_cancel():
+                    return job
         except IndexError:
-            return False
-        if result.set_running_or_notify_cancel():
-            try:
-                result.set_result(work(task))
-            except Exception as error:  # noqa: BLE001 - the reader of the result gets it
-                result.set_exception(error)
-        return True
-
-    def _done(self, task: T) -> R:
-        """The result of a task, from the process of this thread."""
-        worker = self._worker()
-        try:
-            result: R = worker.result(task)
-        except (EOFError, OSError):
-            self._own.worker = None
-            raise DeadWorkerError(worker.cause()) from None
-        return result
-
-    def _worker(self) -> "Worker":
-        """The process of this thread."""
-        return getattr(self._own, "worker", None) or self._new()
+            pass
+        return None
 
     def _new(self) -> "Worker":
         with self._lock:
@@ -95,7 +147,6 @@ class Pool(Generic[T, R]):
                 raise DeadWorkerError("the run ended")
             worker = Worker(self._work)
             self.workers.append(worker)
-        self._own.worker = worker
         return worker
 
 
@@ -109,9 +160,12 @@ class Worker:
         self._process.start()
         theirs.close()
 
-    def result(self, task: Any) -> Any:
-        """The result of a task; an `EOFError` or `OSError` if the process ends."""
+    def send(self, task: Any) -> None:
+        """Let the process work on a task after those before it; an `OSError` if it ended."""
         self._connection.send(task)
+
+    def receive(self) -> Any:
+        """The next result, in the order of the tasks; an `EOFError` or `OSError` if it ended."""
         return self._connection.recv()
 
     @property
@@ -132,8 +186,21 @@ class Worker:
 
 def _serve(connection: "Connection[Any, Any]", work: Callable[[Any], Any]) -> None:
     """Work on tasks until the other end of the connection is closed."""
+    tasks: SimpleQueue[tuple[Any] | None] = SimpleQueue()
+    threading.Thread(target=_receive, args=(connection, tasks), daemon=True).start()
+    while (task := tasks.get()) is not None:
+        try:
+            connection.send(work(*task))
+        except OSError:  # the run is over
+            return
+
+
+def _receive(connection: "Connection[Any, Any]", tasks: "SimpleQueue[tuple[Any] | None]") -> None:
+    """Receive tasks while the process works, so that the sender never waits for its results; None
+    at the end.
+    """
     try:
         while True:
-            connection.send(work(connection.recv()))
-    except (EOFError, OSError):  # the run is over
-        return
+            tasks.put((connection.recv(),))
+    except (EOFError, OSError):
+        tasks.put(None)

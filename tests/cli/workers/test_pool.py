@@ -1,7 +1,10 @@
-"""A process that dies costs only its task."""
+"""A process has its next task while it works, and costs only the task in work if it dies."""
 
 import os
 import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +19,22 @@ def half(number: int) -> int:
     return number // 2
 
 
+def doubled(data: bytes) -> bytes:
+    return data * 2
+
+
+def wait_for(path: Path) -> None:
+    until(path.exists)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait until a condition is true; fail after a minute."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
 def test_a_dead_process_costs_only_its_task() -> None:
     pool = Pool(2, half)
     try:
@@ -25,6 +44,53 @@ def test_a_dead_process_costs_only_its_task() -> None:
         with pytest.raises(DeadWorkerError, match="exit code 3"):
             futures[14].result()
         assert [futures[number].result() for number in (10, 16, 18, 20)] == [5, 8, 9, 10]
+    finally:
+        pool.close()
+
+
+def test_a_task_behind_that_of_a_dead_process_is_done() -> None:
+    pool = Pool(1, half)
+    try:
+        first, dead, behind = (pool.submit(number) for number in (10, 13, 16))
+        assert first.result() == 5
+        with pytest.raises(DeadWorkerError, match="signal SIGKILL"):
+            dead.result()
+        assert behind.result() == 8
+    finally:
+        pool.close()
+
+
+def test_large_tasks_and_results_do_not_wait_for_each_other() -> None:
+    pool = Pool(1, doubled)
+    try:
+        tasks = [bytes([number]) * (4 << 20) for number in range(6)]
+        futures = [pool.submit(task) for task in tasks]
+        assert [future.result() for future in futures] == [task * 2 for task in tasks]
+    finally:
+        pool.close()
+
+
+def test_a_process_has_its_next_task_while_it_works(tmp_path: Path) -> None:
+    pool = Pool(1, wait_for)
+    try:
+        in_work, ahead = (pool.submit(tmp_path / "file") for _ in range(2))
+        until(ahead.running)
+        assert not in_work.done()
+        (tmp_path / "file").touch()
+        ahead.result()
+    finally:
+        pool.close()
+
+
+def test_a_large_task_is_not_sent_to_a_process_that_works(tmp_path: Path) -> None:
+    pool = Pool(1, wait_for)
+    try:
+        in_work = pool.submit(tmp_path / "file")
+        large = pool.submit(tmp_path, is_small=False)
+        until(in_work.running)
+        assert pool.help()
+        assert large.done()
+        assert not in_work.done()
     finally:
         pool.close()
 

@@ -238,11 +238,11 @@ class Overview(Struct):
         """The row with only those large messages that are among the `number` largest so far."""
         found: list[Finding] = []
         brief: Row | None = None
-        for finding in row.large:  # the largest comes first
+        for finding in row.large:
             tokens = finding.tokens or 0
             is_full = len(self.large) == number
             if is_full and (not number or tokens <= self.large[0][0]):
-                break
+                continue
             brief = brief or replace(row, steps=(), lines={}, explained=(), large=())
             found.append(finding)
             self._noted += 1

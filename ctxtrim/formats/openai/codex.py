@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.fields import members, metadata_in, string
 from ctxtrim.formats.message_lists import Element, ListContents
-from ctxtrim.formats.openai.item_insert import insert_items, separate
 from ctxtrim.formats.openai.items import NO_MESSAGE, is_summary, kind_of, read_items, starts_turn
 from ctxtrim.formats.usage import answers_by_span, responses_usage
 from ctxtrim.model import Line, Message, Span, Transcript
@@ -253,6 +252,8 @@ def owner(array: Path) -> Path | None:
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a line, or as an item inside a compaction."""
+    from ctxtrim.formats.openai.item_insert import insert_items  # for edits only
+
     found = []
     for insertion in insert_items(run, site):
         path = insertion.span.path
@@ -284,6 +285,7 @@ def relink(edit: Edit) -> Edit:
         return _line(item, neighbour, edit.values[neighbour.line])
 
     from ctxtrim.formats.openai.codex_edits import valid  # for edited rollouts only
+    from ctxtrim.formats.openai.item_insert import separate
 
     separated = replace(
         edit,

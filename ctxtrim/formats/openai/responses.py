@@ -12,7 +12,6 @@ from ctxtrim.formats.base import Edit, Insertion, Site, content_owner
 from ctxtrim.formats.fields import elements, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope
 from ctxtrim.formats.message_parts import system_prompt
-from ctxtrim.formats.openai.item_insert import insert_items, separate
 from ctxtrim.formats.openai.items import NO_MESSAGE, TEXTS, kind_of, read_items
 from ctxtrim.formats.request_options import choice, responses_options
 from ctxtrim.formats.usage import responses_usage
@@ -157,6 +156,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
     If there is no list to insert into, one is made from the existing value.
     """
+    from ctxtrim.formats.openai.item_insert import insert_items  # for edits only
+
     plain = insert_items(run, site)
     span = plain[0].span
     if not span.path or isinstance(span.path[-1], int):
@@ -197,6 +198,8 @@ def _message(role: str, text: Any) -> dict[str, Any]:
 
 
 def _separate(elements: Sequence[Element], edit: Edit) -> list[Insertion]:
+    from ctxtrim.formats.openai.item_insert import separate  # for edits only
+
     return separate(elements, edit, lambda item, neighbour: item)
 
 

@@ -88,7 +88,7 @@ class Shape(Struct, frozen=True, dict=True):
 
 
 def shape(messages: Sequence[Message]) -> Shape:
-    """The shape of a conversation, in one pass; its clock needs another.
+    """The shape of a conversation, in one pass.
 
     A step is an assistant message with calls, or with an action in its text, and their results. A
     turn is a user message and all messages up to the next one. An exchange is a step, a single
@@ -103,7 +103,7 @@ def shape(messages: Sequence[Message]) -> Shape:
         if not message.agent_visible:
             continue
         if message.role == "tool":
-            found = calls.answered(message.result)
+            found = calls.take(message.result)
             if found is not None:
                 caller[position], answered[position] = found
                 fan[position] = fan[found[0]] or 1  # an action is a single call
@@ -113,7 +113,7 @@ def shape(messages: Sequence[Message]) -> Shape:
         parts = message.parts
         is_text = len(parts) == 1 and parts[0].kind == "text" and not parts[0].server
         if not is_text or message.continues:
-            fan[position] = calls.opened(message, position)
+            fan[position] = calls.add(message, position)
         acts = message.action is not None and message.role == "assistant"
         calls.acting = position if acts else None
     calls.close()
@@ -143,7 +143,7 @@ class _OpenCalls:
         self.closing: set[int] = set()
         self.linked: list[int] = []
 
-    def opened(self, message: Message, position: int) -> int:
+    def add(self, message: Message, position: int) -> int:
         """The number of calls that a message makes; all of them wait for their results.
 
         The last calls that wait are those of the nearest message, its first call at the end.
@@ -160,7 +160,7 @@ class _OpenCalls:
             self.linked.append(position)
         return calls
 
-    def answered(self, result: Part | None) -> tuple[int, Part] | None:
+    def take(self, result: Part | None) -> tuple[int, Part] | None:
         """The call that a result answers, with the position of its message; None if none waits.
 
         It is the first open call of the nearest message that has one, else the last action.

@@ -170,10 +170,8 @@ class TokenSum(Struct):
         self.transcripts += 1
         self.tokens_read += row.tokens_read
         self.tokens += row.count.tokens
-        if row.count.exactness != self.exactness:
-            self.exactness = worse(self.exactness, row.count.exactness)
-        if row.exactness_read != self.exactness_read:
-            self.exactness_read = worse(self.exactness_read, row.exactness_read)
+        self.exactness = worse(self.exactness, row.count.exactness)
+        self.exactness_read = worse(self.exactness_read, row.exactness_read)
 
 
 class Overview(Struct):
@@ -223,8 +221,7 @@ class Overview(Struct):
             (self.by, row.by),
         ):
             for name, tokens in part.items():
-                if tokens or name not in total:
-                    total[name] = total.get(name, 0) + tokens
+                total[name] = total.get(name, 0) + tokens
         if len(self.by) > _MAX_NAMES:
             self._fold()
 
@@ -315,10 +312,8 @@ class Report(Struct, dict=True):
             totals.tokens += row.count.tokens
             self.left_out += not row.is_written
             self.edited += row.is_edited
-            if row.count.exactness != self.exactness:
-                self.exactness = worse(self.exactness, row.count.exactness)
-            if row.exactness_read != self.exactness_read:
-                self.exactness_read = worse(self.exactness_read, row.exactness_read)
+            self.exactness = worse(self.exactness, row.count.exactness)
+            self.exactness_read = worse(self.exactness_read, row.exactness_read)
             if row.is_counted:
                 self.counted.add(row)
             if row.findings:

@@ -89,12 +89,10 @@ def row(
         lines_left_out=_left_out(transcript, origin.lines) if details.left_out else 0,
         differences=_differences(transcript, result) if details.differences else (),
         large=tuple(
-            [
-                finding
-                for step in result.steps
-                for finding in step.findings
-                if finding.code == "large-message"
-            ]
+            finding
+            for step in result.steps
+            for finding in step.findings
+            if finding.code == "large-message"
         ),
     )
 

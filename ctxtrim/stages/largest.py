@@ -2,14 +2,14 @@
 
 from ctxtrim.findings import Finding, describe
 from ctxtrim.model import Transcript
-from ctxtrim.tokens.counter import Counter, total_of
+from ctxtrim.tokens.counter import Counter
 
 
 def largest(counter: Counter, transcript: Transcript, number: int) -> list[Finding]:
     """The largest visible messages, each as a finding of severity `info`; the largest first."""
     messages = transcript.messages
     shape, exactness = counter.shape(messages), counter.exactness(transcript)
-    costs = list(map(total_of, counter.costs(messages)))
+    costs = [cost.total for cost in counter.costs(messages)]
     order = sorted(range(len(costs)), key=costs.__getitem__, reverse=True)
     found: list[Finding] = []
     for position in order:

@@ -13,14 +13,13 @@ from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.model import KINDS, ROLES, Message, Transcript
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
 from ctxtrim.tokens.framing import Framing
-from ctxtrim.tokens.message_prices import Cost, MessagePrices
+from ctxtrim.tokens.message_costs import Cost, MessageCosts
 from ctxtrim.tokens.request import Addends
 from ctxtrim.tokens.text_counts import TextCounts, keep
 
 Messages = tuple[Message, ...]
 
-total_of = attrgetter("total")
-"""The total of a `Cost`."""
+_total = attrgetter("total")
 _is_guessed = attrgetter("is_guessed")
 
 
@@ -83,8 +82,8 @@ class Counter(Struct, frozen=True, eq=False):
         return Counter(Ceiling(self.tokenizer), self.framing)
 
     @property
-    def _prices(self) -> MessagePrices:
-        return MessagePrices(self.tokenizer, self.framing, self.names, self.frames, self.texts)
+    def _message_costs(self) -> MessageCosts:
+        return MessageCosts(self.tokenizer, self.framing, self.names, self.frames, self.texts)
 
     def text(self, text: str) -> int:
         """The tokens of a text, which need not be that of a message."""
@@ -105,8 +104,8 @@ class Counter(Struct, frozen=True, eq=False):
             if self._seen:  # further lists share messages with the first one
                 costs = list(map(self.cost, messages, shape.fan))
             else:
-                costs = self._prices.costs(messages, shape.fan)
-            total = sum(map(total_of, costs))
+                costs = self._message_costs.of(messages, shape.fan)
+            total = sum(map(_total, costs))
             is_guessed = True in map(_is_guessed, costs)
             seen = self._seen[id(messages)] = _Seen(messages, shape, costs, total, is_guessed)
         return seen
@@ -190,7 +189,7 @@ class Counter(Struct, frozen=True, eq=False):
         key = (id(message), is_parallel)
         cached = self._costs.get(key)
         if cached is None:  # storing the message keeps its id unique
-            cached = self._costs[key] = (message, self._prices.costs((message,), (fan,))[0])
+            cached = self._costs[key] = (message, self._message_costs.of((message,), (fan,))[0])
         return cached[1]
 
     def addends(self, message: Message, fan: int) -> Addends:
@@ -199,7 +198,7 @@ class Counter(Struct, frozen=True, eq=False):
         For a call, `call_names` and `arguments` are the tokens of its name and of its argument
         frames; for a result, `escapes` are those of its escaping.
         """
-        return self._prices.addends(message, fan > 1)
+        return self._message_costs.addends(message, fan > 1)
 
     def overhead(self, transcript: Transcript) -> Addends:
         """The tokens outside of messages by purpose: priming, tool schemas, and other request
@@ -207,7 +206,7 @@ class Counter(Struct, frozen=True, eq=False):
         """
         cached = self._overheads.get(id(transcript))
         if cached is None:  # storing the transcript keeps its id unique
-            costs = self.framing.request.costs(transcript, self._prices.name, self._schemas)
+            costs = self.framing.request.costs(transcript, self._message_costs.name, self._schemas)
             overhead = {"priming": self.framing.priming} | costs
             cached = self._overheads[id(transcript)] = (transcript, overhead)
         return cached[1]

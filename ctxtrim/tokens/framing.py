@@ -98,8 +98,7 @@ class Framing(Struct, frozen=True):
         if role != "assistant":
             return role if name is None else (role, name)
         if len(parts) == 1:
-            kind = parts[0].kind  # no kind is also a role
-            return (kind, name, is_parallel) if is_parallel or name is not None else kind
+            return parts[0].kind, name, is_parallel
         has_text = self.preamble is None or _has_text(message)
         return tuple([part.kind for part in parts]), name, is_parallel, has_text
 

@@ -200,7 +200,7 @@ _PLAIN = Envelope(options=chat_options({}))
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The tools, tool choice, model and id next to the messages."""
-    if len(value) == 1:
+    if len(value) == 1:  # the messages alone
         return _PLAIN
     # the last: ToolBench, BFCL
     tools = value.get("tools") or value.get("functions") or value.get("function")

@@ -29,7 +29,7 @@ class Cost(Struct, frozen=True, gc=False):
     is_guessed: bool = False
 
 
-class MessagePrices(Struct, frozen=True):
+class MessageCosts(Struct, frozen=True):
     """The costs of messages by a tokenizer and a framing. The caches are those of a `Counter`."""
 
     tokenizer: Tokenizer
@@ -38,7 +38,7 @@ class MessagePrices(Struct, frozen=True):
     frames: dict[object, int]
     texts: TextCounts
 
-    def costs(self, messages: Sequence[Message], fans: Sequence[int]) -> list[Cost]:
+    def of(self, messages: Sequence[Message], fans: Sequence[int]) -> list[Cost]:
         """The costs of messages; 0 for a hidden message."""
         count = self.texts.function(messages, self.tokenizer.count)
         quotes = self._quoted(False), self._quoted(True)
@@ -54,7 +54,7 @@ class MessagePrices(Struct, frozen=True):
                 or part.sealed
                 or not message.agent_visible
             ):
-                costs.append(self._price(message, fan > 1, count, quotes))
+                costs.append(self._cost(message, fan > 1, count, quotes))
                 continue
             # a single text, as most messages are
             quoted = quotes[fan > 1] if role == "tool" else None
@@ -66,7 +66,7 @@ class MessagePrices(Struct, frozen=True):
             costs.append(Cost((tokens,), frame, tokens + frame))
         return costs
 
-    def _price(
+    def _cost(
         self,
         message: Message,
         is_parallel: bool,

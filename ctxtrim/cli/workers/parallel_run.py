@@ -14,8 +14,10 @@ from ctxtrim.io.inputs import Input
 from ctxtrim.stage import Keeper
 from ctxtrim.stream import Done
 
-_PIECE = 1 << 21  # bytes of lines that a process works on at a time
-_FILE = 1 << 25  # bytes of the largest file that a process works on as a whole
+_PIECE = 1 << 21  # bytes of lines that a process works on at a time, at most
+_PIECES = 8  # pieces of a small input for each process, so that all end at about the same time
+_SMALL_PIECE = 1 << 18  # bytes of lines of the smallest piece
+_FILE = 1 << 25  # bytes of the largest file that a process may work on as a whole
 _AHEAD = 2  # pieces in work for each process
 
 Pending = Future[Result | None]
@@ -33,8 +35,13 @@ class ParallelRun:
         sizes = [source.size for source in sources if source.problem is None]
         total = sum(size or 0 for size in sizes)
         self._size = jobs or cores()
-        if None not in sizes:  # more processes would have nothing to do
+        self._piece, self._whole = _PIECE, _FILE
+        if None not in sizes:
+            # more processes would have nothing to do
             self._size = min(self._size, max(2, len(sizes) + total // _PIECE))
+            self._piece = min(_PIECE, max(_SMALL_PIECE, total // (self._size * _PIECES)))
+            # the others would wait for the process of a larger file
+            self._whole = min(_FILE, total // self._size)
         self._waits = jobs is None and total < PARALLEL_SIZE  # until the input proves to be large
         self._pool: Pool[Input | LinesPiece, Result | None] = Pool(self._size - 1, work)
         if not self._waits:
@@ -50,7 +57,7 @@ class ParallelRun:
         if self._waits or source.problem or source.session is not None:
             return None
         size = source.size
-        if size is None or size > _FILE:
+        if size is None or size > self._whole:
             return None
         return self._pool.submit(source, is_small=size <= _PIECE)
 
@@ -78,7 +85,7 @@ class ParallelRun:
             few = pipeline.reader.read_numbered(self._few(content.rest), form.name)
             yield from pipeline.run_chunks(path, few, keeper)
         yield from self._in_order(
-            (LinesPiece(path, form.name, some) for some in _batches(lines)), keeper
+            (LinesPiece(path, form.name, some) for some in _batches(lines, self._piece)), keeper
         )
 
     def close(self) -> None:
@@ -140,14 +147,14 @@ def dead_worker_finding(
     return Finding("not-handled", "error", text, first)
 
 
-def _batches(lines: Iterable[Numbered]) -> Iterator[tuple[Numbered, ...]]:
-    """Lines in groups of about `_PIECE` bytes."""
+def _batches(lines: Iterable[Numbered], most: int) -> Iterator[tuple[Numbered, ...]]:
+    """Lines in groups of about `most` bytes."""
     batch: list[Numbered] = []
     size = 0
     for number, line in lines:
         batch.append((number, line))
         size += len(line)
-        if size >= _PIECE:
+        if size >= most:
             yield tuple(batch)
             batch, size = [], 0
     if batch:

@@ -8,9 +8,10 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from io import BytesIO
+from itertools import chain, islice
 from typing import Any
 
-from ctxtrim.model import Line, Span
+from ctxtrim.model import Line, Message, Span
 from ctxtrim.text.records import JsonRecord, value_in, value_of
 
 _REMEMBERED = 64
@@ -28,8 +29,14 @@ class ByteBlock(Sequence[bytes]):
     @classmethod
     def of(cls, pieces: Iterable[bytes]) -> "ByteBlock":
         """The block of some pieces."""
+        pieces = iter(pieces)
+        start = list(islice(pieces, 2))
+        if len(start) == 1:  # a document, which may be large, is not copied
+            block = cls(start[0])
+            block.add(len(block.data))
+            return block
         data, sizes = BytesIO(), array("Q", [])
-        for piece in pieces:
+        for piece in chain(start, pieces):
             sizes.append(data.write(piece))
         block = cls(data.getvalue())
         for size in sizes:
@@ -98,11 +105,18 @@ class LineRecords:
     """The records of a block of bytes. Each iteration decodes them, which also finds the lines.
 
     `decoded` makes such an iteration. `odd`: the records that are not JSON or share their line with
-    another.
+    another. `expected`: for each transcript the messages that it should have, if they are read
+    again.
     """
 
-    def __init__(self, data: bytes, decoded: Callable[[], Iterable[JsonRecord]]) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        decoded: Callable[[], Iterable[JsonRecord]],
+        expected: Sequence[Sequence[Message]] = (),
+    ) -> None:
         self.lines = LineBlock(data)
+        self.expected = expected
         self.odd: list[JsonRecord] = []
         self._decoded = decoded
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Format, Layout
 from ctxtrim.formats.fields import json_in, log_messages
+from ctxtrim.formats.lines import LineRecords
 from ctxtrim.formats.message_lists import (
     NOTHING_AROUND,
     Dialect,
@@ -16,8 +17,9 @@ from ctxtrim.formats.message_lists import (
     Envelope,
     ListContents,
     Tells,
+    messages_as,
 )
-from ctxtrim.model import Line, Source, Span, Transcript
+from ctxtrim.model import Line, Message, Source, Span, Transcript
 from ctxtrim.text.json_paths import Path, PathTable, Place, conversations, first_names, patterns
 from ctxtrim.text.records import JsonRecord, value_in
 
@@ -60,9 +62,9 @@ class _Talk(NamedTuple):
 
 
 class _Lists:
-    """The lists of a dialect at some paths; `has_lines`: also elements on lines of their own.
+    """The lists of a dialect at some paths, and its `other_places`.
 
-    `others`: the `other_places` of the dialect.
+    `has_lines`: also elements on lines of their own.
     """
 
     def __init__(
@@ -134,10 +136,7 @@ class _Lists:
     def _conversations(
         self, value: object, is_own: Tells, unread: list[list[Place]] | None = None
     ) -> Iterator[list[Place]]:
-        """The conversations in a value, each as its lists, if a list belongs to the dialect.
-
-        Those that do not belong to it are added to `unread`.
-        """
+        """The conversations of the dialect in a value, each as its lists; others go to `unread`."""
         found: set[Path] = set()
         refused: dict[Path, list[Place]] = {}
         for paths in self._usual.paths_in(value):
@@ -270,11 +269,14 @@ class _Lists:
     def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The conversations in some records. Their values lose the elements that were read."""
         talks = self._talks((record.value for record in records), takes=True)
-        return [self._transcript(talk, lines) for talk in talks]
+        expected = iter(records.expected if isinstance(records, LineRecords) else ())
+        return [self._transcript(talk, lines, next(expected, ())) for talk in talks]
 
-    def _transcript(self, talk: _Talk, lines: Sequence[Line]) -> Transcript:
+    def _transcript(
+        self, talk: _Talk, lines: Sequence[Line], expected: Sequence[Message]
+    ) -> Transcript:
         envelope = talk.envelope
-        found = ListContents(list(envelope.preamble), uncounted=talk.foreign)
+        found = ListContents(messages_as(expected, envelope.preamble), uncounted=talk.foreign)
         self._dialect.read(talk.elements, found)
         messages = tuple(found.messages)
         return Transcript(

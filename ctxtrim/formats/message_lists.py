@@ -35,6 +35,32 @@ class Element(NamedTuple):
     whole: Span
 
 
+class _ReadAgain(list[Message]):
+    """Messages as they are read. One that equals the expected message at its place is replaced by
+    it, so that memory holds one of them.
+    """
+
+    def __init__(self, messages: Iterable[Message], expected: Sequence[Message]) -> None:
+        super().__init__(messages)
+        self._expected = expected
+
+    def append(self, message: Message) -> None:
+        """Add a message."""
+        at = len(self)
+        if at < len(self._expected):
+            other = self._expected[at]
+            if (other.index, other.spans) == (message.index, message.spans) and other == message:
+                message = other
+        super().append(message)
+
+
+def messages_as(expected: Sequence[Message], first: Iterable[Message]) -> list[Message]:
+    """A list with the first messages, to which others are added as they are read; `expected` are
+    all messages if they are read again.
+    """
+    return _ReadAgain(first, expected) if expected else list(first)
+
+
 class ListContents(Struct):
     """The messages of a list and the facts collected while reading it, in order.
 

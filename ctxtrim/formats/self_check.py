@@ -88,8 +88,12 @@ def check(
     both cases.
     """
     is_document = len(lines) == 1
-    records = LineRecords(written.data, lambda: _records(written, is_document))
     expected = [transcript for transcript in meant if transcript.messages]
+    records = LineRecords(
+        written.data,
+        lambda: _records(written, is_document),
+        [transcript.messages for transcript in expected],
+    )
     found = _read(dialect, records)
     if expected and not found:  # the rest may now look like another format
         others = (

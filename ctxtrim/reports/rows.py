@@ -46,6 +46,11 @@ class Details(Struct, frozen=True):
         """Whether a row has changes in some form."""
         return self.changes or self.explained or self.differences
 
+    @property
+    def needs_costs(self) -> bool:
+        """Whether a row has costs of single messages."""
+        return self.explained or bool(self.by)
+
 
 PLAIN = Details()
 

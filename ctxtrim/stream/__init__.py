@@ -250,11 +250,8 @@ class _Task(Struct, frozen=True, dict=True):
 
     def remember(self, result: PipelineRun) -> None:
         """Store the summary of the transcript for later runs."""
-        memory = self.job.memory
-        if memory is None or not self.job.remembers or result.summary is None:
-            return
-        known = self.identity
-        if known is None:
+        memory, known = self.job.memory, self.identity
+        if not self.job.remembers or memory is None or known is None or result.summary is None:
             return
         end = result.summary_end
         memory.remember(known, result.summary, () if end is None else known.covered_until(end))
@@ -326,6 +323,9 @@ def _written(
             not is_handled(result.findings) or (result.overflows and job.on_overflow == "fail")
             for result in results
         ]
+        if not job.details.needs_costs:
+            for result in results:
+                result.meter.counter.forget()
         written = written_chunk(chunk, [result.transcript for result in results], left_out)
         if not (written.read_back or written.linked):
             return written.data, results, left_out

@@ -85,6 +85,11 @@ class Counter(Struct, frozen=True, eq=False):
     def _message_costs(self) -> MessageCosts:
         return MessageCosts(self.tokenizer, self.framing, self.names, self.frames, self.texts)
 
+    def forget(self) -> None:
+        """Free the memory of the costs of messages; a further count finds them again."""
+        self._costs.clear()
+        self._seen.clear()
+
     def text(self, text: str) -> int:
         """The tokens of a text, which need not be that of a message."""
         return self.texts.known(text) or self.tokenizer.count(text)

@@ -29,7 +29,6 @@ _LOOSE = lazy_pattern(r"error|exception|failed|fatal|cannot|unable to", re.IGNOR
 _ABRIDGED = lazy_pattern(r"\[[^\[\]\n]{0,80}(?:truncated|cleared)", re.IGNORECASE)
 _EDGE = 3  # lines to check at the beginning and at the end
 _REACH = 1 << 12  # characters that contain these lines
-_SHORT = 1 << 10  # characters that are searched faster than their first lines are found
 
 
 def is_error(message: Message, is_loose: bool = False) -> bool:
@@ -53,30 +52,34 @@ def is_abridged(message: Message) -> bool:
 
 def error_line(text: str, is_loose: bool = False) -> tuple[int, int] | None:
     """The range (start, end) of the line that shows an error; None if there is none."""
-    code = _exit_code(text)
+    beginning = text[:_REACH].casefold()
+    code = _exit_code(text, beginning)
     if code:
         return code[0] if code[1] else None
     if is_loose:
         word = _LOOSE.search(text)
         return _line_around(text, word.start()) if word else None
-    if len(text) <= _SHORT and not _has_hint(text):
+    if not _has_hint(beginning):  # as in most texts
         return None
     first = list(islice(_lines(text), _EDGE))
-    if not (first and _has_hint(text[: first[-1][1]])):
+    if not (first and _has_hint(text[: first[-1][1]].casefold())):
         return None
     return next(((start, end) for start, end in first if _ERROR.match(text[start:end])), None)
 
 
 def exit_code(text: str) -> int | None:
     """The exit code in the first or last lines of a text; None if there is none."""
-    code = _exit_code(text)
+    code = _exit_code(text, text[:_REACH].casefold())
     return code[1] if code else None
 
 
-def _exit_code(text: str) -> tuple[tuple[int, int], int] | None:
-    """The first line with an exit code among the first and the last few, and the code."""
+def _exit_code(text: str, beginning: str) -> tuple[tuple[int, int], int] | None:
+    """The first line with an exit code among the first and the last few, and the code.
+
+    `beginning`: the first characters of the text in lower case.
+    """
     is_long = len(text) > _REACH
-    if not (_has_code(text[:_REACH]) or (is_long and _has_code(text[-_REACH:]))):
+    if not (_has_code(beginning) or (is_long and _has_code(text[-_REACH:].casefold()))):
         return None
     first = list(islice(_lines(text), _EDGE))
     last = [line for line in islice(_lines_backwards(text), _EDGE) if line not in first]
@@ -87,15 +90,14 @@ def _exit_code(text: str) -> tuple[tuple[int, int], int] | None:
     return None
 
 
-def _has_code(text: str) -> bool:
+def _has_code(folded: str) -> bool:
     """Whether a text has a word that every line with an exit code has. Few texts have it."""
-    folded = text.casefold()
     return "code" in folded or "status" in folded
 
 
-def _has_hint(text: str) -> bool:
+def _has_hint(folded: str) -> bool:
     """Whether a text has one of the words of which every first line of an error has one."""
-    return any(map(text.casefold().__contains__, _HINTS))
+    return any(map(folded.__contains__, _HINTS))
 
 
 def _line_around(text: str, position: int) -> tuple[int, int]:

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import ClassVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.tool_results import ToolResult
@@ -137,23 +136,23 @@ class KeepRules:
         position = result.position
         uses = facts.uses.get(position, ()) if self._counts_uses else ()
         number = len({use.position for use in uses}) if uses else 0
-        kept = KeepReason(None, result, facts, uses=number)
+        in_full = is_used = False
+        reason: str | None = None
         if position in facts.active:
-            return replace(kept, reason=facts.active[position], in_full=True)
-        if any(pattern.fullmatch(result.tool) for pattern in facts.tools):
-            return replace(kept, reason=f"tool {result.tool}")
-        if self.keep_small and (size := counter.text(result.text)) < self.keep_small:
+            reason, in_full = facts.active[position], True
+        elif any(pattern.fullmatch(result.tool) for pattern in facts.tools):
+            reason = f"tool {result.tool}"
+        elif self.keep_small and (size := counter.text(result.text)) < self.keep_small:
             mark = MARKS[counter.tokenizer.exactness]
-            return replace(kept, reason=f"small: {mark}{size:,} < {self.keep_small:,} tokens")
-        if self.keep_errors and position in facts.errors:
-            return replace(kept, reason="error")
-        if position in facts.quotes:
-            return replace(kept, reason="quoted by the user")
-        used = facts.recent_uses(position)
-        if used:
+            reason = f"small: {mark}{size:,} < {self.keep_small:,} tokens"
+        elif self.keep_errors and position in facts.errors:
+            reason = "error"
+        elif position in facts.quotes:
+            reason = "quoted by the user"
+        elif used := facts.recent_uses(position):
             index = facts.evidence.messages[used[0].position].index
-            return replace(kept, reason=f"message {index} uses it", is_used=True)
-        return kept
+            reason, is_used = f"message {index} uses it", True
+        return KeepReason(reason, result, facts, in_full, number, is_used)
 
 
 @dataclass(frozen=True)

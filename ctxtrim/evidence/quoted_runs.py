@@ -10,7 +10,7 @@ from the lengths of the texts, and what is found does not depend on them.
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
@@ -61,14 +61,13 @@ def quoted_runs(
         }
         if not results:  # as in most conversations
             return {}
-    index = _TypedText(text, _steps(len(text), sum(map(len, results.values()))))
-    for shown in typed.values():
-        index.add_words(shown)
+    steps = _steps(len(text), sum(map(len, results.values())))
+    index = _TypedText(text, steps, _typed_words(typed.values(), steps))
     runs = {}
-    for position in sorted(index.with_words(results), reverse=True):
+    for position, places in index.places_in(results):
         while pending and pending[0] > position:
             index.add(len(typed[pending.popleft()]))
-        run = index.run_in(results[position], partial(named, position))
+        run = index.run_in(results[position], places, partial(named, position))
         if run:
             runs[position] = run
     return runs
@@ -117,41 +116,23 @@ def _word(data: bytes, width: int, position: int) -> int:
 
 @dataclass
 class _TypedText:
-    """The typed text, newest message first, the words of all messages, and an index of the windows
-    of those added so far.
+    """The typed text, newest message first, the words of all messages, and the windows of those
+    added so far.
 
     Windows need much memory, so only messages are indexed that have a piece of a result.
     """
 
     text: str
     steps: Steps
+    words: Set[int]
     indexed: int = 0
-    words: set[int] = field(default_factory=set)
     _windows: dict[int, int] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)  # of the messages, in order
     _pending: dict[int, int] = field(default_factory=dict)  # by start, the end of the windows
     _searched: dict[str, int] = field(default_factory=dict)  # by piece, where its search ended
 
-    def add_words(self, text: str) -> None:
-        """Add the words of a message."""
-        if len(text) >= _RUN:
-            for _, _, words in _words(_data(text), self.steps.width, self.steps.typed):
-                self.words.update(words)
-
-    def with_words(self, results: Mapping[int, str]) -> Iterator[int]:
-        """The positions of results that have a word of the typed text.
-
-        Many results together take less time than each of them.
-        """
-        for some in _blocks(results):
-            texts = [_data(results[position]) for position in some]
-            ends = list(accumulate(len(text) + len(_END) for text in texts))
-            places = self._places(_END.encode().join(texts))
-            for number in {bisect_right(ends, place) for place in places}:
-                yield some[number]
-
     def add(self, length: int) -> None:
-        """Add one more message to the index of windows."""
+        """Add one more message."""
         start, end = self.indexed, min(self.indexed + length, len(self.text))
         if end - start >= _RUN:
             self._pending[start] = end - _RUN + 1
@@ -184,15 +165,14 @@ class _TypedText:
         later = {key: known[key] for key in new.keys() & known.keys() if known[key] > new[key]}
         known |= new | later
 
-    def run_in(self, text: str, named: Callable[[], tuple[str, ...]]) -> tuple[int, int] | None:
-        """The first run in a text that has content other than the named paths."""
-        if not self.words:
-            return None
-        data = _data(text)
-        places = self._places(data)
-        if not places:
-            return None
-        paths = named()
+    def run_in(
+        self, text: str, places: Sequence[int], named: Callable[[], tuple[str, ...]]
+    ) -> tuple[int, int] | None:
+        """The first run in a result that has content other than the named paths.
+
+        `places` are those of `places_in`.
+        """
+        data, paths = _data(text), named()
         tried = 0  # the first window that was not tried yet
         last, middle = -1, -1  # the place before, and the character at it
         for place in places:
@@ -211,8 +191,24 @@ class _TypedText:
             tried = max(tried, middle + 1)
         return None
 
+    def places_in(self, results: Mapping[int, str]) -> Iterator[tuple[int, list[int]]]:
+        """The position of each result with words of the typed text, newest first, and the bytes at
+        which they begin, in order.
+
+        The words of many results are looked up at once. So a word may end in the next result.
+        """
+        for block in _blocks(results):
+            texts = [_data(results[position]) for position in block]
+            ends = list(accumulate(len(text) + len(_END) for text in texts))
+            found: dict[int, list[int]] = {}
+            for place in self._places(_END.encode().join(texts)):
+                number = bisect_right(ends, place)
+                start = ends[number - 1] if number else 0
+                found.setdefault(block[number], []).append(place - start)
+            yield from found.items()
+
     def _places(self, data: bytes) -> list[int]:
-        """The positions of words in a result that are words of the typed text, in order."""
+        """The bytes at which words of the typed text begin in some data, in order."""
         found: list[int] = []
         for start, distance, words in _words(data, self.steps.width, self.steps.shown):
             if not self.words.isdisjoint(words):
@@ -269,13 +265,23 @@ class _TypedText:
         return start, end
 
 
+def _typed_words(texts: Iterable[str], steps: Steps) -> set[int]:
+    """The words of typed messages that are long enough for a run."""
+    found: set[int] = set()
+    for text in texts:
+        if len(text) >= _RUN:
+            for _, _, words in _words(_data(text), steps.width, steps.typed):
+                found.update(words)
+    return found
+
+
 def _blocks(results: Mapping[int, str]) -> Iterator[list[int]]:
-    """The positions of results in groups of about `_BLOCK` characters."""
+    """The positions of results, newest first, in groups of about `_BLOCK` characters."""
     block: list[int] = []
     size = 0
-    for position, text in results.items():
+    for position in sorted(results, reverse=True):
         block.append(position)
-        size += len(text)
+        size += len(results[position])
         if size >= _BLOCK:
             yield block
             block, size = [], 0

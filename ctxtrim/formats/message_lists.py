@@ -36,8 +36,8 @@ class Element(NamedTuple):
 
 
 class _ReadAgain(list[Message]):
-    """Messages as they are read. One that equals the expected message at its place is replaced by
-    it, so that memory holds one of them.
+    """Messages that are read again. One that equals the expected message at its place is replaced
+    by it, so that memory holds only one of them.
     """
 
     def __init__(self, messages: Iterable[Message], expected: Sequence[Message]) -> None:
@@ -55,8 +55,9 @@ class _ReadAgain(list[Message]):
 
 
 def messages_as(expected: Sequence[Message], first: Iterable[Message]) -> list[Message]:
-    """A list with the first messages, to which others are added as they are read; `expected` are
-    all messages if they are read again.
+    """The list to which the messages of a conversation are added, with the first ones.
+
+    `expected`: all messages, if they are read again.
     """
     return _ReadAgain(first, expected) if expected else list(first)
 

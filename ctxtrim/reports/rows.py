@@ -49,7 +49,7 @@ class Details(Struct, frozen=True):
     @property
     def needs_costs(self) -> bool:
         """Whether a row has costs of single messages."""
-        return self.explained or bool(self.by)
+        return self.explained or self.differences or bool(self.by)
 
 
 PLAIN = Details()

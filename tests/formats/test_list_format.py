@@ -12,6 +12,7 @@ from ctxtrim.formats.chunks import chunk_of
 from ctxtrim.formats.list_format import list_format
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai import chat
+from ctxtrim.formats.self_check import written_chunk
 from ctxtrim.text.records import split
 
 TALK = [user("go"), says("on"), user("stop")]
@@ -23,6 +24,16 @@ def test_a_list_is_empty_after_its_messages_were_read() -> None:
     (transcript,) = chunk_of(list_format(chat.DIALECT), records).transcripts
     assert [message.parts[0].text for message in transcript.messages] == ["go", "on", "stop"]
     assert records[0].value == {"messages": []}
+
+
+def test_messages_that_read_back_the_same_are_held_once() -> None:
+    chunk = chunk_of(list_format(chat.DIALECT), split(LINE, 1))
+    (whole,) = chunk.transcripts
+    first, second, last = whole.messages
+    edited = replace(second, parts=(replace(second.parts[0], text="over"),))
+    out = replace(whole, messages=(first, edited, last))
+    (found,) = written_chunk(chunk, [out], [False]).read_back.values()
+    assert list(map(id, found.messages)) == list(map(id, out.messages))
 
 
 def test_a_reading_that_ended_in_deep_values_begins_again_with_all_elements() -> None:

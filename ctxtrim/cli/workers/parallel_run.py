@@ -17,7 +17,7 @@ from ctxtrim.stream import Done
 _PIECE = 1 << 21  # bytes of lines that a process works on at a time, at most
 _PIECES = 8  # pieces of a small input for each process, so that all end at about the same time
 _SMALL_PIECE = 1 << 18  # bytes of lines of the smallest piece
-_FILE = 1 << 25  # bytes of the largest file that a process may work on as a whole
+_FILE = 1 << 25  # bytes of the largest file that a process works on as a whole
 _AHEAD = 2  # pieces in work for each process
 
 Pending = Future[Result | None]
@@ -40,8 +40,8 @@ class ParallelRun:
             # more processes would have nothing to do
             self._size = min(self._size, max(2, len(sizes) + total // _PIECE))
             self._piece = min(_PIECE, max(_SMALL_PIECE, total // (self._size * _PIECES)))
-            # the others would wait for the process of a larger file
-            self._whole = min(_FILE, total // self._size)
+            # for a file that is most of the input, the other processes would wait
+            self._whole = min(_FILE, total // 2)
         self._waits = jobs is None and total < PARALLEL_SIZE  # until the input proves to be large
         self._pool: Pool[Input | LinesPiece, Result | None] = Pool(self._size - 1, work)
         if not self._waits:

@@ -155,6 +155,30 @@ def test_lines_of_a_dead_process_are_named_and_the_others_are_written(
     assert done[number - 1].is_lossy
 
 
+@pytest.mark.parametrize(
+    ("sizes", "whole"),
+    [((30,), ()), ((10, 10), (0, 1)), ((30, 30, 1, 1), (0, 1, 2, 3)), ((30, 5, 5), (1, 2))],
+    ids=str,
+)
+def test_a_file_that_is_most_of_the_input_is_no_task_of_one_process(
+    tmp_path: Path, sizes: tuple[int, ...], whole: tuple[int, ...]
+) -> None:
+    sources = []
+    for number, size in enumerate(sizes):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_bytes(b" " * 1000 * size)
+        sources.append(Input(str(path), path.name))
+    pipeline = FilePipeline(
+        FileReader(FormatChoice(), 1 << 20), Job(StagePipeline((), Metering(tokenizer)))
+    )
+    group = ParallelRun(PieceWork(pipeline, is_recorded=False, writes=False), 4, sources)
+    try:
+        pending = [group.start(source) for source in sources]
+    finally:
+        group.close()
+    assert [number for number, each in enumerate(pending) if each is not None] == list(whole)
+
+
 def test_an_interrupt_ends_all_processes_quietly(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)

@@ -50,6 +50,11 @@ def not_dropped(
             reasons[position] = reason
         elif message.role == "system" and not message.continues and keeps_system:
             reasons[position] = "system"
-        elif shape.turn[position] in turns and messages[shape.exchange[position]].role == "user":
+        elif turns and shape.turn[position] in turns and _is_prompt(messages, shape, position):
             reasons[position] = "prompt of a pinned message"
     return reasons
+
+
+def _is_prompt(messages: Sequence[Message], shape: Shape, position: int) -> bool:
+    """Whether a message belongs to the exchange of a user message."""
+    return messages[shape.exchange[position]].role == "user"

@@ -97,20 +97,21 @@ def _by_turns(messages: Sequence[Message], shape: Shape, turns: int) -> int:
     if turns == 0:
         return len(messages)
     seen: list[int] = []
+    turn_of = shape.turn
     for position in range(len(messages) - 1, -1, -1):
-        message, turn = messages[position], shape.turn[position]
+        message, turn = messages[position], turn_of[position]
         starts_turn = message.agent_visible and (message.turn is not None or is_typed(message))
         if starts_turn and turn not in seen[-1:]:
             if len(seen) == turns:
-                return shape.turn.index(seen[-1])
+                return turn_of.index(seen[-1])
             seen.append(turn)
     return 0
 
 
 def _by_count(messages: Sequence[Message], count: int) -> int:
     """The position of the first of the last messages that the model reads."""
-    seen = visible(messages)
-    return seen[-count:][0] if seen and count else len(messages)
+    seen = visible(messages) if count else ()
+    return seen[-count:][0] if seen else len(messages)
 
 
 def _by_tokens(costs: Sequence[int], tokens: int) -> int:

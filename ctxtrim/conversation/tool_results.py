@@ -59,8 +59,8 @@ def results(messages: Sequence[Message], shape: Shape, ages: Sequence[int]) -> l
     """The tool results that the model sees, in order. `ages` are the ages of all messages."""
     tool_results = []
     for position, message in enumerate(messages):
-        result = message.result
-        if message.role == "tool" and message.agent_visible and result is not None:
+        result = message.result if message.role == "tool" and message.agent_visible else None
+        if result is not None:
             call = shape.call[position]
             text = result_text(message)
             tool_results.append(

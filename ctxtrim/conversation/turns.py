@@ -48,17 +48,24 @@ class Shape(Struct, frozen=True, dict=True):
         step: list[int] = []
         turn: list[int] = []
         steps = turns = 0
-        for position, message in enumerate(self.messages):
-            if message.agent_visible:
-                acts = self.fan[position] > 0 or message.action is not None
-                steps += acts and message.role == "assistant"
-                turns += message.role == "user"
+        around = zip(self.messages, self.fan, self.caller, strict=True)
+        for position, (message, fan, caller) in enumerate(around):
+            role = message.role
+            if role == "assistant":
+                if (fan or message.action is not None) and message.agent_visible:
+                    steps += 1
+            elif role == "user" and message.agent_visible:
+                turns += 1
             if message.turn is not None:
                 turns = message.turn
-            caller = self.caller[position]
             step.append(steps if caller == position else step[caller])
             turn.append(turns)
         return tuple(step), tuple(turn), steps
+
+    @cached_property
+    def visible(self) -> list[int]:
+        """The positions of the messages that the model reads."""
+        return visible(self.messages)
 
     @property
     def step(self) -> tuple[int, ...]:
@@ -296,7 +303,7 @@ def is_alternating(messages: Sequence[Message], shape: Shape) -> bool:
     """Whether user and assistant alternate: no adjacent messages of one role, and results right
     after their calls, if they have one.
     """
-    spoken = [position for position in visible(messages) if messages[position].role != "system"]
+    spoken = [position for position in shape.visible if messages[position].role != "system"]
     for before, after in pairwise(spoken):
         if messages[after].role == "tool":
             is_valid = shape.call[after] is None or shape.caller[after] == shape.caller[before]

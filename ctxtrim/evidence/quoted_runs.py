@@ -10,7 +10,7 @@ from the lengths of the texts, and what is found does not depend on them.
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
@@ -62,7 +62,7 @@ def quoted_runs(
         if not results:  # as in most conversations
             return {}
     steps = _steps(len(text), sum(map(len, results.values())))
-    index = _TypedText(text, steps, _typed_words(typed.values(), steps))
+    index = _TypedText(text, steps, _typed_words(text, steps))
     runs = {}
     for position, places in index.places_in(results):
         while pending and pending[0] > position:
@@ -265,13 +265,11 @@ class _TypedText:
         return start, end
 
 
-def _typed_words(texts: Iterable[str], steps: Steps) -> set[int]:
-    """The words of typed messages that are long enough for a run."""
+def _typed_words(text: str, steps: Steps) -> set[int]:
+    """The words of the typed text. Those across two messages are no words of a run."""
     found: set[int] = set()
-    for text in texts:
-        if len(text) >= _RUN:
-            for _, _, words in _words(_data(text), steps.width, steps.typed):
-                found.update(words)
+    for _, _, words in _words(_data(text), steps.width, steps.typed):
+        found.update(words)
     return found
 
 

@@ -1,10 +1,15 @@
-"""Character ranges of the values in a JSON text. Values are scanned only to find their ends."""
+"""Character ranges of the values in a JSON text. Values are scanned only to find their ends.
+
+A text in UTF-8 is scanned as Latin-1, which has a character for each byte: the syntax of JSON is
+ASCII, so the ranges are those of the bytes.
+"""
 
 import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from msgspec import DecodeError, Raw, Struct
@@ -26,6 +31,7 @@ _scan = _decoder.scan_once
 _object = Decoder(dict[str, Raw]).decode
 _array = Decoder(list[Raw]).decode
 _LONG = 4096  # characters of an object or an array whose values are not made to find their ends
+_BLOCK = 1024  # elements that are joined to see whether the same characters are between them
 _SPACE = lazy_pattern(r"[ \t\r\n]*")
 _COLON = lazy_pattern(r"[ \t\r\n]*:[ \t\r\n]*")
 _SEPARATOR = lazy_pattern(r"[ \t\r\n]*([,\]}])[ \t\r\n]*")
@@ -56,18 +62,30 @@ def value_end(text: str, start: int) -> int:
 
 
 class Members(NamedTuple):
-    """The members of the object or array in a text, in order, and its end."""
+    """The members of the object or array in a text, in order, and its end.
+
+    `is_latin`: the text is UTF-8 as Latin-1.
+    """
 
     text: str
     spans: Sequence[Member]
     end: int
+    is_latin: bool = False
 
     @property
     def keys(self) -> Sequence[str | int]:
         """The keys of the members of an object, or the indices of elements."""
         if self.spans and self.spans[0][0] < self.spans[0][1]:
-            return [_scan(self.text, begin)[0] for begin, _, _ in self.spans]
+            return [_key(self.text, begin, self.is_latin) for begin, _, _ in self.spans]
         return range(len(self.spans))
+
+
+def _key(text: str, begin: int, is_latin: bool) -> str:
+    """The key at a position."""
+    key, end = _scan(text, begin)
+    if is_latin and not key.isascii():
+        key = json.loads(text[begin:end].encode("latin-1"))
+    return str(key)
 
 
 def members(text: str, start: int) -> Members:
@@ -106,34 +124,39 @@ def members(text: str, start: int) -> Members:
 def members_within(text: str, start: int, end: int, data: bytes | None = None) -> Members:
     """The members of the object or array at a range of a valid JSON text, as `members` finds them.
 
-    It finds the ends of long values without making the values. `data` is the text in bytes, if it
-    is ASCII; without it, the range is encoded.
+    It finds the ends of long values without making the values. `data` is the UTF-8 form of which
+    the text is the Latin-1 form; without it, the range is encoded.
     """
+    is_latin = data is not None
     if end - start >= _LONG:
         try:
-            spans = list(_spans_within(text, start, end, data))
+            spans = _spans_within(text, start, end, data)
         except (ValueError, RecursionError):  # also what msgspec raises
-            return members(text, start)
+            return members(text, start)._replace(is_latin=is_latin)
         if spans and skip(text, spans[-1][2]) == end - 1:
-            return Members(text, spans, end)
-    return members(text, start)
+            return Members(text, spans, end, is_latin)
+    return members(text, start)._replace(is_latin=is_latin)
 
 
-def values_at(text: str, start: int, end: int, keys: Iterable[str | int]) -> list[Range] | None:
+def values_at(
+    text: str, start: int, end: int, keys: Iterable[str | int], data: bytes | None = None
+) -> list[Range] | None:
     """The ranges of some values of the short object at a range; None if `members_within` must find
     them.
 
-    A string that occurs once in the object is its value wherever it is found.
+    A string that occurs once in the object is its value wherever it is found. `data` as in
+    `members_within`.
     """
     if text[start] != "{" or end - start >= _LONG:
         return None
     try:
-        values = _object(text[start:end].encode())
+        values = _object(text[start:end].encode() if data is None else data[start:end])
     except (ValueError, DecodeError):
         return None
+    encoding = "utf-8" if data is None else "latin-1"
     ranges = []
     for key in keys:
-        value = str(values.get(key, b""), "utf-8") if isinstance(key, str) else ""
+        value = str(values.get(key, b""), encoding) if isinstance(key, str) else ""
         if not value.startswith('"') or text.count(value, start, end) != 1:
             return None
         position = text.index(value, start, end)
@@ -141,37 +164,77 @@ def values_at(text: str, start: int, end: int, keys: Iterable[str | int]) -> lis
     return ranges
 
 
-def _spans_within(text: str, start: int, end: int, ascii_data: bytes | None) -> Iterator[Member]:
+def _spans_within(text: str, start: int, end: int, data: bytes | None) -> list[Member]:
     """The members of the object or array at a range.
 
     If a key occurs twice, only its last value is known. Then an end that is not found raises a
     `ValueError`, or the spans end too early. They also do if the space between members differs.
     """
-    data = text[start:end].encode() if ascii_data is None else memoryview(ascii_data)[start:end]
-    is_object, is_ascii = text[start] == "{", len(data) == end - start
-    values = _object(data).items() if is_object else enumerate(_array(data))
+    own = text[start:end].encode() if data is None else memoryview(data)[start:end]
+    if text[start] == "{":
+        return list(_object_spans(text, start, _object(own), data))
+    elements = _array(own)
+    spans = _alike_spans(text, start, elements, data) if data is not None else None
+    if spans is not None:
+        return spans
+    sizes = map(len, elements if data is not None else (str(raw, "utf-8") for raw in elements))
+    return list(_array_spans(text, start, sizes))
+
+
+def _alike_spans(
+    text: str, start: int, elements: Sequence[Raw], data: bytes
+) -> list[Member] | None:
+    """The elements of an array, if the same characters are between all of them."""
+    if not elements:
+        return None
     begin = skip(text, start + 1)
-    between: str | None = None  # the comma and the space between members, usually alike
-    for key, raw in values:
-        position = _after_key(text, begin) if is_object else begin
-        stop = position + (len(raw) if is_ascii else len(str(raw, "utf-8")))
-        if is_object:
-            is_same = (
-                text.startswith(str(raw, "utf-8"), position)
-                if ascii_data is None
-                else ascii_data.startswith(raw, position)
-            )
-            if not is_same or _scan(text, begin)[0] != key:
-                raise ValueError("expected another value")
-        yield begin, position, stop
-        if between is not None and text.startswith(between, stop):
-            begin = stop + len(between)
-            continue
+    separator = _SEPARATOR.match(text, begin + len(elements[0]))
+    between = separator[0].encode() if separator is not None else b""
+    position = begin
+    for first in range(0, len(elements), _BLOCK):
+        block = elements[first : first + _BLOCK]
+        is_last = first + _BLOCK >= len(elements)
+        piece = between.join(block if is_last else (*block, b""))
+        if not data.startswith(piece, position):
+            return None
+        position += len(piece)
+    sizes = list(map(len, elements))
+    starts = accumulate([begin, *(size + len(between) for size in sizes[:-1])])
+    return [(start, start, start + size) for start, size in zip(starts, sizes, strict=True)]
+
+
+def _array_spans(text: str, start: int, sizes: Iterable[int]) -> Iterator[Member]:
+    """The elements of the array at a position, of some sizes in characters."""
+    begin = skip(text, start + 1)
+    for size in sizes:
+        stop = begin + size
+        yield begin, begin, stop
         separator = _SEPARATOR.match(text, stop)
         if separator is None:
             raise ValueError("expected a comma")
         begin = separator.end()
-        between = separator[0] if separator[1] == "," else None
+
+
+def _object_spans(
+    text: str, start: int, values: dict[str, Raw], data: bytes | None
+) -> Iterator[Member]:
+    """The members of the object at a position, which has some values."""
+    begin = skip(text, start + 1)
+    for key, raw in values.items():
+        position = _after_key(text, begin)
+        if data is not None:
+            is_same, size = data.startswith(raw, position), len(raw)  # makes no copy of the value
+        else:
+            value = str(raw, "utf-8")
+            is_same, size = text.startswith(value, position), len(value)
+        if not is_same or _key(text, begin, data is not None) != key:
+            raise ValueError("expected another value")
+        stop = position + size
+        yield begin, position, stop
+        separator = _SEPARATOR.match(text, stop)
+        if separator is None:
+            raise ValueError("expected a comma")
+        begin = separator.end()
 
 
 def _after_key(text: str, start: int) -> int:
@@ -190,10 +253,10 @@ def document(text: str) -> tuple[Sequence[Member], Range] | None:
     if text[start : start + 1] not in ("[", "{"):
         return None
     try:
-        _, found, end = members(text, start)
+        found = members(text, start)
     except (ValueError, RecursionError):
         return None
-    return (found, (start, end)) if skip(text, end) == len(text) else None
+    return (found.spans, (start, found.end)) if skip(text, found.end) == len(text) else None
 
 
 class Leaf(Struct, frozen=True, dict=True):

@@ -19,6 +19,9 @@ from ctxtrim.text.json_spans import Leaf, Member, Range, members_within, skip, v
 
 Patch = tuple[int, int, str]  # replace text[start:end]
 
+_UTF_8 = ("utf-8", "surrogatepass")
+_MARK = "\ufeff".encode().decode("latin-1")  # a byte order mark in a UTF-8 text as Latin-1
+
 
 class _Wish(Struct):
     """The edits of one value, and of the values inside it. `removed` are keys of values inside."""
@@ -67,21 +70,18 @@ def splice(
     for path, elements in (cut or {}).items():
         _at(root, path).cuts = elements
     if isinstance(source, str):
-        return "".join(_pieces(source, _patches(source, None, root, is_ascii)))
-    if source.isascii():  # its bytes are its characters, so that no copy of the text is joined
-        patches = _patches(source.decode(), source, root, is_ascii)
-        encoded = [(start, end, new.encode()) for start, end, new in patches]
-        return b"".join(_pieces(memoryview(source), encoded))
-    text = source.decode()
-    return "".join(_pieces(text, _patches(text, None, root, is_ascii))).encode()
+        return _spliced(source.encode(*_UTF_8), root, is_ascii).decode(*_UTF_8)
+    return _spliced(source, root, is_ascii)
 
 
-def _patches(text: str, data: bytes | None, root: "_Wish", is_ascii: bool | None) -> list[Patch]:
-    """The patches of a text in order; `data` as in `_Text`."""
+def _spliced(data: bytes, root: "_Wish", is_ascii: bool | None) -> bytes:
+    """The edited bytes."""
+    is_ascii = data.isascii() if is_ascii is None else is_ascii
+    text = _Text(data.decode("latin-1"), is_ascii, data)
     patches: list[Patch] = []
-    is_ascii = text.isascii() if is_ascii is None else is_ascii
-    _value(_Text(text, is_ascii, data), _whole(text), root, (), patches)
-    return sorted(patches)
+    _value(text, _whole(text.text, _MARK), root, (), patches)
+    encoded = [(start, end, new.encode(*_UTF_8)) for start, end, new in sorted(patches)]
+    return b"".join(_pieces(memoryview(data), encoded))
 
 
 def _pieces(source: Any, patches: Iterable[tuple[int, int, Any]]) -> list[Any]:
@@ -107,7 +107,8 @@ def _at(root: _Wish, path: Path) -> _Wish:
 class _Text(Struct, frozen=True):
     """A JSON text, and whether new characters in it are escaped to ASCII.
 
-    `data` is the text in bytes, if it is known and ASCII.
+    `data`: the text is the Latin-1 form of these bytes, so its ranges are theirs; None for the text
+    in a string.
     """
 
     text: str
@@ -115,12 +116,12 @@ class _Text(Struct, frozen=True):
     data: bytes | None = None
 
 
-def _whole(text: str) -> Range:
-    """The range of the value that is the whole text."""
+def _whole(text: str, mark: str = "\ufeff") -> Range:
+    """The range of the value that is the whole text, after a byte order mark."""
     end = len(text)
     while end and text[end - 1].isspace():
         end -= 1
-    return skip(text, text.startswith("\ufeff")), end
+    return skip(text, len(mark) if text.startswith(mark) else 0), end
 
 
 def _value(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
@@ -140,21 +141,32 @@ def _value(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Pa
 def _in_string(source: _Text, span: Range, wish: _Wish, path: Path) -> Iterator[Patch]:
     """The patches for the JSON inside the string at a range, escaped once more."""
     start, end = span
-    leaf = Leaf(source.text[start + 1 : end - 1])
+    spelling = source.text[start + 1 : end - 1]
+    is_latin = source.data is not None and not spelling.isascii()
+    if is_latin:
+        spelling = spelling.encode("latin-1").decode(*_UTF_8)
+    leaf = Leaf(spelling)
     inner: list[Patch] = []
     try:
         _value(_Text(leaf.value, leaf.value.isascii()), _whole(leaf.value), wish, path, inner)
     except (ValueError, IndexError):
         raise KeyError(path) from None
+
+    def place(position: int) -> int:
+        """The place in the source of a position in the value."""
+        spelled = leaf.spelled(position)
+        size = len(spelling[:spelled].encode(*_UTF_8)) if is_latin else spelled
+        return start + 1 + size
+
     for begin, end, new in inner:
         escaped = json.dumps(new, ensure_ascii=source.is_ascii)[1:-1]
-        yield start + 1 + leaf.spelled(begin), start + 1 + leaf.spelled(end), escaped
+        yield place(begin), place(end), escaped
 
 
 def _container(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
     text, (start, end) = source.text, span
     if not (wish.removed or wish.added or wish.inserted or wish.cuts):
-        ranges = values_at(text, start, end, wish.inside)
+        ranges = values_at(text, start, end, wish.inside, source.data)
         if ranges is not None:
             for (key, inner), at in zip(wish.inside.items(), ranges, strict=True):
                 _value(source, at, inner, (*path, key), patches)

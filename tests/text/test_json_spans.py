@@ -32,6 +32,8 @@ def test_a_position_inside_an_escape_is_the_start_of_the_escape(
         '{"a": [NUMBERS], "b": 1, "a": 2}',
         '{"a": 1, "b": [NUMBERS], "a": "1, \\"b\\": 2"}',
         '{"a": "\\ud800", "b": [NUMBERS]}',
+        '{"\\u00e9é": [NUMBERS], "é": "x"}',
+        '["x", "y", "ä", "z", [NUMBERS]]',
         "[NaN, [NUMBERS], Infinity]",
         '[1,2, 3,  4 ,5,"a  ", [NUMBERS],6,"  " ]',
         '{"a":1,"b": 2, "c":[NUMBERS],"d":" ,  "}',
@@ -45,6 +47,13 @@ def test_members_are_found_alike_with_and_without_making_values(text: str) -> No
         found = members_within(f"{before}{text}{after}", start, end)
         meant = members(f"{before}{text}{after}", start)
         assert (list(found.spans), found.end) == (list(meant.spans), meant.end)
+        assert list(found.keys) == list(meant.keys)
+        data = f"{before}{text}{after}".encode()
+        latin, last = data.decode("latin-1"), len(data) - len(after)
+        found = members_within(latin, start, last, data)
+        assert [tuple(data[:place].decode() for place in span) for span in found.spans] == [
+            tuple(f"{before}{text}{after}"[:place] for place in span) for span in meant.spans
+        ]
         assert list(found.keys) == list(meant.keys)
 
 
@@ -65,4 +74,8 @@ def test_members_are_found_whatever_the_space_between_them(
         pieces = [f'"{number}":{text}' for number, text in enumerate(pieces)]
     text = ("{%s}" if is_object else "[%s]") % ",".join(pieces)
     found, meant = members_within(text, 0, len(text)), members(text, 0)
+    assert (list(found.spans), found.end) == (list(meant.spans), meant.end)
+    data = text.encode()
+    latin = data.decode("latin-1")
+    found, meant = members_within(latin, 0, len(data), data), members(latin, 0)
     assert (list(found.spans), found.end) == (list(meant.spans), meant.end)

@@ -168,9 +168,60 @@ def _increments(
     """The levels of an exchange worth taking, each with its additional need per token, in falling
     order.
     """
+    costs, results = situation.costs, situation.results
+    rest, need = _prompt_share(situation, exchange), float(_EVENT)
+    needs: list[tuple[int, float]] = []  # the cost of each result and the need for it
+    for position in positions:
+        if position in results:
+            needs.append((costs[position], _need_of_result(situation, results[position])))
+        else:
+            rest += costs[position]
+            need += _need_of_text(situation, position)
+    if not needs:
+        return [(need / max(1, rest), None)]
+    if len(needs) == 1:  # as in most exchanges
+        return _of_result(rest, need, *needs[0])
+    return _hull(_levels(rest, need, needs))
+
+
+def _of_result(rest: float, need: float, cost: int, full: float) -> list[tuple[float, int | None]]:
+    """The increments of an exchange with one result, as `_hull` finds them.
+
+    The need that a clip meets grows slower than its length, so only the first levels may have to
+    be taken together.
+    """
+    steps = _steps(cost)
+    if not full:  # repeated later
+        return [(need / max(1, rest + steps[0][1]), steps[0][0]), (0.0, None)]
+    for number, (level, kept, part, _) in enumerate(steps):
+        density = (need + full * part) / max(1, rest + kept)
+        later = steps[number + 1 :]
+        if not later or density > full * later[0][3]:
+            return [(density, level), *((full * gain, level) for level, _, _, gain in later)]
+    raise AssertionError("no level")
+
+
+@lru_cache(maxsize=4096)
+def _steps(cost: int) -> list[tuple[int | None, int, float, float]]:
+    """The levels of one result: each with the tokens of the clip, the fraction of the need that it
+    meets, and what it adds to that for each token more than the level before.
+    """
+    limits = _LIMITS[: bisect_left(_LIMITS, cost)]
+    levels = [(limit, *clip) for limit, clip in zip(limits, _clips(cost), strict=False)]
+    steps: list[tuple[int | None, int, float, float]] = []
+    kept_before, part_before = 0, 0.0
+    for level, kept, part in (*levels, (None, cost, 1.0)):
+        gain = (part - part_before) / max(1, kept - kept_before)
+        steps.append((level, kept, part, gain))
+        kept_before, part_before = kept, part
+    return steps
+
+
+def _hull(levels: Sequence[_Level]) -> list[tuple[float, int | None]]:
+    """The levels on the upper hull, each with its additional need per token."""
     hull: list[_Level] = [(None, 0, 0)]
     densities: list[float] = []  # of each level of the hull, compared to the one before it
-    for level in _levels(situation, exchange, positions):
+    for level in levels:
         density = _density(level, hull[-1])
         while densities and density >= densities[-1]:
             hull.pop()
@@ -187,36 +238,17 @@ def _density(level: _Level, before: _Level) -> float:
     return (level[2] - before[2]) / (tokens if tokens > 1 else 1)
 
 
-def _levels(situation: Situation, exchange: int, positions: Sequence[int]) -> list[_Level]:
-    costs, results = situation.costs, situation.results
-    rest, need = 0, float(_EVENT)
-    needs: list[tuple[int, float]] = []  # the cost of each result and the need for it
-    for position in positions:
-        if position in results:
-            needs.append((costs[position], _need_of_result(situation, results[position])))
-        else:
-            rest += costs[position]
-            need += _need_of_text(situation, position)
-    base = _prompt_share(situation, exchange) + rest
-    if not needs:
-        return [(None, base, need)]
-    longest = max([cost for cost, _ in needs])
+def _levels(rest: float, need: float, needs: Sequence[tuple[int, float]]) -> list[_Level]:
+    """The levels of an exchange with several results, each with its cost and the need for it."""
+    limits = _LIMITS[: bisect_left(_LIMITS, max([cost for cost, _ in needs]))]
     clips = [(_clips(cost), full) for cost, full in needs]
     levels: list[_Level] = []
-    shorter = _LIMITS[: bisect_left(_LIMITS, longest)]
-    if len(clips) == 1:  # as in most exchanges
-        clip, full = clips[0]
-        levels = [
-            (limit, base + kept, need + full * part)
-            for limit, (kept, part) in zip(shorter, clip, strict=False)
-        ]
-        return [*levels, (None, base + longest, need + full)]
-    for number, limit in enumerate(shorter):
+    for number, limit in enumerate(limits):
         tokens = sum([clip[number][0] for clip, _ in clips])
         met = sum([full * clip[number][1] for clip, full in clips])
-        levels.append((limit, base + tokens, need + met))
+        levels.append((limit, rest + tokens, need + met))
     whole = sum([cost for cost, _ in needs])
-    levels.append((None, base + whole, need + sum([full for _, full in needs])))
+    levels.append((None, rest + whole, need + sum([full for _, full in needs])))
     return levels
 
 

@@ -19,7 +19,6 @@ from ctxtrim.conversation.turns import (
     grouped,
     is_alternating,
     opening_task,
-    visible,
 )
 from ctxtrim.evidence import is_instructions
 from ctxtrim.evidence.active_files import Access
@@ -123,10 +122,13 @@ class Situation:
     @cached_property
     def turns(self) -> list[int]:
         """The turn of each message; injections belong to the turn that they interrupt."""
+        if not self.injections:
+            return list(self.shape.turn)
         turns: list[int] = []
+        before: int | None = None
         for position, turn in enumerate(self.shape.turn):
-            is_same = position > 0 and turn == self.shape.turn[position - 1]
-            turns.append(turns[-1] if is_same or position in self.injections else turn)
+            turns.append(turns[-1] if turn == before or position in self.injections else turn)
+            before = turn
         return turns
 
     @cached_property
@@ -149,15 +151,18 @@ class Situation:
     @cached_property
     def exchanges(self) -> dict[int, tuple[int, ...]]:
         """The exchanges that may be dropped, by their first message, in order, without prompts."""
-        steps = [position for position in self._free if not self._is_prompt(position)]
-        return grouped(steps, self.shape.exchange)
+        exchange, starts = self.shape.exchange, self._starts
+        steps = [position for position in self._free if exchange[position] not in starts]
+        return grouped(steps, exchange)
 
     @cached_property
     def prompts(self) -> dict[int, tuple[int, ...]]:
         """By turn, the user messages that may be dropped, with the results of calls
         that they make.
         """
-        return grouped(filter(self._is_prompt, self._free), self.turns)
+        exchange, starts = self.shape.exchange, self._starts
+        prompts = [position for position in self._free if exchange[position] in starts]
+        return grouped(prompts, self.turns)
 
     @cached_property
     def prompt_costs(self) -> dict[int, int]:
@@ -170,7 +175,7 @@ class Situation:
     @cached_property
     def last_prompt(self) -> int | None:
         """The position of the newest visible user message."""
-        for position in reversed(visible(self.messages)):
+        for position in reversed(self.shape.visible):
             if self.messages[position].role == "user":
                 return position
         return None
@@ -210,7 +215,7 @@ class Situation:
 
         What the client injects after it, such as the output of `/exit`, does not count.
         """
-        for position in reversed(visible(self.messages)):
+        for position in reversed(self.shape.visible):
             if not _is_injection(self.messages[position]):
                 exchange = self.shape.exchange[position]
                 return exchange if exchange in self.exchanges else None
@@ -257,9 +262,11 @@ class Situation:
             if position not in self.protected and (message.role != "system" or message.continues)
         ]
 
-    def _is_prompt(self, position: int) -> bool:
-        exchange = self.shape.exchange[position]
-        return self.messages[exchange].role == "user" and exchange not in self.injections
+    @cached_property
+    def _starts(self) -> set[int]:
+        """The positions at which exchanges of prompts start."""
+        prompts = [at for at, message in enumerate(self.messages) if message.role == "user"]
+        return set(prompts) - self.injections
 
 
 def _is_injection(message: Message) -> bool:

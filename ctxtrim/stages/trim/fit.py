@@ -9,7 +9,7 @@ unit without room is skipped without making a clip, so the work grows linearly w
 messages.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -191,8 +191,10 @@ class Fit:
             return True
         if self._floor(new) > self.room:
             return False
-        tokens = {position: self._tokens_at(position, allocation.level) for position in wanted}
-        added = sum(max(0, tokens[position] - planned.get(position, 0)) for position in wanted)
+        tokens = self._tokens_at(wanted, allocation.level)
+        if tokens is None:
+            return False
+        added = self._added(tokens)
         if added > self.room:
             return False
         for position in wanted:
@@ -201,14 +203,28 @@ class Fit:
         self._turns.add(allocation.unit.turn)
         return True
 
-    def _tokens_at(self, position: int, level: int | None) -> int:
-        """The maximum tokens of a message at a level; None is the message as read."""
+    def _tokens_at(self, positions: Sequence[int], level: int | None) -> dict[int, int] | None:
+        """The maximum tokens of some messages at a level, which is None for the messages as read.
+
+        None if they certainly exceed the room; then no smaller form is made.
+        """
         if level is None:
-            return self.situation.costs[position]
-        lean = self.forms.lean(position).tokens
-        if lean <= level or not self.forms.is_clippable(position):
-            return lean
-        return max(level, self.forms.least(position).tokens)
+            return {position: self.situation.costs[position] for position in positions}
+        tokens = {position: self.forms.lean(position).tokens for position in positions}
+        clipped = [position for position in positions if tokens[position] > level]
+        if not clipped:
+            return tokens
+        if self._added(tokens | dict.fromkeys(clipped, level)) > self.room:
+            return None
+        for position in clipped:
+            if self.forms.is_clippable(position):
+                tokens[position] = max(level, self.forms.least(position).tokens)
+        return tokens
+
+    def _added(self, tokens: Mapping[int, int]) -> int:
+        """The tokens that some messages need in addition to those planned for them."""
+        planned = self._planned
+        return sum([max(0, most - planned.get(position, 0)) for position, most in tokens.items()])
 
     def _squeeze(self, unit: Unit) -> bool:
         """Keep a unit with results clipped to one length, if there is room for its

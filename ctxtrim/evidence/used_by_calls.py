@@ -93,9 +93,11 @@ def _sources(messages: Sequence[Message], used: Mapping[int, set[str]]) -> dict[
         first_seen = waiting.among(texts)
         if message.role != "tool":
             first_seen |= used[position] if position in used else waiting.in_calls(message)
+        if not first_seen:
+            continue
         waiting.words -= first_seen
         waiting.others -= first_seen
-        if first_seen and message.role == "tool":
+        if message.role == "tool":
             in_result = first_seen
             if len(texts) > 1:
                 in_result = _Waiting.of(first_seen).among(texts[:1])
@@ -122,7 +124,8 @@ class _Waiting:
         A few of them are searched first, because that is faster than to split a text.
         """
         if self._are_few:
-            return _words_among(self.words, texts) | _others_among(self.others, texts)
+            found = _words_among(self.words, texts)
+            return found | _others_among(self.others, texts) if self.others else found
         return set().union(*map(self._in, texts))
 
     def in_calls(self, message: Message) -> set[str]:
@@ -215,9 +218,11 @@ def values_in(texts: Iterable[str]) -> set[str]:
 
 def strings_of_calls(message: Message) -> list[str]:
     """The strings in the arguments of all calls of a message."""
-    return [
-        text for part in message.parts if part.kind == "tool_call" for text in strings(part.text)
-    ]
+    texts: list[str] = []
+    for part in message.parts:
+        if part.kind == "tool_call":
+            texts += strings(part.text)
+    return texts
 
 
 def _texts(message: Message) -> list[str]:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, compress
 from operator import xor
 from struct import unpack_from
 from typing import NamedTuple
@@ -212,11 +212,8 @@ class _TypedText:
         found: list[int] = []
         for start, distance, words in _words(data, self.steps.width, self.steps.shown):
             if not self.words.isdisjoint(words):
-                found += [
-                    start + number * distance
-                    for number, word in enumerate(words)
-                    if word in self.words
-                ]
+                places = range(start, start + len(words) * distance, distance)
+                found += compress(places, map(self.words.__contains__, words))
         return sorted(found)
 
     def _may_run(self, data: bytes, place: int) -> bool:

@@ -58,7 +58,7 @@ def _typed(messages: Sequence[Message], after: int) -> dict[int, str]:
         if size >= _MAX_TYPED:
             break
         message = messages[position]
-        if message.agent_visible and is_typed(message):
+        if message.role == "user" and message.agent_visible and is_typed(message):
             text = "\n".join(part.text for part in message.parts if part.kind == "text")
             typed[position] = text[: _MAX_TYPED - size]
             size += len(text)

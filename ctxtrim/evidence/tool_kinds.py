@@ -71,7 +71,7 @@ _PREFIX = re.compile(r"__|[.:/]")
 _COMMAND_KEYS = ("command", "cmd", "CommandLine", "script")
 _PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): (.*\S)", re.MULTILINE)
 _PATCH_KINDS: dict[str, ToolKind] = {"Add File": "write", "Delete File": "delete"}
-_NESTED = (dict, list)
+_NESTED = {dict, list}
 _LONGEST = 4096  # characters of a path
 _SHORT = 4096  # characters of arguments whose files are cached
 _LETTERS = 64  # characters of a name that is cached
@@ -163,7 +163,7 @@ def strings(arguments: str) -> list[str]:
     tree = _tree(arguments)
     if tree is None:
         return [arguments]
-    if isinstance(tree, dict) and not any(isinstance(value, _NESTED) for value in tree.values()):
+    if isinstance(tree, dict) and _NESTED.isdisjoint(map(type, tree.values())):
         return [value for value in tree.values() if isinstance(value, str)]
     texts, waiting = [], [tree]
     while waiting:

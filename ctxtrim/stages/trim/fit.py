@@ -231,11 +231,14 @@ class Fit:
         smallest form.
         """
         missing = self._missing(unit)
+        if not missing:
+            self._turns.add(unit.turn)
+            return True
         if self._floor(missing) > self.room:
-            return not missing
+            return False
         least = {position: self.forms.least(position).tokens for position in missing}
         if sum(least.values()) > self.room:
-            return not missing
+            return False
         lean = {position: self.forms.lean(position).tokens for position in missing}
 
         def tokens_at(position: int, length: int) -> int:

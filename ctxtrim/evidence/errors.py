@@ -1,7 +1,7 @@
 """Whether a tool result is an error, which line shows it, and whether the result is complete."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ctxtrim.clipping.markers import MARKER
@@ -10,21 +10,20 @@ from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message
 
 _EXIT_CODE = lazy_pattern(
-    r"\W*(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?[ "
+    r"\W*+(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?[ "
     r"_-]?(?:code|status)\W{0,3}"
     r"(-?\d{1,10})\b",
     re.IGNORECASE,
 )
 _ERROR = lazy_pattern(
     r"(?:[\w.]*(?:Error|Exception)|error|ERROR|fatal|FATAL|panic)(?:\[\w+\])?:"
-    r"|Traceback \(most recent call last\)|.{1,80}: command not found$"
+    r"|Traceback \(most recent call last\)"
     r"|(?:PHP )?Fatal error:|npm (?:ERR!|error )|Exception in thread\b|(?:curl: \(\d+\) "
     r")?Failed to connect\b"
-    # tsc, with the file name in front
-    r"|(?:[^\n]{1,300}?(?:\(\d+,\d+\):|:\d+:\d+ -) )?error TS\d+:"
 )
-# in lower case; few texts have any
-_HINTS = ("err", "exception", "fatal", "panic", "traceback", "not found", "failed to connect")
+_NOT_FOUND = lazy_pattern(r".{1,80}: command not found")
+# of tsc, with the file name in front
+_TYPESCRIPT = lazy_pattern(r"(?:[^\n]{1,300}?(?:\(\d+,\d+\):|:\d+:\d+ -) )?error TS\d+:")
 _LOOSE = lazy_pattern(r"error|exception|failed|fatal|cannot|unable to", re.IGNORECASE)
 _ABRIDGED = lazy_pattern(r"\[[^\[\]\n]{0,80}(?:truncated|cleared)", re.IGNORECASE)
 _EDGE = 3  # lines to check at the beginning and at the end
@@ -52,37 +51,30 @@ def is_abridged(message: Message) -> bool:
 
 def error_line(text: str, is_loose: bool = False) -> tuple[int, int] | None:
     """The range (start, end) of the line that shows an error; None if there is none."""
-    beginning = text[:_REACH].casefold()
-    code = _exit_code(text, beginning)
+    first = list(islice(_lines(text), _EDGE))
+    code = _exit_code(text, first)
     if code:
         return code[0] if code[1] else None
     if is_loose:
         word = _LOOSE.search(text)
         return _line_around(text, word.start()) if word else None
-    if not _has_hint(beginning):  # as in most texts
-        return None
-    first = list(islice(_lines(text), _EDGE))
-    if not (first and _has_hint(text[: first[-1][1]].casefold())):
-        return None
-    return next(((start, end) for start, end in first if _ERROR.match(text[start:end])), None)
+    return next(((start, end) for start, end in first if _begins_like_error(text[start:end])), None)
 
 
 def exit_code(text: str) -> int | None:
     """The exit code in the first or last lines of a text; None if there is none."""
-    code = _exit_code(text, text[:_REACH].casefold())
+    code = _exit_code(text, list(islice(_lines(text), _EDGE)))
     return code[1] if code else None
 
 
-def _exit_code(text: str, beginning: str) -> tuple[tuple[int, int], int] | None:
+def _exit_code(text: str, first: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], int] | None:
     """The first line with an exit code among the first and the last few, and the code.
 
-    `beginning`: the first characters of the text in lower case.
+    `first`: the first lines.
     """
-    is_long = len(text) > _REACH
-    if not (_has_code(beginning) or (is_long and _has_code(text[-_REACH:].casefold()))):
-        return None
-    first = list(islice(_lines(text), _EDGE))
-    last = [line for line in islice(_lines_backwards(text), _EDGE) if line not in first]
+    last: list[tuple[int, int]] = []
+    if len(first) == _EDGE or len(text) > _REACH:  # otherwise there are no others
+        last = [line for line in islice(_lines_backwards(text), _EDGE) if line not in first]
     for start, end in (*first, *reversed(last)):
         code = _EXIT_CODE.match(text, start, end)
         if code:
@@ -90,14 +82,13 @@ def _exit_code(text: str, beginning: str) -> tuple[tuple[int, int], int] | None:
     return None
 
 
-def _has_code(folded: str) -> bool:
-    """Whether a text has a word that every line with an exit code has. Few texts have it."""
-    return "code" in folded or "status" in folded
-
-
-def _has_hint(folded: str) -> bool:
-    """Whether a text has one of the words of which every first line of an error has one."""
-    return any(map(folded.__contains__, _HINTS))
+def _begins_like_error(line: str) -> bool:
+    """Whether a line begins like an error. The rare shapes that need more steps come last."""
+    if _ERROR.match(line):
+        return True
+    if line.endswith("command not found") and _NOT_FOUND.fullmatch(line):
+        return True
+    return "error TS" in line and _TYPESCRIPT.match(line) is not None
 
 
 def _line_around(text: str, position: int) -> tuple[int, int]:

@@ -9,7 +9,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 from msgspec import DecodeError, Raw, Struct
@@ -198,9 +197,12 @@ def _alike_spans(
         if not data.startswith(piece, position):
             return None
         position += len(piece)
-    sizes = list(map(len, elements))
-    starts = accumulate([begin, *(size + len(between) for size in sizes[:-1])])
-    return [(start, start, start + size) for start, size in zip(starts, sizes, strict=True)]
+    spans: list[Member] = []
+    for raw in elements:
+        stop = begin + len(raw)
+        spans.append((begin, begin, stop))
+        begin = stop + len(between)
+    return spans
 
 
 def _array_spans(text: str, start: int, sizes: Iterable[int]) -> Iterator[Member]:

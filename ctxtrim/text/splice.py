@@ -76,12 +76,17 @@ def splice(
 
 def _spliced(data: bytes, root: "_Wish", is_ascii: bool | None) -> bytes:
     """The edited bytes."""
-    is_ascii = data.isascii() if is_ascii is None else is_ascii
+    patches = _patches(data, root, data.isascii() if is_ascii is None else is_ascii)
+    encoded = [(start, end, new.encode(*_UTF_8)) for start, end, new in patches]
+    return b"".join(_pieces(memoryview(data), encoded))
+
+
+def _patches(data: bytes, root: "_Wish", is_ascii: bool) -> list[Patch]:
+    """The patches of a text in UTF-8, in order."""
     text = _Text(data.decode("latin-1"), is_ascii, data)
     patches: list[Patch] = []
     _value(text, _whole(text.text, _MARK), root, (), patches)
-    encoded = [(start, end, new.encode(*_UTF_8)) for start, end, new in sorted(patches)]
-    return b"".join(_pieces(memoryview(data), encoded))
+    return sorted(patches)
 
 
 def _pieces(source: Any, patches: Iterable[tuple[int, int, Any]]) -> list[Any]:

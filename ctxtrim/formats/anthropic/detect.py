@@ -86,8 +86,9 @@ def _is_foreign_block(block: object) -> bool:
 
 def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     """Whether some elements, or their envelope, can only belong to Anthropic."""
-    is_own = _envelope_tells(around, items) or any(map(_tells, items))
-    return is_own and not has_foreign(items)
+    if has_foreign(items):  # in a list of OpenAI soon found
+        return False
+    return _envelope_tells(around, items) or any(map(_tells, items))
 
 
 def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:

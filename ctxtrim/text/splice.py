@@ -9,7 +9,7 @@ last one counts, as in JSON parsers.
 import json
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, AnyStr
 
 from msgspec import Struct, field
@@ -157,15 +157,24 @@ def _in_string(source: _Text, span: Range, wish: _Wish, path: Path) -> Iterator[
     except (ValueError, IndexError):
         raise KeyError(path) from None
 
-    def place(position: int) -> int:
-        """The place in the source of a position in the value."""
-        spelled = leaf.spelled(position)
-        size = len(spelling[:spelled].encode(*_UTF_8)) if is_latin else spelled
-        return start + 1 + size
-
-    for begin, end, new in inner:
+    spelled = [(leaf.spelled(begin), leaf.spelled(end)) for begin, end, _ in inner]
+    places = _sizes(spelling, chain.from_iterable(spelled)) if is_latin else None
+    for (begin, end), (_, _, new) in zip(spelled, inner, strict=True):
         escaped = json.dumps(new, ensure_ascii=source.is_ascii)[1:-1]
-        yield place(begin), place(end), escaped
+        if places is not None:
+            begin, end = places[begin], places[end]
+        yield start + 1 + begin, start + 1 + end, escaped
+
+
+def _sizes(text: str, positions: Iterable[int]) -> dict[int, int]:
+    """The bytes of a text before each of some positions."""
+    sizes: dict[int, int] = {}
+    size = before = 0
+    for position in sorted(set(positions)):
+        size += len(text[before:position].encode(*_UTF_8))
+        sizes[position] = size
+        before = position
+    return sizes
 
 
 def _container(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
@@ -200,6 +209,8 @@ def _values(
     keys: Sequence[str | int], inside: Sequence[Member], wanted: Collection[str | int]
 ) -> dict[str | int, Range]:
     """The ranges of the wanted values by key. If a key occurs twice, the last value counts."""
+    if isinstance(keys, range):
+        return {key: inside[key][1:] for key in wanted if key in keys}  # type: ignore[index]
     return {
         key: (value, end)
         for key, (_, value, end) in zip(keys, inside, strict=True)

@@ -175,6 +175,16 @@ def test_json_in_a_string_may_contain_strings_with_json() -> None:
     assert out == text.replace("z", "ü" + "\\" * 4 + "n")
 
 
+def test_several_values_in_a_string_keep_the_characters_between_them() -> None:
+    inner = json.dumps([{"t": "ä"}, {"t": "漢"}, {"t": "x"}, "ü"], ensure_ascii=False)
+    text = json.dumps({"é": inner}, ensure_ascii=False)
+    replace: dict[Path, str] = {("é", 0, "t"): '"ß"', ("é", 2, "t"): '"y"'}
+    out = splice(text.encode(), replace, [("é", 1)], is_ascii=False)
+    assert out.decode() == text.replace("ä", "ß").replace(', {\\"t\\": \\"漢\\"}', "").replace(
+        "x", "y"
+    )
+
+
 @pytest.mark.parametrize("text", ['["no json"]', '["[1"]', '[""]', "[3]"])
 def test_a_path_into_a_string_without_json_does_not_exist(text: str) -> None:
     with pytest.raises(KeyError):

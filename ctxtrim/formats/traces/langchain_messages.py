@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.fields import elements, members, metadata_in, names_in, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
@@ -43,6 +43,8 @@ _NAMES: dict[Role, tuple[str, str]] = {
     "tool": ("tool", "ToolMessage"),
 }
 """The type and the class of a message by its role."""
+_MARKS = frozenset(("lc", "type"))
+"""Members of which each message has one."""
 _CALLS = ("tool_use", "tool_call", "function_call", "input_json_delta")
 """Blocks that repeat a call."""
 
@@ -164,6 +166,8 @@ def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
 
     Other programs write objects with the types of the other messages.
     """
+    if _MARKS.isdisjoint(names_in(items)):  # as in long lists of OpenAI
+        return False
     return any(
         knows(value) and ("lc" in value or value["type"] in ("human", "ai", "AIMessageChunk"))
         for value in items

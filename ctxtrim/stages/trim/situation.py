@@ -109,7 +109,7 @@ class Situation:
         The steps after such a message need the prompt that the person typed, not that message.
         """
         injections: set[int] = set()
-        if not any([message.is_injected for message in self.messages]):
+        if not any(message.is_injected for message in self.messages):
             return injections
         follows_result = False
         for position, message in enumerate(self.messages):

@@ -53,13 +53,13 @@ _KINDS: dict[str, ToolKind] = {
     name: kind for kind, names in _NAMES.items() for name in names.split()
 }
 # Tools with several actions on files, chosen by the argument `command`.
-_EDITORS = (
+_EDITORS = {
     "strreplacebasededittool",
     "strreplaceeditor",
     "strreplaceedittool",
     "texteditor",
     "fileeditor",
-)
+}
 _EDITOR_COMMANDS: dict[str, ToolKind] = {"view": "read", "create": "write", "delete": "delete"}
 _PATH_KEYS = (
     "path", "paths", "file", "files", "filename", "filenames", "filepath", "filepaths",

@@ -17,26 +17,20 @@ because a read without the edits after it shows a file that no longer exists
 (`benchmarks/edits.py`).
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.evidence import kind_of_tool
 from ctxtrim.evidence.tool_kinds import ToolKind
+from ctxtrim.stages.trim.levels import Increment, increments
 from ctxtrim.stages.trim.situation import Situation, Unit, first_units, place_in_turn
-
-LEVELS = (0, 64, 150, 300, 600, 1200, 2500, None)
-"""Maximum tokens of the results of an exchange, tried in this order; None for no limit."""
-
-_LIMITS = [level for level in LEVELS if level is not None]
 
 # need of an exchange relative to the newest: (1 + age / 5) ** -0.7; age in exchanges
 _FADE, _SLOWNESS = 5, 0.7
 _LONG, _GROWTH = 1000, 0.6  # need grows with this power of the length above a thousand tokens
-_PART = 0.85  # need met by a clip: its share of the tokens to this power
 _OWN = 0.5  # for a token that the assistant wrote
 _FILES = 1.5  # for reads and edits of files
 # for results that 0, 1, 2 to 3, or more later calls took an argument from
@@ -44,7 +38,6 @@ _USES = (1, 1.6, 2.2, 2.8)
 _WORTH_KEEPING = 1.5  # for errors, quotations, files in use, ...
 _EVENT = 40  # tokens: the need for the fact that an exchange happened, at any level
 _CHANGES = ("edit", "write", "delete")
-_PLACEHOLDER = 16  # approximate tokens of a replaced result
 
 
 class Allocation(NamedTuple):
@@ -158,13 +151,7 @@ def _with_edits(situation: Situation, ranked: list[_Ranked]) -> list[_Ranked]:
     return raised
 
 
-_Level = tuple[int | None, float, float]
-"""A level of an exchange, its cost in tokens and the need that it meets."""
-
-
-def _increments(
-    situation: Situation, exchange: int, positions: Sequence[int]
-) -> list[tuple[float, int | None]]:
+def _increments(situation: Situation, exchange: int, positions: Sequence[int]) -> list[Increment]:
     """The levels of an exchange worth taking, each with its additional need per token, in falling
     order.
     """
@@ -177,93 +164,7 @@ def _increments(
         else:
             rest += costs[position]
             need += _need_of_text(situation, position)
-    if not needs:
-        return [(need / max(1, rest), None)]
-    if len(needs) == 1:  # as in most exchanges
-        return _of_result(rest, need, *needs[0])
-    return _hull(_levels(rest, need, needs))
-
-
-def _of_result(rest: float, need: float, cost: int, full: float) -> list[tuple[float, int | None]]:
-    """The increments of an exchange with one result, as `_hull` finds them.
-
-    The need that a clip meets grows slower than its length, so only the first levels may have to
-    be taken together.
-    """
-    steps = _steps(cost)
-    if not full:  # repeated later
-        return [(need / max(1, rest + steps[0][1]), steps[0][0]), (0.0, None)]
-    for number, (level, kept, part, _) in enumerate(steps):
-        density = (need + full * part) / max(1, rest + kept)
-        later = steps[number + 1 :]
-        if not later or density > full * later[0][3]:
-            return [(density, level), *((full * gain, level) for level, _, _, gain in later)]
-    raise AssertionError("no level")
-
-
-@lru_cache(maxsize=4096)
-def _steps(cost: int) -> list[tuple[int | None, int, float, float]]:
-    """The levels of one result: each with the tokens of the clip, the fraction of the need that it
-    meets, and what it adds to that for each token more than the level before.
-    """
-    limits = _LIMITS[: bisect_left(_LIMITS, cost)]
-    levels = [(limit, *clip) for limit, clip in zip(limits, _clips(cost), strict=False)]
-    steps: list[tuple[int | None, int, float, float]] = []
-    kept_before, part_before = 0, 0.0
-    for level, kept, part in (*levels, (None, cost, 1.0)):
-        gain = (part - part_before) / max(1, kept - kept_before)
-        steps.append((level, kept, part, gain))
-        kept_before, part_before = kept, part
-    return steps
-
-
-def _hull(levels: Sequence[_Level]) -> list[tuple[float, int | None]]:
-    """The levels on the upper hull, each with its additional need per token."""
-    hull: list[_Level] = [(None, 0, 0)]
-    densities: list[float] = []  # of each level of the hull, compared to the one before it
-    for level in levels:
-        density = _density(level, hull[-1])
-        while densities and density >= densities[-1]:
-            hull.pop()
-            densities.pop()
-            density = _density(level, hull[-1])
-        hull.append(level)
-        densities.append(density)
-    return [(density, level[0]) for density, level in zip(densities, hull[1:], strict=True)]
-
-
-def _density(level: _Level, before: _Level) -> float:
-    """The additional need met per additional token, compared to a smaller level."""
-    tokens = level[1] - before[1]
-    return (level[2] - before[2]) / (tokens if tokens > 1 else 1)
-
-
-def _levels(rest: float, need: float, needs: Sequence[tuple[int, float]]) -> list[_Level]:
-    """The levels of an exchange with several results, each with its cost and the need for it."""
-    limits = _LIMITS[: bisect_left(_LIMITS, max([cost for cost, _ in needs]))]
-    clips = [(_clips(cost), full) for cost, full in needs]
-    levels: list[_Level] = []
-    for number, limit in enumerate(limits):
-        tokens = sum([clip[number][0] for clip, _ in clips])
-        met = sum([full * clip[number][1] for clip, full in clips])
-        levels.append((limit, rest + tokens, need + met))
-    whole = sum([cost for cost, _ in needs])
-    levels.append((None, rest + whole, need + sum([full for _, full in needs])))
-    return levels
-
-
-@lru_cache(maxsize=4096)
-def _clips(cost: int) -> list[tuple[int, float]]:
-    """By level, the tokens of a clip of a result, and the fraction of the need that it meets."""
-    kept = [min(cost, max(level, _PLACEHOLDER)) for level in _LIMITS]
-    return [(tokens, _part(tokens, cost)) for tokens in kept]
-
-
-def _part(kept: int, cost: int) -> float:
-    """The fraction of the need for a result that a clip meets."""
-    if kept >= cost:
-        return 1.0
-    return float((max(0, kept - _PLACEHOLDER) / max(1, cost - _PLACEHOLDER)) ** _PART)
+    return increments(rest, need, needs)
 
 
 def _need_of_text(situation: Situation, position: int) -> float:

@@ -67,28 +67,29 @@ class TextCounts:
         self._marks.add(mark)
 
     def _cached(self, count: CountText, text: str) -> int:
+        """The tokens of a text. This generation holds it afterwards, unless it is very long."""
+        size = len(text)
         tokens = self._known.get(text)
-        if tokens is None:
-            return self._added(text, count)
-        self._found += len(text)
-        return tokens
-
-    def _added(self, text: str, count: CountText) -> int:
-        """The tokens of a text that this generation does not hold. It holds the text afterwards."""
-        if len(text) > _MAX_CHARACTERS:
-            if text not in self._long:
-                self._long = {text: count(text)}
-            return self._long[text]
+        if tokens is not None:
+            self._found += size
+            return tokens
+        if size > _MAX_CHARACTERS:
+            return self._of_long(count, text)
         tokens = self._before.get(text)
         if tokens is None:
             tokens = count(text)
         else:
-            self._found += len(text)
-        if self._size + len(text) > _MAX_CHARACTERS:
+            self._found += size
+        if self._size + size > _MAX_CHARACTERS:
             self._renew()
         self._known[text] = tokens
-        self._size += len(text)
+        self._size += size
         return tokens
+
+    def _of_long(self, count: CountText, text: str) -> int:
+        if text not in self._long:
+            self._long = {text: count(text)}
+        return self._long[text]
 
     def known(self, text: str) -> int | None:
         """The tokens of a text if a generation holds it."""

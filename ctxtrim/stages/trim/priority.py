@@ -23,8 +23,6 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import ToolResult
-from ctxtrim.evidence import kind_of_tool
-from ctxtrim.evidence.tool_kinds import ToolKind
 from ctxtrim.stages.trim.levels import Increment, increments
 from ctxtrim.stages.trim.situation import Situation, Unit, first_units, place_in_turn
 
@@ -37,7 +35,7 @@ _FILES = 1.5  # for reads and edits of files
 _USES = (1, 1.6, 2.2, 2.8)
 _WORTH_KEEPING = 1.5  # for errors, quotations, files in use, ...
 _EVENT = 40  # tokens: the need for the fact that an exchange happened, at any level
-_CHANGES = ("edit", "write", "delete")
+_CHANGES = frozenset(("edit", "write", "delete"))
 
 
 class Allocation(NamedTuple):
@@ -127,7 +125,7 @@ def _by_priority(situation: Situation) -> list[Allocation]:
 
 def _with_edits(situation: Situation, ranked: list[_Ranked]) -> list[_Ranked]:
     """The entries, with first levels of edits ranked no lower than older reads of their files."""
-    if not any(_kind(result) in _CHANGES for result in situation.results.values()):
+    if _CHANGES.isdisjoint(situation.tool_kinds.values()):
         return ranked  # as in most conversations; the accesses take longer
     shown: dict[int, _Rank] = {}  # by exchange, its first rank with content
     for entry in ranked:
@@ -181,13 +179,9 @@ def _need_of_result(situation: Situation, result: ToolResult) -> float:
         _length(situation.costs[result.position])
         * _USES[min(len(_USES) - 1, kept.uses.bit_length())]
     )
-    if _kind(result) in ("read", "edit"):
+    if situation.tool_kinds[result.position] in ("read", "edit"):
         need *= _FILES
     return need * _WORTH_KEEPING if kept.reason is not None and not kept.is_used else need
-
-
-def _kind(result: ToolResult) -> ToolKind:
-    return kind_of_tool(result.tool, result.call.text if result.call else "")
 
 
 def _length(tokens: int) -> float:

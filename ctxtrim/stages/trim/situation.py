@@ -20,8 +20,9 @@ from ctxtrim.conversation.turns import (
     is_alternating,
     opening_task,
 )
-from ctxtrim.evidence import is_instructions
+from ctxtrim.evidence import is_instructions, kind_of_tool
 from ctxtrim.evidence.active_files import Access
+from ctxtrim.evidence.tool_kinds import ToolKind
 from ctxtrim.model import Message
 from ctxtrim.stages.keep import KeepReason
 from ctxtrim.tokens.counter import Counter
@@ -81,6 +82,14 @@ class Situation:
     def keep_reasons(self) -> Mapping[int, KeepReason]:
         """Why some results should be kept."""
         return self.find_keep_reasons()
+
+    @cached_property
+    def tool_kinds(self) -> dict[int, ToolKind]:
+        """The kind of the tool of each result."""
+        return {
+            position: kind_of_tool(result.tool, result.call.text if result.call else "")
+            for position, result in self.results.items()
+        }
 
     @cached_property
     def stale(self) -> Mapping[int, Stale]:

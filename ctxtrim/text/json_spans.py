@@ -173,11 +173,12 @@ def _spans_within(text: str, start: int, end: int, data: bytes | None) -> list[M
     if text[start] == "{":
         return list(_object_spans(text, start, _object(own), data))
     elements = _array(own)
-    spans = _alike_spans(text, start, elements, data) if data is not None else None
-    if spans is not None:
-        return spans
-    sizes = map(len, elements if data is not None else (str(raw, "utf-8") for raw in elements))
-    return list(_array_spans(text, start, sizes))
+    if data is None:
+        return list(_array_spans(text, start, [len(str(raw, "utf-8")) for raw in elements]))
+    spans = _alike_spans(text, start, elements, data)
+    if spans is None:
+        spans = list(_array_spans(text, start, map(len, elements)))
+    return spans
 
 
 def _alike_spans(

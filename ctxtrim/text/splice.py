@@ -19,7 +19,7 @@ from ctxtrim.text.json_spans import Leaf, Member, Range, members_within, skip, v
 
 Patch = tuple[int, int, str]  # replace text[start:end]
 
-_UTF_8 = ("utf-8", "surrogatepass")
+_UTF_8 = ("utf-8", "surrogatepass")  # a text that is no file may have lone surrogates
 _MARK = "\ufeff".encode().decode("latin-1")  # a byte order mark in a UTF-8 text as Latin-1
 
 
@@ -77,7 +77,7 @@ def splice(
 def _spliced(data: bytes, root: "_Wish", is_ascii: bool | None) -> bytes:
     """The edited bytes."""
     patches = _patches(data, root, data.isascii() if is_ascii is None else is_ascii)
-    encoded = [(start, end, new.encode(*_UTF_8)) for start, end, new in patches]
+    encoded = [(start, end, new.encode()) for start, end, new in patches]
     return b"".join(_pieces(memoryview(data), encoded))
 
 
@@ -156,7 +156,6 @@ def _in_string(source: _Text, span: Range, wish: _Wish, path: Path) -> Iterator[
         _value(_Text(leaf.value, leaf.value.isascii()), _whole(leaf.value), wish, path, inner)
     except (ValueError, IndexError):
         raise KeyError(path) from None
-
     spelled = [(leaf.spelled(begin), leaf.spelled(end)) for begin, end, _ in inner]
     places = _sizes(spelling, chain.from_iterable(spelled)) if is_latin else None
     for (begin, end), (_, _, new) in zip(spelled, inner, strict=True):

@@ -35,7 +35,8 @@ def not_dropped(
     messages, the current task or else the last exchange, and perhaps system messages.
     """
     pinned = pins.pinned(messages, shape, patterns)
-    turns = {shape.turn[position] for position in pinned}
+    turn_of = shape.turn
+    turns = {turn_of[position] for position in pinned}
     task, reason = current_task(messages), "current task"
     if task is None:
         spoken = [position for position in visible(messages) if messages[position].role != "system"]
@@ -50,11 +51,6 @@ def not_dropped(
             reasons[position] = reason
         elif message.role == "system" and not message.continues and keeps_system:
             reasons[position] = "system"
-        elif turns and shape.turn[position] in turns and _is_prompt(messages, shape, position):
+        elif turn_of[position] in turns and messages[shape.exchange[position]].role == "user":
             reasons[position] = "prompt of a pinned message"
     return reasons
-
-
-def _is_prompt(messages: Sequence[Message], shape: Shape, position: int) -> bool:
-    """Whether a message belongs to the exchange of a user message."""
-    return messages[shape.exchange[position]].role == "user"

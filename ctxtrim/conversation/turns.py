@@ -48,8 +48,8 @@ class Shape(Struct, frozen=True, dict=True):
         step: list[int] = []
         turn: list[int] = []
         steps = turns = 0
-        around = zip(self.messages, self.fan, self.caller, strict=True)
-        for position, (message, fan, caller) in enumerate(around):
+        rows = zip(self.messages, self.fan, self.caller, strict=True)
+        for position, (message, fan, caller) in enumerate(rows):
             role = message.role
             if role == "assistant":
                 if (fan or message.action is not None) and message.agent_visible:

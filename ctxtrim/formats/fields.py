@@ -42,7 +42,7 @@ def elements(value: Any) -> list[Any]:
 
 
 def names_in(items: Iterable[Any]) -> Iterator[str]:
-    """The names of the members of all objects among some values, at the speed of an iterator."""
+    """The names of the members of all objects among some values."""
     return chain.from_iterable([item for item in items if isinstance(item, dict)])
 
 

@@ -191,7 +191,9 @@ def _owners(
     arrays = {path[:-1] for path in removed if path and isinstance(path[-1], int)}
     for array in sorted(arrays, key=len, reverse=True):
         owner = dialect.owner(array) if array else None
-        if owner is None or (*array, 0) not in emptied or Span(line, array) in filled:
+        if owner is None or Span(line, array) in filled:
+            continue
+        if (*array, 0) not in emptied:  # as in most edits; the line need not be parsed
             continue
         if all((*array, index) in emptied for index in range(len(source.at(Span(line, array))))):
             emptied.add(owner)

@@ -123,15 +123,15 @@ def members(text: str, start: int) -> Members:
 def members_within(text: str, start: int, end: int, data: bytes | None = None) -> Members:
     """The members of the object or array at a range of a valid JSON text, as `members` finds them.
 
-    It finds the ends of long values without making the values. `data` is the UTF-8 form of which
-    the text is the Latin-1 form; without it, the range is encoded.
+    It finds the ends of long values without making the values. `data`: the text is the Latin-1
+    form of these bytes; without it, the range is encoded.
     """
     is_latin = data is not None
     if end - start >= _LONG:
         try:
             spans = _spans_within(text, start, end, data)
         except (ValueError, RecursionError):  # also what msgspec raises
-            return members(text, start)._replace(is_latin=is_latin)
+            spans = []
         if spans and skip(text, spans[-1][2]) == end - 1:
             return Members(text, spans, end, is_latin)
     return members(text, start)._replace(is_latin=is_latin)
@@ -167,7 +167,7 @@ def _spans_within(text: str, start: int, end: int, data: bytes | None) -> list[M
     """The members of the object or array at a range.
 
     If a key occurs twice, only its last value is known. Then an end that is not found raises a
-    `ValueError`, or the spans end too early. They also do if the space between members differs.
+    `ValueError`, or the spans end too early.
     """
     own = text[start:end].encode() if data is None else memoryview(data)[start:end]
     if text[start] == "{":
@@ -212,10 +212,7 @@ def _array_spans(text: str, start: int, sizes: Iterable[int]) -> Iterator[Member
     for size in sizes:
         stop = begin + size
         yield begin, begin, stop
-        separator = _SEPARATOR.match(text, stop)
-        if separator is None:
-            raise ValueError("expected a comma")
-        begin = separator.end()
+        begin = _after_separator(text, stop)
 
 
 def _object_spans(
@@ -234,10 +231,15 @@ def _object_spans(
             raise ValueError("expected another value")
         stop = position + size
         yield begin, position, stop
-        separator = _SEPARATOR.match(text, stop)
-        if separator is None:
-            raise ValueError("expected a comma")
-        begin = separator.end()
+        begin = _after_separator(text, stop)
+
+
+def _after_separator(text: str, stop: int) -> int:
+    """The start of the next member after the value that ends at a position."""
+    separator = _SEPARATOR.match(text, stop)
+    if separator is None:
+        raise ValueError("expected a comma")
+    return separator.end()
 
 
 def _after_key(text: str, start: int) -> int:

@@ -19,7 +19,7 @@ from ctxtrim.text.json_spans import Leaf, Member, Range, members_within, skip, v
 
 Patch = tuple[int, int, str]  # replace text[start:end]
 
-_UTF_8 = ("utf-8", "surrogatepass")  # a text that is no file may have lone surrogates
+_UTF_8 = ("utf-8", "surrogatepass")  # a text that is not from a file may have lone surrogates
 _MARK = "\ufeff".encode().decode("latin-1")  # a byte order mark in a UTF-8 text as Latin-1
 
 

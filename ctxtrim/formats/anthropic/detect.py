@@ -86,7 +86,7 @@ def _is_foreign_block(block: object) -> bool:
 
 def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     """Whether some elements, or their envelope, can only belong to Anthropic."""
-    if has_foreign(items):  # in a list of OpenAI soon found
+    if has_foreign(items):  # found early in a list of OpenAI
         return False
     return _envelope_tells(around, items) or any(map(_tells, items))
 

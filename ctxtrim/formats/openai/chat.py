@@ -252,7 +252,7 @@ def _relink(edit: Edit) -> Edit:
     """The edit, with attachments that match their marks, without outdated recorded tokens."""
     from ctxtrim.formats.media_marks import relink  # for edits only
 
-    # the first lines of Kimi CLI
+    # a context of Kimi CLI has a line for each message
     if len(edit.lines) > 1 and edit.mentions(0, (b'"_system_prompt"', b'"_checkpoint"')):
         edit = cast(Edit, _FUNCTIONS["without_old_usage"](edit))
     return relink(edit)

@@ -44,7 +44,7 @@ _NAMES: dict[Role, tuple[str, str]] = {
 }
 """The type and the class of a message by its role."""
 _MARKS = frozenset(("lc", "type"))
-"""Members of which each message has one."""
+"""Each message has one of these members."""
 _CALLS = ("tool_use", "tool_call", "function_call", "input_json_delta")
 """Blocks that repeat a call."""
 

@@ -160,6 +160,7 @@ class _Lists:
             for place in map(self._opened, places)
             if (isinstance(place.items, list) or self._is_element(place))
             and (place.items or not is_draft(place))
+            and not self._dialect.has_own_lists(place.envelope)
         ]
 
     def _opened(self, place: Place) -> Place:
@@ -218,8 +219,7 @@ class _Lists:
         admits = dialect.admits or dialect.knows
         loose: list[Element] = []
         for line, value in enumerate(values):
-            is_element = dialect.admits is not None and dialect.knows(value)
-            found = [] if is_element else self._values(line, value, takes)
+            found = [] if dialect.has_own_lists(value) else self._values(line, value, takes)
             yield from found
             if not found and isinstance(value, dict):
                 loose.append(Element(value, Span(line), Span(line)))

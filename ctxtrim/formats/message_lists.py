@@ -200,6 +200,10 @@ class Dialect(Struct, frozen=True):
     answers: tuple[Path, ...] = ()
     resolved: Callable[[Iterable[Element], Mapping[str, Any]], Iterable[Element]] | None = None
 
+    def has_own_lists(self, value: object) -> bool:
+        """Whether a value is an element whose lists are its content: no list of messages."""
+        return self.admits is not None and self.knows(value)
+
     def owner_in(self, path: str) -> Callable[[Path], Path | None]:
         """The `owner` for lists at a path. An empty list stays, also with the name of a content."""
         lists = patterns(path)

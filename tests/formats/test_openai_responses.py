@@ -458,6 +458,18 @@ def test_dropping_a_string_input_leaves_an_empty_list() -> None:
     assert json.loads(out) == value | {"input": [], "output": value["output"][1:]}
 
 
+def test_the_blocks_of_an_output_are_no_item_list() -> None:
+    blocks = [{"type": "input_text", "text": LONG}, {"type": "input_text", "text": "end"}]
+    items = [says("user", "look"), calls("c1"), returns("c1", blocks), says("user", "now")]
+    file = data(items)
+    assert layout(file) == ("openai-responses", "conversation")
+    (found,) = read(file)[0].transcripts
+    assert (found.pointer, len(found.messages)) == ((), 4)
+    edited = json.loads(run(file, [("truncate", {"clock": "none", "max_tokens": 20})]).data or b"")
+    assert [edited[at] for at in (0, 1, 3)] == [items[at] for at in (0, 1, 3)]
+    assert len(edited[2]["output"][0]["text"]) < len(LONG)
+
+
 def test_json_in_an_output_stays_json() -> None:
     inner = (
         '{"output": '

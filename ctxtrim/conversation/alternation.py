@@ -1,5 +1,5 @@
 """Keep roles alternating: no two answers become adjacent, and no two prompts if user and assistant
-alternated before.
+alternated before. No prompt comes to follow a system message in the middle, in any conversation.
 """
 
 from collections import Counter
@@ -16,24 +16,29 @@ def separate_prompts(
     room: int,
     dropped: set[int],
     protected: Mapping[int, str],
+    alternates: bool = True,
 ) -> int:
     """Prevent adjacent prompts where there were none; return the change in tokens.
 
     The cheapest dropped answer without calls between the two prompts is restored if there is room
     (`room`, tokens), unless it is a piece of a split answer. Otherwise the first of the two prompts
-    is dropped. Edits `dropped`, a set of positions.
+    is dropped. If it is protected and a system message continues it, the second one is dropped.
+    Without `alternates`, prompts may be adjacent, but not with such a system message between them.
+    Edits `dropped`, a set of positions.
     """
     spent = 0
     sizes = Counter(shape.exchange)
     # the last prompt kept so far and what continues it, with only system messages after them
     before: list[int] = []
     between: list[int] = []  # messages dropped since then
-    for position, message in enumerate(messages):
-        if not message.agent_visible:
-            continue
+    for position in shape.visible:
+        message = messages[position]
         if position in dropped:
             between.append(position)
         elif message.role == "user":
+            if not alternates and (not before or messages[before[-1]].role == "user"):
+                before, between = [position], []
+                continue
             answers = [
                 candidate
                 for candidate in between
@@ -48,12 +53,22 @@ def separate_prompts(
                 answer = min(answers, key=lambda candidate: (costs[candidate], -candidate))
                 spent += costs[answer]
                 dropped.remove(answer)
+            elif before and messages[before[-1]].role == "system" and position not in protected:
+                spent -= _drop(position, shape, costs, dropped)
+                continue
             before, between = [position], []
         elif message.role != "system":
             before, between = [], []
         elif message.continues:  # no prompt may follow it, either
             before.append(position)
     return spent
+
+
+def _drop(prompt: int, shape: Shape, costs: Sequence[int], dropped: set[int]) -> int:
+    """Drop the exchange of a prompt; return its tokens."""
+    own = {at for at, exchange in enumerate(shape.exchange) if exchange == prompt} - dropped
+    dropped |= own
+    return sum(costs[at] for at in own)
 
 
 def separate_answers(messages: Sequence[Message], shape: Shape, dropped: set[int]) -> None:
@@ -84,3 +99,8 @@ def is_answer(messages: Sequence[Message], shape: Shape, position: int) -> bool:
     """Whether a message is an answer in words, without calls."""
     message = messages[position]
     return message.role == "assistant" and message.agent_visible and shape.fan[position] == 0
+
+
+def has_rules(messages: Sequence[Message]) -> bool:
+    """Whether a system message in the middle belongs to the prompt or the results before it."""
+    return any(message.role == "system" and message.continues for message in messages)

@@ -353,6 +353,16 @@ def test_a_system_message_in_the_middle_is_kept_with_its_prompt() -> None:
     assert kept(60) == talk[3:]
 
 
+@pytest.mark.parametrize("first", [[], [user("hello")]])
+def test_no_injected_text_follows_a_system_message_in_the_middle(first: list[Value]) -> None:
+    reminder = "<system-reminder>Oil.</system-reminder>"
+    talk = [*first, user("Mend the clock."), rule("Be brief."), says("tide " * 400, call("a"))]
+    talk += [user(result("a"), reminder), says("done")]
+    out = json.loads(run(messages(talk), [("trim", {})], limit=90).data or b"")["messages"]
+    assert misplaced(out) == []
+    assert out == [*talk[:-3], talk[-1]]
+
+
 def test_a_summary_quotes_a_system_message_in_the_middle() -> None:
     talk = [user("one"), rule("No bold text."), says("tide " * 400), user("two")]
     for number in range(3):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ctxtrim.conversation.alternation import separate_prompts
+from ctxtrim.conversation.alternation import has_rules, separate_prompts
 from ctxtrim.conversation.elements import separate_elements
 from ctxtrim.model import Message
 from ctxtrim.stage import Dropped
@@ -282,21 +282,24 @@ class Fit:
                 self._put(position, form)
 
     def _separate_prompts(self) -> set[int]:
-        """Prevent adjacent prompts if roles alternate.
+        """Prevent adjacent prompts if roles alternate, and prompts after system messages in the
+        middle.
 
         Return the positions of messages dropped for it.
         """
         situation = self.situation
-        if not situation.is_alternating:
+        alternates = situation.is_alternating
+        if not alternates and not has_rules(situation.messages):
             return set()
         dropped = set(range(len(situation.messages))) - self.kept.keys()
         costs = list(situation.costs)
         for position, form in self.kept.items():
             costs[position] = form.tokens
-        separate = separate_elements if situation.strict_roles else separate_prompts
-        separate(
-            situation.messages, situation.shape, costs, self.room, dropped, situation.protected
-        )
+        facts = situation.messages, situation.shape, costs, self.room, dropped, situation.protected
+        if alternates and situation.strict_roles:
+            separate_elements(*facts)
+        else:
+            separate_prompts(*facts, alternates=alternates)
         dropped_prompts = dropped & self.kept.keys()
         self._turns.difference_update(situation.turns[position] for position in dropped_prompts)
         for position in dropped_prompts:

@@ -363,6 +363,16 @@ def test_no_injected_text_follows_a_system_message_in_the_middle(first: list[Val
     assert out == [*talk[:-3], talk[-1]]
 
 
+def test_a_step_between_a_system_message_and_a_prompt_is_not_cut_off() -> None:
+    """Nor if prompts are adjacent elsewhere."""
+    talk = [user("hello"), user("Mend the clock."), rule("Be brief."), says(call("a"))]
+    talk += [user(result("a", "tide " * 400), "Also oil it."), says("done")]
+    for place in ("in-place", "append"):
+        settings = {"tool_cutoff": 0, "summary_place": place}
+        out = run(messages(talk), [("cutoff", settings)], limit=9000).data or b""
+        assert json.loads(out)["messages"] == talk
+
+
 def test_a_summary_quotes_a_system_message_in_the_middle() -> None:
     talk = [user("one"), rule("No bold text."), says("tide " * 400), user("two")]
     for number in range(3):

@@ -6,6 +6,7 @@ from itertools import pairwise, takewhile
 
 from msgspec.structs import replace
 
+from ctxtrim.conversation.alternation import has_rules
 from ctxtrim.conversation.elements import elements
 from ctxtrim.conversation.turns import Shape, current_task, visible
 from ctxtrim.findings import Finding
@@ -106,8 +107,8 @@ def _entries(
 class _Sites:
     """The positions of the digests of removed steps.
 
-    If roles must alternate, the next visible message must be an answer that can begin with the
-    digests.
+    If roles must alternate, or a system message in the middle needs an answer after it, the next
+    visible message must be an answer that can begin with the digests.
     """
 
     transcript: Transcript
@@ -118,6 +119,7 @@ class _Sites:
     def __post_init__(self) -> None:
         messages = self.transcript.messages
         self.alternates = takes_turns(messages)
+        self.has_rules = has_rules(messages)
         self.joins = self.transcript.must_alternate and not self.transcript.hides
         task = current_task(messages) if self.appends and not self.joins else None
         # nothing comes before the summary of a client's compaction
@@ -154,7 +156,7 @@ class _Sites:
     def _has_place(self, step: Step) -> bool:
         """Whether the digest of a step can be inserted."""
         strict = self.transcript.strict_roles
-        if not (self.joins and (self.alternates or strict)):
+        if not (self.joins and (self.alternates or strict or self.has_rules)):
             return True
         if strict and not self._is_alone(step):
             return False

@@ -373,6 +373,17 @@ def test_a_step_between_a_system_message_and_a_prompt_is_not_cut_off() -> None:
         assert json.loads(out)["messages"] == talk
 
 
+@pytest.mark.parametrize("turns", [0, 1, 2, 3])
+def test_a_summary_leaves_no_prompt_after_a_system_message_in_the_middle(turns: int) -> None:
+    talk = [user("hello"), user("Mend the clock."), rule("Be brief.")]
+    talk += [says("tide " * 400, call("a")), user(result("a"), "Also oil it.")]
+    talk += [says("so"), user("Now the chimes.")]
+    settings = {"keep_recent_tokens": 0, "keep_recent_turns": turns, "pin": ("Mend",)}
+    out = json.loads(run(messages(talk), [("summarize", settings)]).data or b"")["messages"]
+    assert misplaced(out) == []
+    assert rule("Be brief.") in out
+
+
 def test_a_summary_quotes_a_system_message_in_the_middle() -> None:
     talk = [user("one"), rule("No bold text."), says("tide " * 400), user("two")]
     for number in range(3):

@@ -294,6 +294,25 @@ def current_task(messages: Sequence[Message]) -> int | None:
     return _prompt(range(len(messages) - 1, -1, -1), messages)
 
 
+def current_loop(messages: Sequence[Message]) -> int | None:
+    """The position of the prompt that began the current tool loop; None without a prompt.
+
+    The current task begins it, unless the task directly follows results: then their loop goes on.
+    """
+    start, follows_result = current_task(messages), False
+    for position in range((start or 0) - 1, -1, -1):
+        message = messages[position]
+        if not message.agent_visible or message.role == "system":
+            continue
+        if message.role == "user":
+            start, follows_result = position, False
+        elif message.role == "tool":
+            follows_result = True
+        elif not follows_result:
+            break
+    return start
+
+
 def opening_task(messages: Sequence[Message]) -> int | None:
     """The position of the prompt that opened the session, found like `current_task`."""
     return _prompt(range(len(messages)), messages)

@@ -12,14 +12,14 @@ from typing import Literal, get_args
 
 from msgspec.structs import replace
 
-from ctxtrim.conversation.turns import current_task, visible
+from ctxtrim.conversation.turns import current_loop, visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Outcome, change_of
 
 Thinking = Literal["keep", "strip-after-edit", "keep-current-loop", "strip"]
 """`keep`: all. `strip-after-edit`: remove reasoning after the first edit. `keep-current-loop`: keep
-only reasoning after the newest prompt. `strip`: remove all.
+only reasoning of the current tool loop. `strip`: remove all.
 """
 MODES: tuple[Thinking, ...] = get_args(Thinking)
 
@@ -44,8 +44,8 @@ def without_invalid_reasoning(before: Transcript, outcome: Outcome, mode: Thinki
     start = _first_invalid(before, after, mode)
     if start is None:
         return outcome
-    task = current_task(after.messages)
-    end = task or 0 if mode == "keep-current-loop" else len(after.messages)
+    loop = current_loop(after.messages)
+    end = loop or 0 if mode == "keep-current-loop" else len(after.messages)
     stripped = dict(_stripped(after, start, end))
     if not stripped:
         return outcome
@@ -58,7 +58,7 @@ def without_invalid_reasoning(before: Transcript, outcome: Outcome, mode: Thinki
         "something before it has changed" if mode == "strip-after-edit" else mode
     )
     changes = [change_of(after.messages, position, "stripped", reason) for position in stripped]
-    finding = _finding(after, stripped, reason, task)
+    finding = _finding(after, stripped, reason, loop)
     return replace(
         outcome,
         transcript=replace(after, messages=tuple(kept)),
@@ -99,13 +99,13 @@ def _stripped(transcript: Transcript, start: int, end: int) -> Iterator[tuple[in
 
 
 def _finding(
-    transcript: Transcript, stripped: dict[int, Message], reason: str, task: int | None
+    transcript: Transcript, stripped: dict[int, Message], reason: str, loop: int | None
 ) -> Finding:
     def blocks(position: int) -> int:
         return len(transcript.messages[position].parts) - len(stripped[position].parts)
 
     count = sum(map(blocks, stripped))
-    current = sum(blocks(position) for position in stripped if task is not None and position > task)
+    current = sum(blocks(position) for position in stripped if loop is not None and position > loop)
     text = (
         f"{count} thinking block{'' if count == 1 else 's'} removed "
         f"({reason.removeprefix('thinking: ')})"

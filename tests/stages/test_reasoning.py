@@ -28,12 +28,21 @@ from ctxtrim.tokenizers import tokenizer
 
 
 def run(
-    data: bytes, mode: Thinking | None, budget: int, stage: str = "trim", model: str | None = None
+    data: bytes,
+    mode: Thinking | None,
+    budget: int,
+    stage: str = "trim",
+    model: str | None = None,
+    settings: dict[str, Any] | None = None,
 ) -> Ran:
     from io import BytesIO
 
     job = Job(
-        StagePipeline((parse(stage, {}),), Metering(tokenizer, model, "chars4", limit=budget), mode)
+        StagePipeline(
+            (parse(stage, settings or {}),),
+            Metering(tokenizer, model, "chars4", limit=budget),
+            mode,
+        )
     )
     done = list(stream("file", open_reading(BytesIO(data)), job))
     written = [outcome.data for outcome in done if outcome.data is not None]
@@ -87,6 +96,26 @@ def test_the_first_loop_is_the_current_loop(opening: list[dict[str, Any]]) -> No
     talk = [*opening, thought("one"), *step("a", "text"), thought("two")]
     ran = run(conversation(talk), "keep-current-loop", 1000)
     assert ran.data == conversation(talk)
+
+
+@pytest.mark.parametrize(("stage", "mode"), [("trim", None), ("count", "keep-current-loop")])
+def test_a_prompt_among_results_continues_their_loop(stage: str, mode: Thinking | None) -> None:
+    """Anthropic requires thinking before the last calls if results answer them."""
+
+    def calls(name: str) -> dict[str, Any]:
+        block = {"type": "thinking", "thinking": LONG, "signature": f"s{name}"}
+        call = {"type": "tool_use", "id": name, "name": "look", "input": {}}
+        return {"role": "assistant", "content": [block, call]}
+
+    def results(name: str, *more: dict[str, Any]) -> dict[str, Any]:
+        result = {"type": "tool_result", "tool_use_id": name, "content": "ok"}
+        return {"role": "user", "content": [result, *more]}
+
+    settings = {"keep_recent_turns": 0} if stage == "trim" else {}
+    talk = [user("Mend the clock."), calls("a"), results("a"), calls("b")]
+    talk.append(results("b", {"type": "text", "text": "Also oil it."}))
+    out = json.loads(run(conversation(talk), mode, 230, stage, settings=settings).data)["messages"]
+    assert out == ([talk[0], *talk[3:]] if stage == "trim" else talk)
 
 
 def test_a_debug_key_does_not_invalidate_thinking() -> None:

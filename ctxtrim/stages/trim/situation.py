@@ -15,7 +15,7 @@ from ctxtrim.conversation.elements import starts_and_alternates
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.conversation.turns import (
     Shape,
-    current_task,
+    current_loop,
     grouped,
     is_alternating,
     opening_task,
@@ -102,13 +102,15 @@ class Situation:
         return self.find_accesses()
 
     def is_old(self, position: int) -> bool:
-        """Whether a message is neither in the last turns nor after the current task."""
-        return not self.is_recent[position] and position < self._task
+        """Whether a message is neither in the last turns nor in the current tool loop."""
+        return not self.is_recent[position] and position < self._loop
 
     @cached_property
-    def _task(self) -> int:
-        """The position of the current task; that of the first message if there is none."""
-        return current_task(self.messages) or 0
+    def _loop(self) -> int:
+        """The position where the current tool loop begins; that of the first message if there is
+        no prompt.
+        """
+        return current_loop(self.messages) or 0
 
     @cached_property
     def injections(self) -> set[int]:

@@ -269,7 +269,8 @@ class Work:
     def _finish(self, progress: Progress, recording: "Recording | None", sink: Sink) -> None:
         """Commit the output, unless the file must stay as it is, and report the rows."""
         targets = self._request.targets
-        stays = progress.is_lossy and (targets.in_place or not progress.has_written)
+        is_incomplete = progress.is_lossy or self._converts_nothing(progress)
+        stays = is_incomplete and (targets.in_place or not progress.has_written)
         is_kept = stays or (targets.in_place and not progress.is_changed)
         if not (is_kept and targets.holds_back):
             self._recordings.finish(recording)
@@ -281,6 +282,12 @@ class Work:
             self._report.add(structs.replace(row, is_written=False) for row in progress.rows)
         else:
             self._report.add(progress.rows)
+
+    def _converts_nothing(self, progress: Progress) -> bool:
+        """Whether a conversion has no request, except that of an empty input that is accepted."""
+        request = self._request
+        is_accepted = request.may_be_empty and not progress.start
+        return request.target is not None and not progress.has_written and not is_accepted
 
     def _commit(self, recording: "Recording | None", sink: Sink) -> None:
         """Commit the output. If nothing was written, the archive has no run to undo."""

@@ -82,6 +82,26 @@ def test_a_dry_run_reports_and_writes_nothing(ctxtrim: Run, tmp_path: Path) -> N
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.parametrize("data", [b"\xff\xfe\xfd\n", b"", b'{"tide": "low"}\n'])
+def test_an_input_without_a_transcript_leaves_the_output_as_it_was(
+    ctxtrim: Run, tmp_path: Path, data: bytes
+) -> None:
+    output = tmp_path / "requests.jsonl"
+    assert ctxtrim("convert", "--to=gemini", "-o", output, stdin=data).code == 1
+    assert not output.exists()
+    output.write_bytes(TALK)
+    assert ctxtrim("convert", "--to=gemini", "-o", output, stdin=data).code == 1
+    assert output.read_bytes() == TALK
+
+
+def test_an_empty_input_that_is_accepted_gives_an_empty_output(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    output = tmp_path / "requests.jsonl"
+    ran = ctxtrim("convert", "--to=gemini", "--allow-empty", "-o", output, stdin=b"")
+    assert (ran.code, output.read_bytes()) == (0, b"")
+
+
 def test_a_transcript_that_cannot_be_converted_is_left_out(ctxtrim: Run, tmp_path: Path) -> None:
     ran = ctxtrim("convert", "--to", "anthropic", stdin=TALK + SYSTEM_ONLY + TALK)
     assert (ran.code, len(ran.out.splitlines())) == (1, 2)

@@ -23,7 +23,13 @@ MAX_SIZE: Final = 1 << 30
 """Default maximum bytes of a line or document, after decompression."""
 
 BOM: Final = b"\xef\xbb\xbf"
-ZIP: Final = b"PK\x03\x04"
+_PACKED: Final = {
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "bzip2 data",
+    b"\xfd7zXZ\0": "xz data",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+}
+"""The first bytes of files that are not unpacked, and their names."""
 _SPACE: Final = " \t\r\n"
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")  # byte order marks
 _UTF_32: Final = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
@@ -198,8 +204,9 @@ def value_in(text: str) -> Any:
 
 def _not_text(line: bytes, error: UnicodeDecodeError) -> str:
     """Why a line is not UTF-8."""
-    if line.startswith(ZIP):
-        return "a zip archive: unpack it first"
+    for magic, name in _PACKED.items():
+        if line.startswith(magic):
+            return f"{name}: unpack it first"
     return _other_encoding(line) or f"not UTF-8 at byte {error.start + 1} of the line"
 
 

@@ -1,6 +1,8 @@
 """Bytes to JSON values: for any line, the joined records equal the line."""
 
+import bz2
 import json
+import lzma
 
 import pytest
 from depth import examples
@@ -54,6 +56,15 @@ def test_a_line_is_split_into_its_values(line: bytes, values: list[object]) -> N
 )
 def test_a_problem_has_a_text_and_a_position(line: bytes, problem: str) -> None:
     assert split(line, 1)[0].problem == problem
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [(bz2.compress(b'{"a": "buoy"}\n'), "bzip2 data"), (lzma.compress(b'{"a": 1}\n'), "xz data")],
+)
+def test_packed_data_is_named(data: bytes, name: str) -> None:
+    first = data.splitlines(keepends=True)[0]
+    assert split(first, 1)[0].problem == f"{name}: unpack it first"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])

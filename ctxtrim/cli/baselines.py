@@ -1,6 +1,7 @@
 """The baseline file of `check`: read before a run, compared with it, and updated after it."""
 
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from functools import partial
 from io import BytesIO
@@ -30,6 +31,8 @@ def open_baseline(values: Mapping[str, Any]) -> Baseline | None:
                 raise UsageError(f"--{name.replace('_', '-')} needs --baseline FILE")
         return None
     path = Path(file)
+    if stat.S_ISCHR(mode_of(path)):  # reading a device may never end
+        raise InputError(f"{path}: cannot be read: it is a device; name a file")
     try:
         entries = parse_entries(_content(path))
     except FileNotFoundError:

@@ -205,3 +205,11 @@ def test_a_baseline_that_cannot_be_written_is_a_finding_of_the_report(
     assert ran.code == 1 and b"3 transcripts, " in ran.out
     assert "none/base.json: error: cannot be written: " in ran.err and "updated" not in ran.err
     assert len(json.loads((project / "r.json").read_bytes())["transcripts"]) == 3
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_device_is_refused_because_it_may_never_end(ctxtrim: Run, project: Path) -> None:
+    words = ("check", *GPT, "--baseline", "/dev/full", "--update-baseline", "runs")
+    ran = ctxtrim(*words, cwd=project)
+    assert (ran.code, ran.out) == (1, b"")
+    assert ran.err == "ctxtrim: /dev/full: cannot be read: it is a device; name a file\n"

@@ -10,17 +10,19 @@ from ctxtrim.text.escaping import clean, clean_lines
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)", re.MULTILINE)
 """The first character of a workflow command of GitHub: `::` at the start of a line, or `##[`."""
-_ASCII = str.maketrans({"≤": "<=", "≈": "~", "×": "x", "→": "->", "…": "...", "─": "-"})
+_ASCII = str.maketrans({"≤": "<=", "≈": "~", "×": "x", "→": "->", "…": "...", "─": "-", "█": "="})
 
 
 def print_error(line: str) -> None:
     """Print a line on standard error, with control characters and workflow commands escaped.
 
-    Errors of standard error are ignored.
+    Symbols that its encoding does not have become ASCII. Errors of standard error are ignored.
     """
     if sys.stderr is not None:
+        encoding = sys.stderr.encoding or "utf-8"  # a StringIO has none
+        shown = _encodable(without_commands(clean(line)), encoding)
         with suppress(OSError):
-            sys.stderr.write(without_commands(clean(line)) + "\n")
+            sys.stderr.write(shown + "\n")
 
 
 def without_commands(text: str) -> str:
@@ -41,8 +43,13 @@ def encoded(shown: str) -> bytes:
     If it cannot encode the symbols of reports, they become ASCII.
     """
     encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
+    return _encodable(shown, encoding).encode(encoding, errors="backslashreplace")
+
+
+def _encodable(shown: str, encoding: str) -> str:
+    """A text whose symbols are ASCII, if the encoding does not have all of its characters."""
     try:
         shown.encode(encoding)
     except UnicodeEncodeError:
-        shown = shown.translate(_ASCII)
-    return shown.encode(encoding, errors="backslashreplace")
+        return shown.translate(_ASCII)
+    return shown

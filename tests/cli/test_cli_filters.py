@@ -276,3 +276,13 @@ def test_an_ascii_terminal_shows_the_report(ctxtrim: Run) -> None:
     )
     assert ran.code == 0
     assert b"fixtures/agent.jsonl:1" in ran.out
+
+
+def test_an_ascii_terminal_shows_the_symbols_of_reports_and_messages(process: Run) -> None:
+    ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    ran = process("trim", "fixtures/agent.jsonl", "--budget", "2k", "--dry-run", **ascii_only)
+    assert b"<=5,376 -> <=" in ran.out
+    assert "45 messages, <=5,875 -> <=" in ran.err
+    shares = process("count", "fixtures/agent.jsonl", **ascii_only).out
+    assert b"%  ===" in shares
+    assert b"\\u" not in shares

@@ -26,6 +26,8 @@ BUG = "this is a bug in ctxtrim: please report it with the command you ran"
 """The end of the message of an error that no input should cause."""
 STDIN = "-"
 """The path of standard input, on the command line and in reports."""
+STDOUT = "-"
+"""The path of standard output, on the command line."""
 
 
 class CtxtrimError(Exception):

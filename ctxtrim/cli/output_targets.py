@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ctxtrim.errors import STDIN, UsageError, source_name
+from ctxtrim.errors import STDIN, STDOUT, UsageError, source_name
 from ctxtrim.io.compression import SUFFIXES
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
@@ -79,7 +79,7 @@ def resolve_targets(
         return Targets(writes=False)
     if in_place:
         return Targets(in_place=True)
-    if output is None:
+    if output is None or output == STDOUT:
         return Targets(shares_stdout=len(sources) > 1)
     readable = [source for source in sources if source.problem is None]
     return Targets(files=_files(readable, Path(output), output, is_jsonl))

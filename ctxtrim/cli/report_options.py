@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ctxtrim.config.option import Values
 from ctxtrim.config.run_settings import OPTIONS
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import STDOUT, UsageError
 from ctxtrim.io.compression import kind_named
 from ctxtrim.metering import USAGE
 from ctxtrim.reports import REPORTS, form_of
@@ -70,7 +70,8 @@ def _target(values: Values, writes: bool) -> tuple[str | None, str | None]:
             raise UsageError(f"--report {path}: {error}") from None
     if path is None and form is not None:
         path = "-"
-    frees = values.get("output") or values.get("in_place") or values.get("dry_run")
+    has_file = values.get("output") not in (None, STDOUT)
+    frees = has_file or values.get("in_place") or values.get("dry_run")
     if path == "-" and writes and not frees:
         raise UsageError(
             "standard output is used for the transcript; write the report with --report "

@@ -286,3 +286,14 @@ def test_an_ascii_terminal_shows_the_symbols_of_reports_and_messages(process: Ru
     shares = process("count", "fixtures/agent.jsonl", **ascii_only).out
     assert b"%  ===" in shares
     assert b"\\u" not in shares
+
+
+def test_a_minus_is_standard_output_for_the_transcript_too(ctxtrim: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line())
+    trim = ("truncate", "--max-age", "0", "--archive", "kept", "a.jsonl")
+    ran = ctxtrim(*trim, "-o", "-", cwd=tmp_path)
+    assert (ran.code, ran.out) == (0, ctxtrim(*trim, cwd=tmp_path).out)
+    assert ctxtrim(*trim, "-o", "-", "--json", cwd=tmp_path).code == 2  # not two things at once
+    restored = ctxtrim("restore", "-", "--archive", "kept", "-o", "-", stdin=ran.out, cwd=tmp_path)
+    assert restored.out == line()
+    assert not (tmp_path / "-").exists()

@@ -16,7 +16,15 @@ from ctxtrim.cli.command_types import (
 from ctxtrim.cli.messages import print_error
 from ctxtrim.cli.output_targets import must_be_outside
 from ctxtrim.config.run_settings import SHARED
-from ctxtrim.errors import STDIN, ArchiveError, CtxtrimError, InputError, UsageError, source_name
+from ctxtrim.errors import (
+    STDIN,
+    STDOUT,
+    ArchiveError,
+    CtxtrimError,
+    InputError,
+    UsageError,
+    source_name,
+)
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Sink, Stdout, in_place, write_to
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
@@ -38,6 +46,7 @@ def restore(
     a container as JSON lines.
     """
     _must_agree(files, output, replaces)
+    output = None if output == STDOUT else output
     opened = open_archive(archive)
     if output is not None:
         must_be_outside(opened.folder, [(f"-o {output}", Path(output))])

@@ -1,7 +1,10 @@
 """Files that a scan of a folder reads, and files that it leaves out."""
 
 import json
+import os
+from errno import EACCES
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Run
@@ -140,3 +143,31 @@ def test_the_report_in_a_folder_is_no_input_of_the_next_run(ctxtrim: Run, tmp_pa
     for _ in range(2):
         ran = ctxtrim("check", *QUICK[:2], ".", "--report", "report.json", cwd=tmp_path)
         assert (ran.code, ran.err) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["secret", "message", "events"])
+def test_a_subfolder_that_cannot_be_searched_is_reported_and_the_others_are_read(
+    ctxtrim: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    place(tmp_path, "a.jsonl", f"{name}/message/b.jsonl", "z/c.jsonl")
+    stat, scandir = Path.stat, os.scandir
+
+    def refuse(is_refused: bool) -> None:
+        if is_refused:
+            raise PermissionError(EACCES, os.strerror(EACCES))
+
+    def guarded_stat(path: Path, **options: Any) -> os.stat_result:
+        refuse(name in path.parent.parts)
+        return stat(path, **options)
+
+    def guarded_scandir(path: str | Path) -> Any:
+        refuse(name in Path(path).parts)
+        return scandir(path)
+
+    monkeypatch.setattr(Path, "stat", guarded_stat)
+    monkeypatch.setattr(os, "scandir", guarded_scandir)
+    ran = ctxtrim("count", *QUICK, ".", cwd=tmp_path)
+    assert ran.code == 1
+    assert ran.err == f"{name}: error: the folder cannot be read: permission denied\n"
+    paths = [row["path"] for row in json.loads(ran.out)["transcripts"]]
+    assert paths == ["a.jsonl", "z/c.jsonl"]

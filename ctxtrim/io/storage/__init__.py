@@ -61,13 +61,17 @@ def stored_session(path: Path) -> StoredSession | None:
     """The session of many files that a path names; None for any other path.
 
     The path of a session of opencode is a file; those of OpenHands and Strands Agents are folders.
+    A folder that cannot be searched is none: who walks or reads it reports the reason.
     """
     mode = mode_of(path)
     if stat.S_ISDIR(mode):
         from ctxtrim.io.storage.openhands import openhands_session
         from ctxtrim.io.storage.strands import strands_session
 
-        return openhands_session(path) or strands_session(path)
+        try:
+            return openhands_session(path) or strands_session(path)
+        except OSError:
+            return None
     if (
         stat.S_ISREG(mode)
         and path.suffix == ".json"

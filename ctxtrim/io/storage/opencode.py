@@ -17,12 +17,14 @@ Source: `packages/opencode/src/storage/storage.ts` and `session/message-v2.ts` o
 """
 
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from ctxtrim.errors import InputError, OutputError
+from ctxtrim.io.paths import mode_of
 from ctxtrim.io.storage.opencode_document import SessionDocument, StoredMessage, canonical
 from ctxtrim.io.storage.pieces import StoredPiece, document_lines, piece_in
 
@@ -150,9 +152,14 @@ def opencode_session(path: Path) -> OpencodeSession | None:
 def has_pieces_only(folder: Path) -> bool:
     """Whether the files of a folder belong to the sessions of a storage folder around it."""
     root = folder.parent
-    if folder.name not in _PIECES or not (root / "message").is_dir():
+    if folder.name not in _PIECES or not _is_folder(root / "message"):
         return False
-    return (root / "session").is_dir() or (root.name == "session" and (root / "info").is_dir())
+    return _is_folder(root / "session") or (root.name == "session" and _is_folder(root / "info"))
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether a path is a folder; not if the folder around it cannot be searched."""
+    return stat.S_ISDIR(mode_of(path))
 
 
 def _json_files(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from ctxtrim.cli.command_types import COMPLETE, PROGRAM
 from ctxtrim.config.option import Option
 from ctxtrim.config.presets import PRESETS
 from ctxtrim.config.stage_specs import SETTINGS
-from ctxtrim.errors import OutputError, UsageError
+from ctxtrim.errors import OutputError, UsageError, reason
 from ctxtrim.reports import REPORTS
 from ctxtrim.text.names import option_name
 
@@ -83,7 +83,8 @@ def install(command: click.Command, shell: str) -> str:
             _add_line(Path.home() / file, line)
     except OSError as error:
         raise OutputError(
-            f"completion cannot be installed: {error}; use --show-completion"
+            f"{error.filename or path}: completion cannot be installed: {reason(error)}; "
+            "use --show-completion"
         ) from error
     return f"{name} completion is installed in {path}; it works in new terminals"
 

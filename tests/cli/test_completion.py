@@ -106,3 +106,14 @@ def test_bash_completes_with_the_script(ctxtrim: Run, tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout.split() == ["--preset", "--preserve-system-prompt"]
+
+
+def test_a_home_that_is_no_folder_is_named_in_one_line(process: Run, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.touch()
+    ran = process("--install-completion", "fish", HOME=str(home))
+    assert (ran.code, ran.out) == (1, b"")
+    assert ran.err == (
+        f"ctxtrim: {home}/.config/fish/completions: completion cannot be installed: "
+        "not a directory; use --show-completion\n"
+    )

@@ -31,6 +31,9 @@ def agents_file(path: Path, *, is_named: bool = False) -> SettingsSource:
             raise
         source.note(str(error).removeprefix(f"{path}: "))
         return source
+    except UnicodeDecodeError as error:
+        source.note(f"invalid JSON: not UTF-8 at byte {error.start + 1}; save it as UTF-8")
+        return source
     except (ValueError, RecursionError) as error:
         source.note(f"invalid JSON: {clean(str(error))}")
         return source

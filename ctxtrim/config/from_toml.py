@@ -76,6 +76,10 @@ def _document(path: Path, data: bytes) -> dict[str, Any]:
     import tomllib  # most runs find no such file
 
     try:
-        return tomllib.loads(data.decode())
+        return tomllib.loads(data.decode("utf-8-sig"))  # some editors write a mark first
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{path}: invalid TOML: not UTF-8 at byte {error.start + 1}; save it as UTF-8"
+        ) from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: invalid TOML: {error}") from error

@@ -368,6 +368,20 @@ def test_unrelated_keys_in_a_file_of_another_program_are_ignored(
     assert age(sources) == (5, "default")
 
 
+def test_a_file_with_a_byte_order_mark_is_read(sources: Sources) -> None:
+    (sources.project / "ctxtrim.toml").write_bytes(b"\xef\xbb\xbfmax-age = 3\n")
+    assert age(sources) == (3, "ctxtrim.toml: max-age")
+
+
+def test_a_file_in_another_encoding_is_named(sources: Sources) -> None:
+    problem = "invalid JSON: not UTF-8 at byte 9; save it as UTF-8"
+    (sources.project / "agents.config.json").write_bytes(b'{"name":\xe9}')
+    assert [note.message for _, note in sources.config().notes] == [problem]
+    (sources.project / "ctxtrim.toml").write_bytes(b'model = "\xe9"')
+    with pytest.raises(UsageError, match="invalid TOML: not UTF-8 at byte 10; save it"):
+        sources.config()
+
+
 def test_a_pyproject_without_a_ctxtrim_table_is_not_parsed(sources: Sources) -> None:
     (sources.project / "pyproject.toml").write_text("[broken")
     assert age(sources) == (5, "default")

@@ -259,6 +259,21 @@ def test_a_file_with_the_number_of_another_message_is_refused(ctxtrim: Run, agen
     assert tree(agent) == before
 
 
+def test_restoring_a_session_names_the_folders_of_its_agents(ctxtrim: Run, tmp_path: Path) -> None:
+    session = tmp_path / "session_may"
+    agents = [strands.store(talk(), session, name) for name in ("mate", "pilot")]
+    assert ctxtrim(*CUT, "--in-place", session).code == 0
+    after = tree(session)
+    ran = ctxtrim("restore", session, "--in-place")
+    assert (ran.code, f"name the folder of an agent: {agents[0]}, {agents[1]}" in ran.err) == (
+        1,
+        True,
+    )
+    ran = ctxtrim("restore", tmp_path, "--in-place")
+    assert (ran.code, "is a folder; name the files in it" in ran.err) == (1, True)
+    assert tree(session) == after
+
+
 def test_a_broken_message_is_named(ctxtrim: Run, agent: Path) -> None:
     (agent / "messages" / "message_3.json").write_text('{"message": ')
     ran = ctxtrim("count", agent)

@@ -28,6 +28,7 @@ from ctxtrim.errors import (
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Sink, Stdout, in_place, write_to
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
+from ctxtrim.io.storage import stored_session
 
 
 def restore(
@@ -54,6 +55,7 @@ def restore(
     code = 0
     for file in files:
         try:
+            _must_be_one_input(file)
             task = Restoration(file, output, replaces, source or "", limit, quiet)
             code = _attempts(opened, task) or code
         except CtxtrimError as error:
@@ -71,6 +73,21 @@ def _must_agree(files: Sequence[str], output: str | None, replaces: bool) -> Non
         raise UsageError(f"--in-place replaces FILE; it cannot be combined with {other}")
     if len(files) > 1 and not replaces:
         raise UsageError("several files are restored with --in-place; or name one file")
+
+
+def _must_be_one_input(file: str) -> None:
+    """Raise `InputError` for a folder of several inputs: a run on it edited each of them."""
+    path = Path(file)
+    if file == STDIN or not path.is_dir() or stored_session(path) is not None:
+        return
+    from ctxtrim.io.storage.strands import agents_in
+
+    if agents := agents_in(path):
+        raise InputError(
+            f"{file}: is a session of Strands Agents; name the folder of an agent: "
+            + ", ".join(map(str, agents))
+        )
+    raise InputError(f"{file}: is a folder; name the files in it")
 
 
 @dataclass(frozen=True)

@@ -181,6 +181,11 @@ def strands_session(path: Path) -> StrandsSession | None:
     return StrandsSession(path, folder) if is_agent else None
 
 
+def agents_in(session: Path) -> list[Path]:
+    """The folders of the agents in the folder of a session; none in another folder."""
+    return sorted(agent for agent in session.glob("agents/*") if strands_session(agent))
+
+
 def _message_files(folder: Path) -> list[tuple[int, Path]]:
     """The files of the messages of an agent, each with its number, by number."""
     return sorted(

@@ -301,6 +301,48 @@ def test_all_events_in_one_document() -> None:
     assert [event["uuid"] for event in out["loglines"]] == ["p1", "u2"]
 
 
+def streamed(kind: str, content: object, parent: str | None = None, **message: Any) -> Event:
+    """A line of `claude -p --output-format stream-json`."""
+    body = {"role": kind, "content": content, **message}
+    return {"type": kind, "message": body, "parent_tool_use_id": parent, "session_id": "s"}
+
+
+def asked(name: str) -> list[Event]:
+    return [{"type": "tool_use", "id": name, "name": "Task", "input": {"prompt": "sound"}}]
+
+
+def told(name: str, text: str) -> list[Event]:
+    return [{"type": "tool_result", "tool_use_id": name, "content": text}]
+
+
+STREAM = (
+    {"type": "system", "subtype": "init", "session_id": "s", "tools": ["Task"]},
+    streamed("user", "Sound the bay."),
+    streamed("assistant", asked("c1"), id="m1"),
+    streamed("user", [{"type": "text", "text": "sound"}], "c1"),
+    streamed("assistant", asked("d1"), "c1", id="n1"),
+    streamed("user", told("d1", "sand " * 50), "c1"),
+    streamed("user", told("c1", "Nine fathoms.")),
+    streamed("assistant", [{"type": "text", "text": "Nine."}], id="m2"),
+    streamed("user", "Thanks."),
+    {"type": "result", "subtype": "success", "result": "Nine.", "session_id": "s"},
+)
+
+
+@pytest.mark.parametrize("is_array", [False, True])
+def test_subagents_in_the_output_are_not_sent(is_array: bool) -> None:
+    """[anthropics/claude-code-action, `run-claude-sdk.ts`: the array]"""
+    data = session(*STREAM) if not is_array else json.dumps(STREAM, indent=2).encode()
+    reading = read(data)[0]
+    assert role_texts(reading.transcripts[0]) == [
+        ("user", "Sound the bay."),
+        ("assistant", '{"prompt":"sound"}'),
+        ("tool", "Nine fathoms."),
+        ("assistant", "Nine."),
+        ("user", "Thanks."),
+    ]
+
+
 def test_the_model_is_the_last_real_model() -> None:
     events = [json.loads(json.dumps(event)) for event in PARALLEL]
     for event in events:

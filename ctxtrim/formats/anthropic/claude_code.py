@@ -22,6 +22,7 @@ from ctxtrim.formats.anthropic.claude_code_thread import (
     as_loaded,
     event_of,
     events_in,
+    listed_events,
 )
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.fields import elements, first_string, string
@@ -38,15 +39,16 @@ CLEARED = "[Old tool result content cleared]"
 _TYPES = (
     "user", "assistant", "system", "progress", "attachment", "summary", "file-history-snapshot",
 )  # fmt: skip
+_HEAD = 32  # events of a document inspected to detect it; those of hooks come first
 
 
 def sniff(value: object) -> Layout | None:
     """Whether a value is an event, by its type and one of the keys of every event, or a document of
     events.
     """
-    if isinstance(value, dict) and isinstance(value.get("loglines"), list):
-        return "events" if any(_is_event(item) for item in value["loglines"][:8]) else None
-    return "events" if _is_event(value) else None
+    listed = listed_events(value)
+    found = [value] if listed is None else listed[:_HEAD]
+    return "events" if any(map(_is_event, found)) else None
 
 
 def _is_event(value: object) -> bool:

@@ -180,7 +180,8 @@ def event_of(value: dict[str, Any], span: Span) -> ClaudeEvent:
     event.parent = value.get(_ABOVE, UNSET)
     kind, message = value.get("type"), value.get("message")
     event.kind = kind = "user" if kind == "summary" and message is not None else string(kind)
-    event.is_sidechain = value.get("isSidechain") is True
+    of_subagent = isinstance(value.get("parent_tool_use_id"), str)  # only in streams
+    event.is_sidechain = value.get("isSidechain") is True or of_subagent
     if kind in ("user", "assistant"):
         if isinstance(message, dict):
             event.read_message(value, message)
@@ -252,15 +253,23 @@ def _cleared(details: object) -> list[str]:
 def events_in(values: Iterable[Any]) -> Iterator[tuple[dict[str, Any], Span]]:
     """The events among the values of some lines, and their spans.
 
-    A document contains them under `loglines`.
+    A document is an array of them, or contains them under `loglines`.
     """
     for line, value in enumerate(values):
-        if isinstance(value, dict) and isinstance(value.get("loglines"), list):
-            for index, item in enumerate(value["loglines"]):
+        found = listed_events(value)
+        if found is not None:
+            keys = () if isinstance(value, list) else ("loglines",)
+            for index, item in enumerate(found):
                 if isinstance(item, dict):
-                    yield item, Span(line, ("loglines", index))
+                    yield item, Span(line, (*keys, index))
         elif isinstance(value, dict):
             yield value, Span(line)
+
+
+def listed_events(value: object) -> list[Any] | None:
+    """The list that a document of events is or contains; None for any other value."""
+    found = value.get("loglines") if isinstance(value, dict) else value
+    return found if isinstance(found, list) else None
 
 
 def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
@@ -323,7 +332,10 @@ def _after_compaction(events: Sequence[ClaudeEvent]) -> int:
 
 def _event_around(span: Span) -> Span:
     """The span of the event that contains a message or block."""
-    return Span(span.line, span.path[:2] if span.path[:1] == ("loglines",) else ())
+    first = span.path[:1]
+    if first == ("loglines",):
+        return Span(span.line, span.path[:2])
+    return Span(span.line, first if first and isinstance(first[0], int) else ())
 
 
 GRAPH = EventGraph(

@@ -144,7 +144,8 @@ class EventGraph(Struct, Generic[E], frozen=True):
 class EventEdit(Generic[E]):
     """An edit of the events of one session, as indices into all events, including inserted ones.
 
-    `new`: the insertions that are events. `alive`: the live events and the new ones. `dropped`: the
+    `names_parents`: some have the parent field; if none has, each follows the one before. `new`:
+    the insertions that are events. `alive`: the live events and the new ones. `dropped`: the
     removed events.
     """
 
@@ -161,6 +162,7 @@ class EventEdit(Generic[E]):
             self._insert(around.get((event.span, False), ()))
             self.events.append(event)
             self._insert(around.get((event.span, True), ()))
+        self.names_parents = any(event.link(graph.above) is not UNSET for event in self.events)
         self.places = {event.span: index for index, event in enumerate(self.events)}
         self.alive = {self.places[old[index].span] for index in thread} | self.new.keys()
         self.drop(edit.removed)
@@ -184,12 +186,18 @@ class EventEdit(Generic[E]):
         inserted event follows the live event before it, and the next live event follows the
         inserted one. On a path, this also applies to events whose parent is removed or not live.
         """
-        above = self.graph.above
         links: dict[int, dict[str, Any]] = {}
         for index, event in enumerate(self.events):
             changes = self._renamed(index) if index not in self.dropped and event.is_object else {}
             if changes:
                 links[index] = changes
+        if self.names_parents:
+            self._add_parents(links)
+        return links
+
+    def _add_parents(self, links: dict[int, dict[str, Any]]) -> None:
+        """Add the new parents of live events."""
+        above = self.graph.above
         before: str | None = None  # the id of the last kept event of the live conversation
         nearest: str | None = None  # the id of the kept event before that
         follows_new = is_moved = False
@@ -209,7 +217,6 @@ class EventEdit(Generic[E]):
             follows_new, is_moved = index in self.new, above in links.get(index, {})
             if event.id is not None:
                 before, nearest = event.id, before
-        return links
 
     def _renamed(self, index: int) -> dict[str, Any]:
         """The fields of an event that name a removed event, with its nearest kept ancestor."""

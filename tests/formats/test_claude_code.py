@@ -343,6 +343,18 @@ def test_subagents_in_the_output_are_not_sent(is_array: bool) -> None:
     ]
 
 
+@pytest.mark.parametrize("is_array", [False, True])
+@pytest.mark.parametrize("settings", [{}, {"summarize": True}])
+def test_output_without_parents_gets_none(is_array: bool, settings: dict[str, Any]) -> None:
+    events = [event | {"uuid": f"e{place}"} for place, event in enumerate(STREAM)]
+    data = session(*events) if not is_array else json.dumps(events).encode()
+    out = run(data, [("trim", settings)], limit=40).data or b""
+    found = json.loads(out) if is_array else [json.loads(each) for each in out.splitlines()]
+    assert 0 < len(found) < len(events)
+    assert not any("parentUuid" in event for event in found)
+    assert settings or all(event in events for event in found)
+
+
 def test_the_model_is_the_last_real_model() -> None:
     events = [json.loads(json.dumps(event)) for event in PARALLEL]
     for event in events:

@@ -148,7 +148,7 @@ def _event_of(message: Message, neighbour: dict[str, Any], number: int) -> dict[
     block = json_value(message)
     content = block["text"] if message.result is None else [block]
     role = "assistant" if message.role == "assistant" else "user"
-    value: dict[str, Any] = {"parentUuid": None} if "uuid" in neighbour else {}
+    value: dict[str, Any] = {"parentUuid": None} if "parentUuid" in neighbour else {}
     value |= {key: neighbour[key] for key in ENVELOPE if key in neighbour}
     value |= {"type": role, "message": {"role": role, "content": content}}
     if "uuid" in neighbour:

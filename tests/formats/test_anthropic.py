@@ -596,3 +596,30 @@ def test_texts_that_become_adjacent_are_counted_as_a_single_message() -> None:
             assert ran.rows[0].count.tokens == again.count.tokens
             written += 1
     assert written > 10
+
+
+def test_results_of_amp_are_in_their_run() -> None:
+    """[jonathan-kellerai/cross_agent_session_resumer, `amp.rs`]"""
+    runs = [
+        {"status": "done", "result": "sand\n" * 400},
+        {"status": "done", "result": {"depth": 9}},
+        {"status": "error", "error": {"message": "fog"}},
+    ]
+    messages = [user([text("Sound the bay.")])]
+    for place, each in enumerate(runs):
+        block = {"type": "tool_result", "toolUseID": f"c{place}", "run": each}
+        messages += [says(tool_use(f"c{place}")), user([block])]
+    data = json.dumps({"id": "T-1", "messages": messages}).encode()
+    (transcript,) = read(data)[0].transcripts
+    results = [message.parts[0] for message in transcript.messages if message.role == "tool"]
+    assert [(part.call_id, part.is_error) for part in results] == [
+        ("c0", False), ("c1", False), ("c2", True),
+    ]  # fmt: skip
+    assert [part.text for part in results[1:]] == [
+        '{"depth":9}',
+        '{"status":"error","error":{"message":"fog"}}',
+    ]
+    out = json.loads(run(data, [("truncate", {"max_tokens": 20})]).data or b"")
+    shortened = out["messages"][2]["content"][0]["run"].pop("result")
+    assert 0 < len(shortened) < 200
+    assert out["messages"][3:] == messages[3:]

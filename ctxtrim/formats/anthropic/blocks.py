@@ -98,6 +98,8 @@ def result(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     A result without content has an empty text and cannot be rewritten.
     """
     call_id, content = string(value.get("tool_use_id")), value.get("content")
+    if call_id is None and isinstance(value.get("toolUseID"), str):
+        return _run_of_amp(value, span)
     name = string(value.get("name")) if call_id is None else None
     is_error = value["is_error"] if isinstance(value.get("is_error"), bool) else None
     if isinstance(content, str):
@@ -108,6 +110,21 @@ def result(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
         for position, inner in enumerate(elements(content))
     ]
     return result_parts(parts, call_id, name, is_error)
+
+
+def _run_of_amp(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
+    """The result in a thread of Amp: a text, or the JSON of any other run.
+
+    `{"toolUseID", "run": {"status", "result" | "progress" | "error"}}`. Amp is closed source; how
+    it sends other runs is not known. [jonathan-kellerai/cross_agent_session_resumer, `amp.rs`]
+    """
+    call_id, run = value["toolUseID"], members(value.get("run"))
+    status, home = run.get("status"), span.inside("run", "result")
+    is_error = status != "done" if isinstance(status, str) else None
+    text = string(run.get("result"))
+    if text is None:
+        return (Part("tool_result", dump(run.get("result", run)), call_id, is_error=is_error),)
+    return (Part("tool_result", text, call_id, is_error=is_error, span=home),)
 
 
 def is_injected(text: str) -> bool:

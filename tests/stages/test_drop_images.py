@@ -35,6 +35,7 @@ NONE = (
     "crush, as shown",
     "cursor-agent",
     "droid-exec",
+    "gemini-cli-stream",
     "kiro",
     "kiro-cli",
     "kiro-cli, compacted",

@@ -92,6 +92,12 @@ def test_other_formats_are_not_detected_as_this_format(value: Any) -> None:
             ["reasoning", "text"],
             ["why", "x"],
         ),
+        # [Ollama's API; HuggingFaceH4/Multilingual-Thinking, with which gpt-oss is tuned]
+        (
+            {"role": "assistant", "content": "x", "thinking": "why"},
+            ["reasoning", "text"],
+            ["why", "x"],
+        ),
         ({"role": "assistant", "content": None, "refusal": "no"}, ["text"], ["no"]),
         ({"role": "tool", "tool_call_id": "a", "content": None}, ["tool_result"], [""]),
         ({"role": "function", "name": "f", "content": "x"}, ["tool_result"], ["x"]),

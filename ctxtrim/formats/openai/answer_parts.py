@@ -7,7 +7,7 @@ from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.model import Part, Span
 
-_REASONING = ("reasoning", "reasoning_content")
+_REASONING = ("reasoning", "reasoning_content", "thinking")  # the last: Ollama, data for gpt-oss
 _BLOCKS = ("reasoning_details", "thinking_blocks")  # of OpenRouter and LiteLLM
 
 

@@ -411,3 +411,19 @@ def test_a_signature_is_counted_as_reasoning_by_its_length() -> None:
         )
     assert counts[1].tokens - counts[0].tokens == 100
     assert counts[1].exactness == "estimated"
+
+
+def test_results_of_a_batch_have_the_answer() -> None:
+    asked = {"contents": [{"role": "user", "parts": [{"text": "Sound the bay."}]}]}
+    candidate = {"content": {"role": "model", "parts": [{"text": "Nine."}]}, "index": 0}
+    usage = {"promptTokenCount": 8, "candidatesTokenCount": 2, "totalTokenCount": 10}
+    answer = {"candidates": [candidate], "modelVersion": "gemini-9", "usageMetadata": usage}
+    records = [{"request": asked, "response": answer}, {"key": "k", "response": answer}]
+    (both,), (alone,) = (read(json.dumps(record).encode())[0].transcripts for record in records)
+    assert [message.parts[0].text for message in both.messages] == ["Sound the bay.", "Nine."]
+    assert [message.role for message in alone.messages] == ["assistant"]
+    assert [(each.model, each.usages[0].prompt_tokens) for each in (both, alone)] == [
+        ("gemini-9", 8),
+    ] * 2
+    data = json.dumps(records).encode()
+    assert len(read(data)[0].transcripts) == 2

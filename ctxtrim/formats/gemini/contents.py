@@ -1,7 +1,8 @@
 """Gemini API contents: `{"contents": [{role, parts}], "systemInstruction"?, …}`, or one per line.
 
-The same lists occur under `history` (checkpoints of Gemini CLI), `request.contents` (batches) and,
-one inside each event, under `events` (Agent Development Kit). Keys are in camel or snake case.
+The same lists occur under `history` (checkpoints of Gemini CLI), `request.contents` (batches, with
+the answer in `response`) and, one inside each event, under `events` (Agent Development Kit). Keys
+are in camel or snake case.
 Calls seldom have ids, so calls and results are paired by order. Thoughts count as reasoning, and
 their signatures by length.
 """
@@ -27,12 +28,12 @@ from ctxtrim.formats.gemini.parts import (
     pieces_in,
     text_part,
 )
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, sent_site
 from ctxtrim.formats.message_parts import event_id
 from ctxtrim.formats.request_options import gemini_options
 from ctxtrim.formats.usage import gemini_usage, is_complete
 from ctxtrim.model import Message, Part, Span
-from ctxtrim.text.json_paths import Path
+from ctxtrim.text.json_paths import Path, each_element
 from ctxtrim.text.records import dump
 
 _SYSTEM = ("systemInstruction", "system_instruction")
@@ -131,6 +132,13 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     )
 
 
+def header(value: object) -> Envelope:
+    """The model and the usage of the answer in a result of a batch."""
+    answer = fields.members(fields.members(value).get("response"))
+    usage = answer.get("usageMetadata", answer.get("usage_metadata"))
+    return Envelope(model=string(answer.get("modelVersion")), usage=gemini_usage(usage))
+
+
 def _system(around: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]:
     for outer, span in around:
         for key in _SYSTEM:
@@ -174,7 +182,12 @@ def owner(array: Path) -> Path | None:
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a content; consecutive results share one. See `insert_contents`."""
+    site = sent_site(site, _element)
     return insert_contents(run, site, _content_around, ("parts",), _json_value)
+
+
+def _element(message: Message | None) -> Span | None:
+    return None if message is None else _content_around(message.spans[0])
 
 
 def _content_around(span: Span) -> Span | None:
@@ -203,6 +216,8 @@ def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dic
     }
 
 
+# [Vertex AI, batch prediction; Gemini API, Batch API]
+_BATCH = "request.contents + response.candidates[0].content"
 DIALECT = Dialect(
     "gemini",
     knows,
@@ -211,9 +226,11 @@ DIALECT = Dialect(
     envelope=envelope,
     owner=owner,
     places=(
-        "contents", "history", "events", "request.contents", "[*].contents", "[*].history",
-        "[*].events", "",
+        "contents", "history", "events", _BATCH, each_element(_BATCH), "[*].contents",
+        "[*].history", "[*].events", "",
     ),
+    header=header,
+    answers=(("content",),),
     must_alternate=True,
     text_block=text_part,
 )  # fmt: skip

@@ -32,6 +32,30 @@ _KNOWN: tuple[tuple[frozenset[str], str], ...] = (
         "the description of a Claude Code subagent has no messages; use the `.jsonl` next to it",
     ),
     (
+        frozenset({"type", "subtype", "result", "num_turns"}),
+        "the result of `claude -p` has only the last answer; use `--output-format stream-json`",
+    ),
+    (
+        frozenset({"display", "pastedContents", "timestamp"}),
+        "the history of Claude Code has only prompts; use the sessions in `projects/`",
+    ),
+    (
+        frozenset({"session_id", "ts", "text"}),
+        "the history of Codex has only prompts; use the rollouts in `sessions/`",
+    ),
+    (
+        frozenset({"response", "stats"}),
+        "the result of `gemini -p` has only the last answer; use `--output-format stream-json`",
+    ),
+    *(
+        (
+            frozenset({"ts", "type", kind}),
+            "the messages of Cline and Roo Code in `ui_messages.json` are for the screen; use "
+            "`api_conversation_history.json` next to it",
+        )
+        for kind in ("say", "ask")
+    ),
+    (
         frozenset({"status", "eval", "plan", "stats"}),
         "the log of inspect has no samples, so it has no messages; use a log with samples",
     ),

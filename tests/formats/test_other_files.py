@@ -16,6 +16,17 @@ FILES: dict[str, tuple[Any, str]] = {
     ),
     "openhands": ({"agent": {}, "persistence_dir": "p", "execution_status": "idle"}, "events/"),
     "claude-code": ({"agentType": "general-purpose", "spawnDepth": 1}, ".jsonl"),
+    "claude-code, result": (
+        {"type": "result", "subtype": "success", "result": "Nine.", "num_turns": 3},
+        "stream-json",
+    ),
+    "claude-code, history": (
+        {"display": "Sound the bay.", "pastedContents": {}, "timestamp": 1, "project": "/bay"},
+        "projects/",
+    ),
+    "codex, history": ({"session_id": "s", "ts": 1, "text": "Sound the bay."}, "sessions/"),
+    "gemini-cli, result": ({"session_id": "s", "response": "Nine.", "stats": {}}, "stream-json"),
+    "cline": ([{"ts": 1, "type": "say", "say": "text", "text": "Nine."}], "api_conversation"),
     "inspect": ({"status": "success", "eval": {}, "plan": {}, "stats": {}}, "samples"),
     "toolbench": ({"tree": {}, "answer_generation": {"query": "q"}}, "train_messages"),
     "judge": ({"judge_prompt": "p", "judge_response": "{}"}, "simulations"),

@@ -3,6 +3,7 @@ roles, calls in strings.
 """
 
 import json
+from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
@@ -279,6 +280,34 @@ def test_messages_with_blocks_of_goose_are_not_chat_messages() -> None:
     block = {"type": "toolRequest", "id": "a", "toolCall": {"value": {"name": "b"}}}
     form, _ = transcripts({"messages": [*PROMPT, {"role": "assistant", "content": [block]}]})
     assert form is None
+
+
+@pytest.mark.parametrize("is_array", [False, True])
+@pytest.mark.parametrize(
+    "record",
+    [
+        lambda asked, answer: {"request": asked, "response": answer},
+        lambda asked, answer: {"request": {"body": asked}, "response": {"body": answer}},
+        lambda asked, answer: {"request_body": asked, "response_body": answer},
+    ],
+)
+def test_a_logged_request_has_its_answer(
+    ctxtrim: Run, record: Callable[[Any, Any], Any], is_array: bool
+) -> None:
+    old = [user("Sound the bay. " * 40), says("Nine fathoms. " * 40)]
+    usage = {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25}
+    answer = {"id": "x", "choices": [{"index": 0, "message": ANSWER[0]}], "usage": usage}
+    value = record({"model": "gpt-4o", "messages": [*old, *PROMPT]}, answer)
+    _, (found,) = transcripts([value] if is_array else value)
+    assert texts(found)[-2:] == [PROMPT[1]["content"], ANSWER[0]["content"]]
+    if not is_array:
+        assert (found.model, found.usages[0].prompt_tokens) == ("gpt-4o", 20)
+    data = json.dumps([value] if is_array else value).encode()
+    shorter = record({"model": "gpt-4o", "messages": PROMPT}, answer)
+    ran = ctxtrim("trim", "-b", "60", stdin=data)
+    assert json.loads(ran.out) == ([shorter] if is_array else shorter)
+    summarized = ctxtrim("trim", "-b", "100", "--summarize", stdin=data)
+    assert (summarized.code, ANSWER[0]["content"] in summarized.out.decode()) == (0, True)
 
 
 def test_an_answer_alone_is_a_conversation_of_one_message(ctxtrim: Run) -> None:

@@ -218,12 +218,15 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
 
 def header(value: object) -> Envelope:
     """The model of an inspect log, for its samples without an answer, and that of a run of
-    mini-swe-agent; the model, id and usage of an answer alone.
+    mini-swe-agent; the model, id and usage of an answer alone, or next to its request.
     """
     if not isinstance(value, dict):
         return NOTHING_AROUND
-    answer = members(members(value.get("response")).get("body")) or value
-    if "choices" in answer and "messages" not in value:
+    response = members(value.get("response"))
+    # the last: Helicone
+    answers = (value, response, response.get("body"), value.get("response_body"))
+    answer = next((each for each in map(members, answers) if "choices" in each), None)
+    if answer is not None and "messages" not in value:
         return envelope(answer, Span(0))
     if "eval" not in value and "info" not in value:
         return NOTHING_AROUND

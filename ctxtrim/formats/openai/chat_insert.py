@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members
-from ctxtrim.formats.message_lists import insert_elements
+from ctxtrim.formats.message_lists import insert_elements, sent_site
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.model import Message, Span
@@ -19,6 +19,7 @@ _Spell = Callable[[Message], dict[str, Any]]
 
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """Each message as an element, or as a block if the results next to it are blocks."""
+    site = sent_site(site, lambda message: None if message is None else _element(message))
     spell: _Spell = json_value
     neighbour = next(filter(_is_block, (site.earlier, site.later)), None)
     found: list[Insertion] = []

@@ -21,9 +21,12 @@ PLACES = (
 _IN_VALUES = (
     ("conversations",),
     ("conversation",),
-    ("request.messages",),  # logs of proxies, as the next four
+    ("request.messages + response.choices[0].message",),  # logs of proxies, as the next seven
+    ("request.messages",),
+    ("request.body.messages + response.body.choices[0].message",),
     ("request.body.messages",),
-    ("request_body.messages",),  # Helicone
+    ("request_body.messages + response_body.choices[0].message",),  # Helicone, as the next
+    ("request_body.messages",),
     ("kwargs.messages",),
     ("chat.messages",),
     ("input.messages + preferred_output",),  # preferences, as OpenAI tunes models with them

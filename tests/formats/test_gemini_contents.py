@@ -5,7 +5,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from harness import read, run
+from harness import read, run, unpaired
 from msgspec.structs import replace
 from writers.gemini import snake
 
@@ -427,3 +427,17 @@ def test_results_of_a_batch_have_the_answer() -> None:
     ] * 2
     data = json.dumps(records).encode()
     assert len(read(data)[0].transcripts) == 2
+
+
+def test_results_with_ids_answer_calls_without() -> None:
+    """Checkpoints of Gemini CLI have them. [google-gemini/gemini-cli, `core/src/core/turn.ts`]"""
+    talk = [
+        user("Look."),
+        model(call(), call("hear")),
+        user(result({"output": "fog"}), result({"output": "a bell"}, "hear")),
+        model("Fog and a bell."),
+    ]
+    for place, part in enumerate(talk[2]["parts"]):
+        part["functionResponse"]["id"] = f"look-{place}"
+    (transcript,) = read(json.dumps({"history": talk}).encode())[0].transcripts
+    assert not unpaired(transcript)

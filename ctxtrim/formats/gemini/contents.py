@@ -62,10 +62,26 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             if sent.is_summary:
                 found.messages[-1] = replace(found.messages[-1], is_summary=True)
         return
+    start = len(found.messages)
     for value, span, whole in elements:
         inner, content_span = _content(value, span)
         if inner is not None:
             _add(value, inner, content_span, (whole,), found)
+    _pair_by_order(found.messages, start)
+
+
+def _pair_by_order(messages: list[Message], start: int) -> None:
+    """Pair calls without ids to results with one, as Gemini CLI writes them.
+
+    [google-gemini/gemini-cli, `packages/core/src/core/turn.ts`]
+    """
+    results = (message.result for message in messages[start:])
+    if not any(result is not None and result.call_id is not None for result in results):
+        return
+    if any(call.call_id is None for message in messages[start:] for call in message.calls):
+        from ctxtrim.formats.anthropic.call_order import by_order  # for such results only
+
+        messages[start:] = by_order(messages[start:])
 
 
 def _is_event(value: object) -> bool:

@@ -623,3 +623,23 @@ def test_results_of_amp_are_in_their_run() -> None:
     shortened = out["messages"][2]["content"][0]["run"].pop("result")
     assert 0 < len(shortened) < 200
     assert out["messages"][3:] == messages[3:]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        lambda asked, answer: {"request": asked, "response": answer},  # Vertex AI, batches
+        lambda asked, answer: {"request": {"body": asked}, "response": {"body": answer}},
+    ],
+)
+def test_a_logged_request_has_its_answer(record: Callable[[Any, Any], Value]) -> None:
+    asked = {"model": "claude-3", "max_tokens": 9, "messages": [user("Sound the bay.")]}
+    usage = {"input_tokens": 8, "output_tokens": 3}
+    answer = {"type": "message", **says("Nine fathoms."), "usage": usage}
+    data = json.dumps(record(asked, answer)).encode()
+    (transcript,) = read(data)[0].transcripts
+    assert [message.parts[0].text for message in transcript.messages] == [
+        "Sound the bay.",
+        "Nine fathoms.",
+    ]
+    assert [each.completion_tokens for each in transcript.usages] == [3]

@@ -33,13 +33,13 @@ PLACES = (
     "messages",
     "[*].messages",
     "",
-    "request.messages",  # Vertex AI, batches
+    "request.messages + response",  # Vertex AI, batches
     "params.messages",  # Message Batches
     "requests[*].params.messages",
     "modelInput.messages + modelOutput",  # Bedrock, batches
     _LOG,
     each_element(_LOG),
-    "request.body.messages",  # claude-trace
+    "request.body.messages + response.body",  # claude-trace
     "body.messages",  # logs of proxies
 )
 """The JSON paths of such lists."""
@@ -355,6 +355,6 @@ def relink(edit: Edit) -> Edit:
 DIALECT = Dialect(
     "anthropic", knows, read, insert, envelope, owner, PLACES, takes_empty=True, claims=claims,
     other_places=(("result.message",),), header=header,  # results of batches
-    answers=(("message",), ("modelOutput",), ("outputBodyJson",)),
+    answers=(("message",), ("modelOutput",), ("outputBodyJson",), ("response",), ("body",)),
     has_foreign=has_foreign, relink=relink, must_alternate=True, text_block=text_block,
 )  # fmt: skip

@@ -30,11 +30,16 @@ def only(value: Any) -> Transcript:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-@pytest.mark.parametrize("form", ["values", "messages", "list"])
+@pytest.mark.parametrize("form", ["values", "history", "messages", "list"])
 def test_every_form_and_place_is_read(number: int, form: str) -> None:
     messages = langchain.messages(TALK, number)
     values = {"values": {"messages": messages}, "next": []}
-    value: Any = {"values": values, "messages": {"messages": messages}, "list": messages}[form]
+    value: Any = {
+        "values": values,
+        "history": [values],
+        "messages": {"messages": messages},
+        "list": messages,
+    }[form]
     found = only(value)
     assert [message.role for message in found.messages] == [plain["role"] for plain in TALK]
     assert [(call.name, call.text) for call in found.messages[1].calls] == [("gauge", '{"pier":1}')]

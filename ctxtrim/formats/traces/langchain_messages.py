@@ -176,6 +176,8 @@ def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
 
 DIALECT = Dialect("langchain", knows, read, insert, owner=owner)
 IN_FILES = replace(
-    DIALECT, claims=claims, places=("messages", "[*].messages", "values.messages", "")
+    DIALECT,
+    claims=claims,
+    places=("messages", "[*].messages", "values.messages", "[*].values.messages", ""),
 )
 """Chat histories and states of LangGraph. `DIALECT` reads the messages of a traced request."""

@@ -5,7 +5,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from harness import read, run
+from harness import read, run, unpaired
 from msgspec.structs import replace
 from test_gemini_contents import SUMMARY, call, result
 
@@ -342,3 +342,15 @@ def test_a_prompt_before_an_invoked_command_stays() -> None:
     invoked = command("f", "e", "/about", phase="invocation")
     events = (line("e", None, "user", "/about"), invoked, command("g", "f", "/about"))
     assert role_texts(transcript(*events)) == [("user", ["/about"])]
+
+
+def test_results_with_ids_answer_calls_without() -> None:
+    """[QwenLM/qwen-code, `packages/core/src/core/turn.ts`]"""
+    seen = result({"output": "seen"})
+    seen["functionResponse"]["id"] = "look-1"
+    events = (
+        line("a", None, "user", "go"),
+        line("b", "a", "assistant", call()),
+        line("c", "b", "tool_result", seen),
+    )
+    assert not unpaired(transcript(*events))

@@ -67,10 +67,10 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
         inner, content_span = _content(value, span)
         if inner is not None:
             _add(value, inner, content_span, (whole,), found)
-    _pair_by_order(found.messages, start)
+    pair_by_order(found.messages, start)
 
 
-def _pair_by_order(messages: list[Message], start: int) -> None:
+def pair_by_order(messages: list[Message], start: int) -> None:
     """Pair calls without ids to results with one, as Gemini CLI writes them.
 
     [google-gemini/gemini-cli, `packages/core/src/core/turn.ts`]

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
 from ctxtrim.formats.fields import elements, first_string, members, string
+from ctxtrim.formats.gemini.contents import pair_by_order
 from ctxtrim.formats.gemini.parts import (
     ROLES,
     LocatedPart,
@@ -152,6 +153,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     for group in together.values():
         usages += _usage(group, len(messages))
         messages += _messages(group, len(messages))
+    pair_by_order(messages, 0)
     models = (event.value.get("model") or None for event in reversed(thread))
     ids = (event.value.get("sessionId") or None for event in thread)
     return session(

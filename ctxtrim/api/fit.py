@@ -12,6 +12,7 @@ from ctxtrim.api.messages import (
     System,
     Tools,
     conversation,
+    listed,
     position_of,
     role_of,
 )
@@ -66,6 +67,7 @@ def read_messages(
 
     Raises `InputError` for a message that cannot be counted.
     """
+    messages = listed(messages)
     read = conversation(messages, system, tools)
     known = {position_of(message) for message in read.transcript.messages}
     if read.transcript.uncounted or (messages and not known):

@@ -6,7 +6,7 @@ read as the dicts that their `model_dump` returns, and come back as dicts.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -69,13 +69,14 @@ def conversation(
     `system` is for Anthropic only: a text or blocks. `tools` are schemas in either shape. Raises
     `InputError` for a value that is not a message or not JSON, with its position, counted from 0.
     """
+    messages = listed(messages)
     values = [_message(message, position) for position, message in enumerate(messages)]
-    listed = b'"messages": [' + b", ".join(values) + b"]"
+    line = b'"messages": [' + b", ".join(values) + b"]"
     services = (("system", system), ("tools", tools))
     members = [
         b'"%s": %s' % (name.encode(), _spelled(value, name)) for name, value in services if value
     ]
-    chunks = list(open_reading([b"{" + b", ".join((listed, *members)) + b"}"], _FORMATS).chunks)
+    chunks = list(open_reading([b"{" + b", ".join((line, *members)) + b"}"], _FORMATS).chunks)
     found = [transcript for chunk in chunks for transcript in chunk.transcripts]
     chunk = chunks[0]
     transcript = found[0] if found else Transcript((), Source(chunk.lines, ()))
@@ -85,6 +86,17 @@ def conversation(
         )
     has_objects = not all(isinstance(message, Mapping) for message in messages)
     return PlainConversation(chunk, transcript, has_objects)
+
+
+def listed(messages: PlainMessages) -> PlainMessages:
+    """The messages as a sequence: those of an iterator become a list.
+
+    Raises `InputError` for a value that is not a list, such as a single message.
+    """
+    is_single = isinstance(messages, str | bytes | Mapping) or hasattr(messages, "model_dump")
+    if is_single or not isinstance(messages, Iterable):
+        raise InputError(f"expected a list of messages, found {str(messages)[:80]}")
+    return messages if isinstance(messages, Sequence) else list(messages)
 
 
 def position_of(message: Message) -> int | None:

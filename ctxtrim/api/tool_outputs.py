@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from ctxtrim.api.configs import TruncateConfig
-from ctxtrim.api.messages import M, PlainMessage, PlainMessages, conversation, position_of
+from ctxtrim.api.messages import (
+    M,
+    PlainMessage,
+    PlainMessages,
+    conversation,
+    listed,
+    position_of,
+)
 from ctxtrim.api.options import parse_options
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import shape
@@ -42,6 +49,7 @@ def tag_steps(messages: PlainMessages) -> tuple[int, ...]:
     Raises:
         InputError: a value is not a message; the text has its position, from 0.
     """
+    messages = listed(messages)
     read = conversation(messages).transcript.messages
     steps: dict[int, int] = {}
     for message, step in zip(read, shape(read).step, strict=True):

@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import anthropic.types
@@ -139,6 +140,33 @@ def test_any_object_with_model_dump_is_a_message(message: Any) -> None:
 def test_other_objects_are_refused_by_position(messages: Sequence[Any]) -> None:
     with pytest.raises(InputError, match="message 0: expected an object with a role"):
         ctxtrim.estimate_tokens(messages)
+
+
+@pytest.mark.parametrize(
+    "messages", [None, 5, "text", b"text", {"role": "user", "content": "Hello."}, openai_answer()]
+)
+def test_a_value_that_is_not_a_list_is_refused(messages: Any) -> None:
+    for call in (ctxtrim.estimate_tokens, ctxtrim.compact, partial(ctxtrim.with_recovery, len)):
+        with pytest.raises(InputError, match="expected a list of messages, found "):
+            call(messages)
+
+
+def test_an_iterator_gives_the_result_of_its_list() -> None:
+    messages = [{"role": "user", "content": "Read the lamps."}, anthropic_answer()]
+    calls: list[Any] = [ctxtrim.truncate_old_tool_outputs, ctxtrim.tag_steps, ctxtrim.compact]
+    for call in calls:
+        assert call(iter(messages)) == call(messages)
+    prompts: list[list[Any]] = []
+
+    def send(prompt: list[Any]) -> None:
+        prompts.append(prompt)
+        if len(prompts) == 1:
+            raise ValueError("prompt is too long: 9000 tokens > 8000 maximum")
+
+    given: Any = iter(openai_messages())
+    ctxtrim.with_recovery(send, given)
+    assert prompts == [openai_messages(), prompts[1]]
+    assert 0 < ctxtrim.estimate_tokens(prompts[1]) < ctxtrim.estimate_tokens(prompts[0])
 
 
 def test_null_members_inside_a_block_stay() -> None:

@@ -67,9 +67,14 @@ def conversation(
     """The conversation of messages in the shape of OpenAI or Anthropic: dicts, or objects of SDKs.
 
     `system` is for Anthropic only: a text or blocks. `tools` are schemas in either shape. Raises
-    `InputError` for a value that is not a message or not JSON, with its position, counted from 0.
+    `InputError` for a value that is not a message or not JSON, with its position, counted from 0,
+    and for a `system` or `tools` that would not count.
     """
     messages = listed(messages)
+    if system and not isinstance(system, str | list | tuple):
+        raise InputError(f"system: expected a text or a list of blocks, found {str(system)[:80]}")
+    if tools and not isinstance(tools, list | tuple):
+        raise InputError(f"tools: expected a list of schemas, found {str(tools)[:80]}")
     values = [_message(message, position) for position, message in enumerate(messages)]
     line = b'"messages": [' + b", ".join(values) + b"]"
     services = (("system", system), ("tools", tools))

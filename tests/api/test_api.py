@@ -485,6 +485,33 @@ def test_an_invalid_message_is_named_in_the_error(messages: Any, error: str) -> 
         assert error_text(InputError, messages, call=call) == error
 
 
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (
+            {"system": {"type": "text", "text": "Be brief."}},
+            "system: expected a text or a list of blocks, found {'type': 'text'",
+        ),
+        ({"system": 5}, "system: expected a text or a list of blocks, found 5"),
+        ({"tools": {"name": "read"}}, "tools: expected a list of schemas, found {'name': 'read'}"),
+        ({"tools": '[{"name": "read"}]'}, "tools: expected a list of schemas, found [{"),
+    ],
+)
+def test_a_system_prompt_or_tools_that_would_not_count_are_refused(
+    given: dict[str, Any], error: str
+) -> None:
+    for call in (estimate_tokens, build_final_prompt):
+        assert error_text(
+            InputError,
+            [{"role": "user", "content": [{"type": "text", "text": "x"}]}],
+            call=call,
+            **given,
+        ).startswith(error)
+    assert estimate_tokens(
+        [{"role": "user", "content": [{"type": "text", "text": "x"}]}], system=(), tools=()
+    )
+
+
 def test_only_anthropic_has_a_separate_system_prompt() -> None:
     error = error_text(InputError, openai_turn(0), system="x", call=estimate_tokens)
     assert (

@@ -19,6 +19,7 @@ _TYPES = {
     "null": "null",
 }
 _UNIONS = ("anyOf", "oneOf")
+_PARAMETERS = ("parameters", "input_schema", "inputSchema")  # OpenAI, Anthropic, MCP
 _NESTED = 40  # maximum depth of references; a schema may refer to itself
 
 
@@ -44,11 +45,17 @@ def render(tools: str) -> str | None:
     )
 
 
+def parameters_of(function: dict[str, Any]) -> Any:
+    """The schema of a function's parameters, in the shape of any API; None if it has none."""
+    return next((function[key] for key in _PARAMETERS if key in function), None)
+
+
 def _declaration(tool: dict[str, Any]) -> str:
     function = tool.get("function", tool)
-    if tool.get("type", "function") != "function" or not isinstance(function["name"], str):
+    is_function = tool.get("type", "function") == "function" or "input_schema" in tool
+    if not is_function or not isinstance(function["name"], str):
         raise _NoToolError
-    parameters = function.get("parameters") or {}
+    parameters = parameters_of(function) or {}
     members = list(_Schema(parameters).members(parameters))
     comments = list(_description(function))
     if not members:

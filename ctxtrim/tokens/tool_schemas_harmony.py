@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from ctxtrim.tokens.tool_schemas import parameters_of
+
 _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}
 
 
@@ -31,7 +33,7 @@ def render(tools: str) -> str | None:
 
 
 def _declaration(function: dict[str, Any]) -> str:
-    parameters, description = function.get("parameters"), function.get("description") or ""
+    parameters, description = parameters_of(function), function.get("description") or ""
     lines = description.removesuffix("\n").replace("\r\n", "\n").split("\n") if description else ()
     takes = "" if parameters is None else f"_: {_type(parameters, '')}"
     return "\n".join(

@@ -198,6 +198,16 @@ def test_provider_keys_cost_nothing(model: str) -> None:
     assert schema_tokens([marked], model) == schema_tokens([plain], model)
 
 
+@pytest.mark.parametrize("model", ["gpt-4o", "gpt-oss-120b"])
+@pytest.mark.parametrize("key", ["parameters", "input_schema", "inputSchema"])
+def test_parameters_count_the_same_in_the_shape_of_every_api(model: str, key: str) -> None:
+    flat = {"name": "lend", "description": "Lend a book", key: LOAN}
+    expected = schema_tokens([tool("lend", "Lend a book", LOAN)], model)
+    assert schema_tokens([flat], model) == expected
+    if key == "input_schema":
+        assert schema_tokens([flat | {"type": "custom"}], model) == expected
+
+
 def test_gpt_5_adds_a_prompt_for_tools_on_chat_completions_alone() -> None:
     """36 of 36 recorded requests: 80 to 84 tokens more than the declarations."""
     tools = [tool("close")]

@@ -21,16 +21,17 @@ _TYPES = {
 _UNIONS = ("anyOf", "oneOf")
 _PARAMETERS = ("parameters", "input_schema", "inputSchema")  # OpenAI, Anthropic, MCP
 _NESTED = 40  # maximum depth of references; a schema may refer to itself
+_REFERENCES = 1_000  # maximum references of a function; a tree doubles them at each depth
 
 
 class _NoToolError(Exception):
-    """The schemas are not a list of named functions."""
+    """The schemas are not a list of named functions, or have too many references."""
 
 
 def render(tools: str) -> str | None:
     """Tool schemas (JSON text) as a model reads them.
 
-    None if they are not a list of named functions.
+    None if they are not a list of named functions, or have too many references.
     """
     try:
         declarations = [_declaration(tool) for tool in json.loads(tools)]
@@ -73,6 +74,7 @@ class _Schema:
         definitions = parameters.get("$defs") or parameters.get("definitions")
         self.definitions = definitions if isinstance(definitions, dict) else {}
         self.depth = 0
+        self.references = 0
 
     def members(self, schema: dict[str, Any]) -> Iterator[str]:
         """The properties of an object, one or more lines each.
@@ -127,6 +129,9 @@ class _Schema:
         found = self.definitions.get(str(reference).rpartition("/")[2])
         if not isinstance(found, dict) or self.depth >= _NESTED:
             return "any"
+        self.references += 1
+        if self.references > _REFERENCES:
+            raise _NoToolError
         self.depth += 1
         try:
             return self.type(found)

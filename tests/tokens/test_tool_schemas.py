@@ -142,6 +142,14 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
     assert declared.count("child") < 100
 
 
+def test_a_schema_that_refers_to_itself_twice_is_counted_as_json() -> None:
+    node = {"$ref": "#/$defs/Node"}
+    tree = {"type": "object", "properties": {"left": node, "right": node}}
+    tools = [tool("grow", parameters=tree | {"$defs": {"Node": tree}}), tool("close")]
+    assert render(json.dumps(tools)) is None
+    assert schema_tokens(tools) == tokenizer("o200k_base").count(json.dumps(tools)) + 12
+
+
 def test_declarations_cost_less_than_their_json() -> None:
     tools = [tool("lend", "Lend a piece", LOAN)]
     assert schema_tokens(tools) < tokenizer("o200k_base").count(json.dumps(tools))

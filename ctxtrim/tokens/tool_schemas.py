@@ -18,7 +18,7 @@ _TYPES = {
     "boolean": "boolean",
     "null": "null",
 }
-_UNIONS = ("anyOf", "oneOf")
+_UNIONS = ("anyOf", "oneOf", "allOf")  # the last is an allowance: it was never recorded
 _PARAMETERS = ("parameters", "input_schema", "inputSchema")  # OpenAI, Anthropic, MCP
 _NESTED = 40  # maximum depth of references; a schema may refer to itself
 _REFERENCES = 1_000  # maximum references of a function; a tree doubles them at each depth

@@ -135,6 +135,16 @@ def test_objects_with_a_property_of_several_types_in_an_array_are_written_as_jso
     )
 
 
+@pytest.mark.parametrize("key", ["anyOf", "oneOf", "allOf"])
+def test_the_texts_of_combined_schemas_count(key: str) -> None:
+    shelf = {"type": "object", "properties": {"row": {"type": "string", "description": "A to K"}}}
+    parameters = {
+        "properties": {"shelf": {key: [{"$ref": "#/$defs/Shelf"}]}},
+        "$defs": {"Shelf": shelf},
+    }
+    assert "// A to K\nrow?: string," in (render(json.dumps([tool("f", "", parameters)])) or "")
+
+
 def test_a_schema_that_refers_to_itself_ends() -> None:
     tree = {"type": "object", "properties": {"child": {"$ref": "#/$defs/Tree"}}}
     declared = render(json.dumps([tool("grow", parameters=tree | {"$defs": {"Tree": tree}})]))

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from ctxtrim.conversation.tool_results import tool_name
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.conversation.turns import shape as shape_of
+from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import KINDS, ROLES, Message, Transcript
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
 from ctxtrim.tokens.framing import Framing
@@ -19,6 +20,7 @@ from ctxtrim.tokens.text_counts import TextCounts, keep
 
 Messages = tuple[Message, ...]
 
+_SPECIAL = lazy_pattern(r"<\|[a-z_]+\|>")
 _total = attrgetter("total")
 _is_guessed = attrgetter("is_guessed")
 
@@ -234,12 +236,18 @@ class _Seen(Struct, frozen=True):
 
 
 def _are_plain(messages: Messages) -> bool:
-    """Whether the messages that the model reads have one text of the file each, and no results."""
+    """Whether the messages that the model reads have one text of the file each, and no results.
+
+    Never recorded, and so not plain: no text, two texts, a refusal, and a text with the name of a
+    special token, which may be read as one token.
+    """
     for message in messages:
         if message.agent_visible:
-            if message.role == "tool" or len(message.parts) > 1:  # never recorded: two texts
+            if message.role == "tool" or len(message.parts) != 1:
                 return False
-            for part in message.parts:
-                if part.kind != "text" or part.span is None:
-                    return False
+            part = message.parts[0]
+            if part.kind != "text" or part.span is None or part.span.path[-1:] == ("refusal",):
+                return False
+            if "|" in part.text and _SPECIAL.search(part.text):
+                return False
     return True

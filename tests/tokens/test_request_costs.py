@@ -205,6 +205,23 @@ def test_messages_of_several_texts_are_bounded() -> None:
         assert count({"messages": [message]}, "gpt-4o").exactness == label
 
 
+@pytest.mark.parametrize(
+    ("content", "label"),
+    [
+        ("a <| b |> c", "exact"),
+        ("", "exact"),
+        ("Ends with <|endoftext|>", "bounded"),
+        ([{"type": "refusal", "refusal": "I can't."}], "bounded"),
+        (None, "bounded"),
+        ([], "bounded"),
+    ],
+)
+def test_messages_that_were_never_recorded_are_bounded(content: Any, label: str) -> None:
+    """The API may read the name of a special token as one token, which is less than its text."""
+    talk = {"messages": [user("x"), {"role": "assistant", "content": content}, user("y")]}
+    assert count(talk, "gpt-4o").exactness == label
+
+
 @needs_ctok
 def test_a_reconstructed_text_with_a_bound_is_not_a_bound(ctxtrim: Run) -> None:
     wanted = {"output_format": {"type": "json_schema", "schema": SCHEMA}}

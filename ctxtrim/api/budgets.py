@@ -70,7 +70,7 @@ def estimate_tokens(
         model: selects the tokenizer; without it, `o200k_base` counts.
         system: Anthropic's system prompt, a text or blocks.
         tools: the tool schemas of the request.
-        **options: `tokenizer`, and `safety`, the factor for estimates (at least 1).
+        **options: `tokenizer`. `safety` divides budgets, so it has no effect on a count.
 
     Returns:
         The number of tokens.

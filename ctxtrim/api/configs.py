@@ -151,7 +151,7 @@ class _Job(TypedDict, total=False):
 
 
 class CountConfig(_Count, total=False):
-    """The tokenizer, and the factor for estimates."""
+    """The tokenizer. `safety` divides budgets, so it has no effect on a count."""
 
 
 class TrimConfig(

@@ -143,7 +143,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "safety",
-            "Multiply estimated counts by this factor, at least 1. [default: 1.0]",
+            "Divide the budget of estimated counts by this factor, at least 1. [default: 1.0]",
             1.0,
             metavar="F",
             least=1,

@@ -48,7 +48,7 @@ class Metering:
 
     - `tokenizer_of`: makes a tokenizer by its name; `model_of`: the model with a name
     - `limit`: a number, or a share of the window, before the reserve
-    - `safety`: the factor on estimates
+    - `safety`: the factor by which the budget of estimated counts is divided
     - `calibrates`: recorded usage corrects the counts of each transcript
     - `max_window`: the maximum of an assumed window
     - `default_reserve`: the reserve if none is given and the window is larger

@@ -485,6 +485,14 @@ def test_an_invalid_message_is_named_in_the_error(messages: Any, error: str) -> 
         assert error_text(InputError, messages, call=call) == error
 
 
+def test_the_safety_factor_divides_budgets_and_not_counts() -> None:
+    talk = [{"role": "user", "content": "How deep is the well?"}]
+    half = build_final_prompt(talk, model="qwen3-coder", budget=1000, safety=2)
+    assert half.usage.max_tokens == 500
+    for factor in (1, 2):
+        assert estimate_tokens(talk, "qwen3-coder", safety=factor) == half.token_count
+
+
 @pytest.mark.parametrize(
     ("given", "error"),
     [

@@ -68,6 +68,7 @@ _VENDOR = re.compile(
     r"^(?:[a-z-]{2,8}\.)?(?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|openai"
     r"|qwen|xai|zai)\."
 )
+_PROVIDER = re.compile(r"^[a-z_-]+:")  # of LangChain and PydanticAI: openai:gpt-4o
 _REVISION = re.compile(r"-\d:0$")  # Bedrock: openai.gpt-oss-120b-1:0
 
 # Applied in order: prefixes of a name, and variants of the same name. Dots, colons, underscores and
@@ -102,16 +103,20 @@ def find_model(name: str) -> Model | None:
     """The model of a name: the longest registry name that equals or begins it; None if there is
     none.
 
-    Prefixes and suffixes of hosts are ignored (`openai/…`, `us.anthropic.…-v1:0`, ARNs,
+    Prefixes and suffixes of hosts are ignored (`openai/…`, `openai:…`, `us.anthropic.…-v1:0`, ARNs,
     `ft:…:org::id`, `…@date`, `…-latest`, `llama3:8b`). A higher version than the listed ones is
     another model. A model listed only as a preview is also found without that word. A name with
     other words after it is a derived model with the same facts, which are assumptions.
     """
     bare = _bare(name)
-    found = _by_name().get(bare) or _variant(bare)
+    found = _named(bare) or _named(_PROVIDER.sub("", bare))
     if found is not None and _LONG.search(name.lower()):
         return replace(found, context_window=1_000_000)
     return found
+
+
+def _named(bare: str) -> Model | None:
+    return _by_name().get(bare) or _variant(bare)
 
 
 def _variant(bare: str) -> Model | None:
@@ -195,7 +200,7 @@ def _by_spelling() -> dict[str, Model]:
 def _bare(name: str) -> str:
     """A name in lower case, without its path, and for a fine-tuned model its base model."""
     bare = _LONG.sub("", name.strip().lower())
-    tuned = re.search(r"(?:^|/)ft:([^:]+)", bare)
+    tuned = re.search(r"(?:^|[/:])ft:([^:]+)", bare)
     return _REVISION.sub("", (tuned[1] if tuned else bare).rstrip("/").rsplit("/", 1)[-1])
 
 

@@ -46,6 +46,7 @@ def test_every_registry_name_is_found_with_any_prefix_or_suffix(name: str) -> No
         name.upper(),
         f"openai/{name}",
         f"a/b/{name}",
+        f"openai:{name}",
         f"ft:{name.split(':')[0]}:acme::1",
         f" {name} ",
     ):
@@ -110,6 +111,9 @@ def test_equivalent_names_have_the_same_limits() -> None:
         ("snowflake/claude-4-sonnet", "claude-sonnet-4"),
         ("anthropic.claude-3-5-sonnet-20241022-v2:0", "claude-3-5-sonnet"),
         ("bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
+        ("bedrock_converse:us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
+        ("google-gla:gemini-2.5-pro", "gemini-2.5-pro"),
+        ("openai:ft:gpt-4o-2024-08-06:acme::1", "gpt-4o"),
         ("global.anthropic.claude-opus-5-5", "claude-opus-5-5"),
         ("us-gov.anthropic.claude-haiku-4-5-20251001-v1:0", "claude-haiku-4-5"),
         (

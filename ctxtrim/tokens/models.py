@@ -152,7 +152,9 @@ def framing_of(model: Model, exactness: Exactness, api: Api | None = None) -> tu
     If its texts are bounded, so are its frames. `api`: OpenAI's Responses API has its own framing.
     """
     is_bound = exactness == "bounded" and model.framing.startswith("anthropic")
-    name = "anthropic-bound" if is_bound else model.framing
+    name = model.framing
+    if is_bound:
+        name = f"{name}-bound" if f"{name}-bound" in FRAMINGS else "anthropic-bound"
     name = f"{name}-{api}" if f"{name}-{api}" in FRAMINGS else name
     framing = replace(FRAMINGS[name], media=POLICIES[model.image_policy])
     if model.tool_prompt is not None:

@@ -11,6 +11,7 @@ from claude_requests import QUESTION, SCIENTIST, WEATHER, counted
 from harness import read
 from test_corpus import CORPUS, needs_corpus
 
+from ctxtrim import estimate_tokens
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
 
@@ -22,6 +23,15 @@ LOGS = sorted((CORPUS / "litellm-log").glob("*claude*"))
 def test_no_documented_example_is_counted_too_low(name: str) -> None:
     assert counted(transcript(SCIENTIST), name=name).tokens >= 14
     assert counted(transcript(QUESTION, tools=WEATHER), name=name).tokens >= 403
+
+
+def test_the_bound_covers_the_frame_of_4_7() -> None:
+    """11 tokens around a single message and, by `ctok`, 14 of its text; 6 around one of 4.8."""
+    repeated = [user("a" * 14)]
+    for version, tokens in (("4-7", 25), ("4-8", 20)):
+        name = f"claude-v{version.replace('-', '.')}-bound"
+        model = f"claude-opus-{version}"
+        assert estimate_tokens(repeated, model, tokenizer=name) >= tokens
 
 
 @pytest.mark.parametrize("name", ANTHROPIC)

@@ -91,7 +91,8 @@ def compute_max_input_tokens(
     """The most tokens of a prompt: context window - reserve, at most the model's max input.
 
     Args:
-        config: `model`, `context_window`, `reserve` or `budget`, in tokens.
+        config: `model`, `context_window`, `reserve` or `budget`, in tokens. Without
+            `context_window`, the window is that of the model, at most 128,000.
         **options: the same keys as keywords; they take precedence.
 
     Returns:

@@ -163,6 +163,7 @@ def test_s1_2_an_invalid_tokenizer_is_refused() -> None:
         ({"context_window": 8192, "reserve": 1000}, 7192),
         ({"model": "gpt-5", "maxContextTokens": 400_000}, 272_000),
         ({"model": "gpt-4"}, 4096),
+        ({"model": "gpt-4.1"}, 123_904),
         ({"contextManagement": {"maxContextTokens": 10_000}}, 5904),
     ],
 )

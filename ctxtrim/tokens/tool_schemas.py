@@ -4,7 +4,10 @@ The namespace and its comments follow hmarr/openai-chat-tokens,
 pamelafox/openai-messages-token-helper and n0isy/openai-tokens-count. Recorded requests showed the
 rest: nested objects are not indented; lines of a description are stripped and empty lines left out;
 titles, defaults and bounds are comments; and a union has a line for each of its types.
-`additionalProperties`, `strict`, `$schema` and all other keywords cost nothing.
+`additionalProperties: false`, `strict`, `$schema` and all other keywords cost nothing.
+
+No request with schemas under `allOf`, `additionalProperties`, `patternProperties` or `prefixItems`
+was recorded. They cost as much as properties, because a bound must not leave out their texts.
 """
 
 import json
@@ -18,7 +21,7 @@ _TYPES = {
     "boolean": "boolean",
     "null": "null",
 }
-_UNIONS = ("anyOf", "oneOf", "allOf")  # the last is an allowance: it was never recorded
+_UNIONS = ("anyOf", "oneOf", "allOf")
 _PARAMETERS = ("parameters", "input_schema", "inputSchema")  # OpenAI, Anthropic, MCP
 _NESTED = 40  # maximum depth of references; a schema may refer to itself
 _REFERENCES = 1_000  # maximum references of a function; a tree doubles them at each depth
@@ -86,6 +89,9 @@ class _Schema:
             inner = inner if isinstance(inner, dict) else {}
             yield from _comments(inner)
             yield f"{name}{'' if name in required else '?'}: {self.type(inner)},"
+        for name, inner in _patterns(schema):
+            yield from _comments(inner)
+            yield f"[{_json(name)}]: {self.type(inner)},"
 
     def type(self, schema: dict[str, Any]) -> str:
         """The type of a schema; `any` without a type."""
@@ -103,9 +109,12 @@ class _Schema:
                 )
         kind = schema.get("type")
         if isinstance(kind, list):
-            return " | ".join(self.type(schema | {"type": one_of}) for one_of in kind)
+            types = dict.fromkeys(kind)  # repeated types in nested schemas would multiply
+            return " | ".join(self.type(schema | {"type": each}) for each in types)
         if kind == "array":
-            return self._array(schema.get("items"))
+            first = schema.get("prefixItems")
+            before = [f"{self.type(item)}, " for item in first] if isinstance(first, list) else []
+            return "".join(before) + self._array(schema.get("items"))
         if kind == "object":
             members = list(self.members(schema))
             return "\n".join(("{", *_title(schema), *members, "}")) if members else "object"
@@ -148,6 +157,17 @@ def _comments(schema: dict[str, Any]) -> Iterator[str]:
     for bound in ("minimum", "maximum"):
         if isinstance(schema.get(bound), (int, float)):
             yield f"// {bound}: {float(schema[bound])}"
+
+
+def _patterns(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The schemas of properties without a name of their own, by the pattern of their names."""
+    patterns = schema.get("patternProperties")
+    for name, inner in patterns.items() if isinstance(patterns, dict) else ():
+        if isinstance(inner, dict):
+            yield name, inner
+    others = schema.get("additionalProperties")
+    if isinstance(others, dict) and others:
+        yield "*", others
 
 
 def _title(schema: dict[str, Any]) -> Iterable[str]:

@@ -145,6 +145,28 @@ def test_the_texts_of_combined_schemas_count(key: str) -> None:
     assert "// A to K\nrow?: string," in (render(json.dumps([tool("f", "", parameters)])) or "")
 
 
+@pytest.mark.parametrize(
+    "shelves",
+    [
+        {"type": "object", "additionalProperties": {"$ref": "#/$defs/Shelf"}},
+        {"type": "object", "patternProperties": {"^[A-K]$": {"$ref": "#/$defs/Shelf"}}},
+        {"type": "array", "prefixItems": [{"$ref": "#/$defs/Shelf"}]},
+    ],
+)
+def test_the_texts_of_schemas_without_a_name_count(shelves: dict[str, Any]) -> None:
+    shelf = {"type": "object", "properties": {"row": {"type": "string", "description": "A to K"}}}
+    parameters = {"properties": {"shelves": shelves}, "$defs": {"Shelf": shelf}}
+    assert "// A to K\nrow?: string," in (render(json.dumps([tool("f", "", parameters)])) or "")
+
+
+def test_repeated_types_of_nested_schemas_do_not_multiply() -> None:
+    inner: dict[str, Any] = {"type": "string"}
+    for _ in range(40):
+        inner = {"type": ["object", "object"], "properties": {"next": inner}}
+    declared = render(json.dumps([tool("f", "", {"properties": {"first": inner}})])) or ""
+    assert declared.count("next") == 40
+
+
 def test_a_schema_that_refers_to_itself_ends() -> None:
     tree = {"type": "object", "properties": {"child": {"$ref": "#/$defs/Tree"}}}
     declared = render(json.dumps([tool("grow", parameters=tree | {"$defs": {"Tree": tree}})]))

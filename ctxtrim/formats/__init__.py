@@ -20,13 +20,7 @@ from ctxtrim.formats.agents import (
 from ctxtrim.formats.anthropic import claude_code
 from ctxtrim.formats.anthropic import messages as anthropic
 from ctxtrim.formats.base import Format
-from ctxtrim.formats.gemini import (
-    AI_STUDIO,
-    adk_eval,
-    gemini_cli,
-    gemini_cli_stream,
-    gemini_prompts,
-)
+from ctxtrim.formats.gemini import AI_STUDIO, CLI_STREAM, adk_eval, gemini_cli, gemini_prompts
 from ctxtrim.formats.gemini import contents as gemini
 from ctxtrim.formats.gemini import qwen_code as qwen
 from ctxtrim.formats.list_format import list_format
@@ -65,7 +59,7 @@ FORMATS: dict[str, Format] = {
         antigravity.FORMAT,
         kiro_cli.FORMAT,
         list_format(context.DIALECT),
-        gemini_cli_stream.FORMAT,
+        CLI_STREAM,
         gemini_prompts.FORMAT,
         list_format(gemini_cli.DIALECT),
         OPENCODE_RUN,

@@ -1,4 +1,4 @@
-"""Formats with Gemini's contents, and chats of Google AI Studio.
+"""Formats with Gemini's contents, chats of Google AI Studio, and the output of Gemini CLI.
 
 A format that is defined here loads its reader for files of that format only.
 """
@@ -6,7 +6,8 @@ A format that is defined here loads its reader for files of that format only.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import members, string
+from ctxtrim.formats.base import Format, Layout, no_owner
+from ctxtrim.formats.fields import members, role_in, string
 from ctxtrim.formats.message_lists import Dialect, Envelope
 from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Role
@@ -49,4 +50,44 @@ AI_STUDIO = Dialect(
     takes_empty=True,
     relink=lazy_function(f"{_STUDIO}:relink"),
     links_texts=True,
+)
+
+STREAM_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
+_STREAM_EVENTS = {
+    "init": {"session_id", "model"},
+    "tool_use": {"tool_name", "tool_id", "parameters"},
+    "tool_result": {"tool_id", "status"},
+}
+"""The members of the events that only Gemini CLI's stream has, by their type."""
+
+
+def sniff_stream(value: object) -> Layout | None:
+    """Whether a value is an event that only Gemini CLI's stream has."""
+    event = members(value)
+    own = _STREAM_EVENTS.get(string(event.get("type")) or "")
+    is_own = own is not None and "timestamp" in event and own <= event.keys()
+    return "events" if is_own else None
+
+
+def take_stream(value: object) -> Layout | None:
+    """The same, and the other events of a stream, which other programs write too."""
+    event = members(value)
+    is_other = event.get("type") in ("error", "result") and "timestamp" in event
+    return "events" if is_other or is_stream_message(event) else sniff_stream(value)
+
+
+def is_stream_message(event: dict[str, Any]) -> bool:
+    """Whether an event of the stream is a prompt, or a piece of an answer."""
+    is_message = event.get("type") == "message" and "timestamp" in event
+    return is_message and role_in(event, "role", STREAM_ROLES) is not None and "content" in event
+
+
+_STREAM = "ctxtrim.formats.gemini.gemini_cli_stream"
+CLI_STREAM = Format(
+    "gemini-cli-stream",
+    sniff_stream,
+    lazy_function(f"{_STREAM}:read"),
+    no_owner,
+    lazy_function(f"{_STREAM}:insert"),
+    takes=take_stream,
 )

@@ -16,40 +16,13 @@ shows of a result. Source: `packages/core/src/output/types.ts` and
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Format, Insertion, Layout, Site, no_owner, session
-from ctxtrim.formats.fields import first_string, members, metadata_in, role_in, string
+from ctxtrim.formats.base import Insertion, Site, session
+from ctxtrim.formats.fields import first_string, members, metadata_in, string
+from ctxtrim.formats.gemini import STREAM_ROLES, is_stream_message, sniff_stream
 from ctxtrim.formats.message_lists import insert_elements
 from ctxtrim.formats.message_parts import MessageDraft, call_part, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
 from ctxtrim.text.records import JsonRecord
-
-_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
-_OWN = {
-    "init": {"session_id", "model"},
-    "tool_use": {"tool_name", "tool_id", "parameters"},
-    "tool_result": {"tool_id", "status"},
-}
-"""The members of the events that only this stream has, by their type."""
-
-
-def sniff(value: object) -> Layout | None:
-    """Whether a value is an event that only this stream has."""
-    event = members(value)
-    own = _OWN.get(string(event.get("type")) or "")
-    is_own = own is not None and "timestamp" in event and own <= event.keys()
-    return "events" if is_own else None
-
-
-def takes(value: object) -> Layout | None:
-    """The same, and the other events of a stream, which other programs write too."""
-    event = members(value)
-    is_other = event.get("type") in ("error", "result") and "timestamp" in event
-    return "events" if is_other or _is_message(event) else sniff(value)
-
-
-def _is_message(event: dict[str, Any]) -> bool:
-    is_message = event.get("type") == "message" and "timestamp" in event
-    return is_message and role_in(event, "role", _ROLES) is not None and "content" in event
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
@@ -62,15 +35,15 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         if kind == "init":
             model = first_string((event.get("model"), model))
             name = first_string((name, event.get("session_id")))
-        elif kind == "tool_result" and sniff(event) is not None:
+        elif kind == "tool_result" and sniff_stream(event) is not None:
             drafts.append(MessageDraft("tool", [_result(event, span)], [span], metadata_in(event)))
-        elif kind == "tool_use" and sniff(event) is not None:
+        elif kind == "tool_use" and sniff_stream(event) is not None:
             arguments, home = event["parameters"], span.inside("parameters")
             call = call_part(arguments, event["tool_id"], event["tool_name"], home, span)
             _add("assistant", call, span, drafts)
-        elif _is_message(event):
+        elif is_stream_message(event):
             text = Part("text", string(event["content"]) or "", span=span.inside("content"))
-            _add(_ROLES[event["role"]], text, span, drafts)
+            _add(STREAM_ROLES[event["role"]], text, span, drafts)
     messages = [draft.message(index) for index, draft in enumerate(drafts)]
     return session(messages, lines, model=model, id=name)
 
@@ -108,6 +81,3 @@ def _event(message: Message, time: Any) -> dict[str, Any]:
     status = "error" if result.is_error else "success"
     event = {"type": "tool_result", "timestamp": time, "tool_id": result.call_id}
     return event | {"status": status, "output": text}
-
-
-FORMAT = Format("gemini-cli-stream", sniff, read, no_owner, insert, takes=takes)

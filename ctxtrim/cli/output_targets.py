@@ -13,6 +13,8 @@ from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
 from ctxtrim.io.paths import mode_of
 
+_NOT_WRITTEN = (".bz2", ".xz", ".7z", ".zip")  # endings of compressions that no output has
+
 
 class Targets(Struct, frozen=True):
     """The target of a run: standard output, `files` by input path, in place, or none (not
@@ -181,6 +183,7 @@ def _files(sources: Sequence[Input], output: Path, text: str, is_jsonl: bool) ->
             )
         if not is_folder:
             _must_name_lines(sources[0], output, text)
+            _must_be_written(output, text)
         inside = _named(sources[0], is_jsonl)
         return {sources[0].path: output / inside if is_folder else output}
     mode = mode_of(output)
@@ -212,6 +215,15 @@ def _must_name_lines(source: Input, output: Path, text: str) -> None:
         raise UsageError(
             f"-o {text}: {source.name} is {source.container.name}, and the output has JSON lines; "
             f"write to {text}.jsonl"
+        )
+
+
+def _must_be_written(output: Path, text: str) -> None:
+    """Raise `UsageError` for an ending that would say something else than the bytes."""
+    if output.suffix.lower() in _NOT_WRITTEN:
+        raise UsageError(
+            f"-o {text}: {output.suffix} files are not written; use the ending "
+            f"{' or '.join(SUFFIXES)}"
         )
 
 

@@ -297,3 +297,14 @@ def test_a_minus_is_standard_output_for_the_transcript_too(ctxtrim: Run, tmp_pat
     restored = ctxtrim("restore", "-", "--archive", "kept", "-o", "-", stdin=ran.out, cwd=tmp_path)
     assert restored.out == line()
     assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.parametrize("ending", [".bz2", ".xz", ".ZIP"])
+def test_an_ending_of_another_compression_is_refused(
+    ctxtrim: Run, tmp_path: Path, ending: str
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'{"messages": [{"role": "user", "content": "hi"}]}\n')
+    ran = ctxtrim("trim", "--budget", "100", "a.jsonl", "-o", f"b.jsonl{ending}", cwd=tmp_path)
+    assert ran.code == 2
+    assert f"{ending} files are not written; use the ending .gz or .zst" in ran.err
+    assert not list(tmp_path.glob("b*"))

@@ -12,7 +12,7 @@ from ctxtrim.api.messages import (
     System,
     Tools,
     conversation,
-    listed,
+    message_list,
     position_of,
     role_of,
 )
@@ -67,7 +67,7 @@ def read_messages(
 
     Raises `InputError` for a message that cannot be counted.
     """
-    messages = listed(messages)
+    messages = message_list(messages)
     read = conversation(messages, system, tools)
     known = {position_of(message) for message in read.transcript.messages}
     if read.transcript.uncounted or (messages and not known):

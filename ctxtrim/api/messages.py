@@ -70,7 +70,7 @@ def conversation(
     `InputError` for a value that is not a message or not JSON, with its position, counted from 0,
     and for a `system` or `tools` that would not count.
     """
-    messages = listed(messages)
+    messages = message_list(messages)
     if system and not isinstance(system, str | list | tuple):
         raise InputError(f"system: expected a text or a list of blocks, found {str(system)[:80]}")
     if tools and not isinstance(tools, list | tuple):
@@ -93,7 +93,7 @@ def conversation(
     return PlainConversation(chunk, transcript, has_objects)
 
 
-def listed(messages: PlainMessages) -> PlainMessages:
+def message_list(messages: PlainMessages) -> PlainMessages:
     """The messages as a sequence: those of an iterator become a list.
 
     Raises `InputError` for a value that is not a list, such as a single message.

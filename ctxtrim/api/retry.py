@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ctxtrim.api.configs import PromptConfig
 from ctxtrim.api.fit import must_fit, read_messages, run_stages
-from ctxtrim.api.messages import PlainConversation, PlainMessages, System, Tools, listed
+from ctxtrim.api.messages import PlainConversation, PlainMessages, System, Tools, message_list
 from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.api.provider_errors import is_context_length_exceeded, stated_window
 from ctxtrim.pipeline import PipelineRun, Services
@@ -62,7 +62,7 @@ def with_recovery(
         Exception: any other error of the first call, and any error of the second, unchanged.
     """
     settings = parse_options("with_recovery", config, options, preset="compact,budget")
-    messages = listed(messages)
+    messages = message_list(messages)
     services = Services(summarizer=summarizer, on_event=on_event)
 
     def shorter(error: Exception) -> list[Any]:

@@ -11,7 +11,7 @@ from ctxtrim.api.messages import (
     PlainMessage,
     PlainMessages,
     conversation,
-    listed,
+    message_list,
     position_of,
 )
 from ctxtrim.api.options import parse_options
@@ -49,7 +49,7 @@ def tag_steps(messages: PlainMessages) -> tuple[int, ...]:
     Raises:
         InputError: a value is not a message; the text has its position, from 0.
     """
-    messages = listed(messages)
+    messages = message_list(messages)
     read = conversation(messages).transcript.messages
     steps: dict[int, int] = {}
     for message, step in zip(read, shape(read).step, strict=True):

@@ -3,7 +3,7 @@ alternated before. No prompt comes to follow a system message in the middle, in 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message
@@ -27,7 +27,7 @@ def separate_prompts(
     Edits `dropped`, a set of positions.
     """
     spent = 0
-    sizes = Counter(shape.exchange)
+    answers = _whole_answers(messages, shape)
     # the last prompt kept so far and what continues it, with only system messages after them
     before: list[int] = []
     between: list[int] = []  # messages dropped since then
@@ -36,32 +36,44 @@ def separate_prompts(
         if position in dropped:
             between.append(position)
         elif message.role == "user":
-            if not alternates and (not before or messages[before[-1]].role == "user"):
-                before, between = [position], []
-                continue
-            answers = [
-                candidate
-                for candidate in between
-                if is_answer(messages, shape, candidate)
-                and sizes[shape.exchange[candidate]] == 1
-                and costs[candidate] <= room - spent
-            ]
-            while before and before[-1] not in protected and not answers:
-                spent -= costs[before[-1]]
-                dropped.add(before.pop())
-            if before and answers:
-                answer = min(answers, key=lambda candidate: (costs[candidate], -candidate))
-                spent += costs[answer]
-                dropped.remove(answer)
-            elif before and messages[before[-1]].role == "system" and position not in protected:
-                spent -= _drop(position, shape, costs, dropped)
-                continue
+            if alternates or _ends_with_system(messages, before):
+                answer = _cheapest(answers.intersection(between), costs, room - spent)
+                while before and before[-1] not in protected and answer is None:
+                    spent -= costs[before[-1]]
+                    dropped.add(before.pop())
+                if before and answer is not None:
+                    spent += costs[answer]
+                    dropped.remove(answer)
+                elif _ends_with_system(messages, before) and position not in protected:
+                    spent -= _drop(position, shape, costs, dropped)
+                    continue
             before, between = [position], []
         elif message.role != "system":
             before, between = [], []
         elif message.continues:  # no prompt may follow it, either
             before.append(position)
     return spent
+
+
+def _ends_with_system(messages: Sequence[Message], positions: Sequence[int]) -> bool:
+    """Whether the last of some messages is a system message."""
+    return bool(positions) and messages[positions[-1]].role == "system"
+
+
+def _whole_answers(messages: Sequence[Message], shape: Shape) -> set[int]:
+    """The positions of answers in words that are no pieces of a split answer."""
+    sizes = Counter(shape.exchange)
+    return {
+        position
+        for position, exchange in enumerate(shape.exchange)
+        if sizes[exchange] == 1 and is_answer(messages, shape, position)
+    }
+
+
+def _cheapest(positions: Collection[int], costs: Sequence[int], room: int) -> int | None:
+    """The position with the lowest cost, the last of equal ones; None if none fits the room."""
+    fitting = [position for position in positions if costs[position] <= room]
+    return min(fitting, key=lambda position: (costs[position], -position), default=None)
 
 
 def _drop(prompt: int, shape: Shape, costs: Sequence[int], dropped: set[int]) -> int:
@@ -101,6 +113,6 @@ def is_answer(messages: Sequence[Message], shape: Shape, position: int) -> bool:
     return message.role == "assistant" and message.agent_visible and shape.fan[position] == 0
 
 
-def has_rules(messages: Sequence[Message]) -> bool:
+def has_late_system(messages: Sequence[Message]) -> bool:
     """Whether a system message in the middle belongs to the prompt or the results before it."""
     return any(message.role == "system" and message.continues for message in messages)

@@ -20,9 +20,9 @@ from ctxtrim.formats.anthropic.claude_code_thread import (
     SYNTHETIC,
     ClaudeEvent,
     as_loaded,
+    event_list,
     event_of,
     events_in,
-    listed_events,
 )
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.fields import elements, first_string, string
@@ -46,8 +46,8 @@ def sniff(value: object) -> Layout | None:
     """Whether a value is an event, by its type and one of the keys of every event, or a document of
     events.
     """
-    listed = listed_events(value)
-    found = [value] if listed is None else listed[:_HEAD]
+    events = event_list(value)
+    found = [value] if events is None else events[:_HEAD]
     return "events" if any(map(_is_event, found)) else None
 
 

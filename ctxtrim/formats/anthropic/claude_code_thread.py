@@ -256,7 +256,7 @@ def events_in(values: Iterable[Any]) -> Iterator[tuple[dict[str, Any], Span]]:
     A document is an array of them, or contains them under `loglines`.
     """
     for line, value in enumerate(values):
-        found = listed_events(value)
+        found = event_list(value)
         if found is not None:
             keys = () if isinstance(value, list) else ("loglines",)
             for index, item in enumerate(found):
@@ -266,7 +266,7 @@ def events_in(values: Iterable[Any]) -> Iterator[tuple[dict[str, Any], Span]]:
             yield value, Span(line)
 
 
-def listed_events(value: object) -> list[Any] | None:
+def event_list(value: object) -> list[Any] | None:
     """The list that a document of events is or contains; None for any other value."""
     found = value.get("loglines") if isinstance(value, dict) else value
     return found if isinstance(found, list) else None

@@ -6,7 +6,7 @@ from itertools import pairwise, takewhile
 
 from msgspec.structs import replace
 
-from ctxtrim.conversation.alternation import has_rules
+from ctxtrim.conversation.alternation import has_late_system
 from ctxtrim.conversation.elements import elements
 from ctxtrim.conversation.turns import Shape, current_task, visible
 from ctxtrim.findings import Finding
@@ -119,7 +119,7 @@ class _Sites:
     def __post_init__(self) -> None:
         messages = self.transcript.messages
         self.alternates = takes_turns(messages)
-        self.has_rules = has_rules(messages)
+        self.has_late_system = has_late_system(messages)
         self.joins = self.transcript.must_alternate and not self.transcript.hides
         task = current_task(messages) if self.appends and not self.joins else None
         # nothing comes before the summary of a client's compaction
@@ -156,7 +156,7 @@ class _Sites:
     def _has_place(self, step: Step) -> bool:
         """Whether the digest of a step can be inserted."""
         strict = self.transcript.strict_roles
-        if not (self.joins and (self.alternates or strict or self.has_rules)):
+        if not (self.joins and (self.alternates or strict or self.has_late_system)):
             return True
         if strict and not self._is_alone(step):
             return False

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.conversation.alternation import has_rules, separate_answers, separate_prompts
+from ctxtrim.conversation.alternation import has_late_system, separate_answers, separate_prompts
 from ctxtrim.conversation.elements import separate_elements, starts_and_alternates
 from ctxtrim.conversation.turns import Shape, is_alternating, visible
 from ctxtrim.conversation.turns import shape as shape_of
@@ -207,8 +207,8 @@ def summarize_old(
         separate_elements(messages, shape, costs, tokens - 1, old, {*kept, *recent}, True)
     else:
         alternates = is_alternating(messages, shape)
-        if alternates or has_rules(messages):
-            separate_prompts(messages, shape, costs, tokens - 1, old, kept, alternates)
+        if alternates or has_late_system(messages):
+            separate_prompts(messages, shape, costs, tokens - 1, old, kept, alternates=alternates)
         separate_answers(messages, shape, old)
     if all(has_summary(messages[position]) for position in old):
         return "nothing is older than the kept messages"

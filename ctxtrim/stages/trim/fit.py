@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ctxtrim.conversation.alternation import has_rules, separate_prompts
+from ctxtrim.conversation.alternation import has_late_system, separate_prompts
 from ctxtrim.conversation.elements import separate_elements
 from ctxtrim.model import Message
 from ctxtrim.stage import Dropped
@@ -289,7 +289,7 @@ class Fit:
         """
         situation = self.situation
         alternates = situation.is_alternating
-        if not alternates and not has_rules(situation.messages):
+        if not alternates and not has_late_system(situation.messages):
             return set()
         dropped = set(range(len(situation.messages))) - self.kept.keys()
         costs = list(situation.costs)

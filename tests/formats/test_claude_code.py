@@ -20,6 +20,7 @@ from harness import read, run
 from insertions import SUMMARY, written
 from msgspec.structs import replace
 
+from ctxtrim.conversation.turns import current_task
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
@@ -85,6 +86,51 @@ def test_compacted_messages_are_not_context() -> None:
     parsed = transcript(*PARALLEL, boundary, summary, after)
     assert role_texts(parsed) == [("user", "This session is being continued…"), ("user", "go on")]
     assert [message.is_injected for message in parsed.messages] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"origin": {"kind": "task-notification"}, "promptSource": "system"},
+        {"origin": {"kind": "peer", "name": "reviewer"}},
+        {"origin": {"kind": "coordinator"}, "promptSource": "sdk"},
+        {"origin": {"kind": "auto-continuation"}},
+        {"promptSource": "system", "turnOrigin": "scheduled"},
+    ],
+)
+def test_a_prompt_that_names_another_origin_than_a_person_is_not_the_current_task(
+    members: dict[str, Any],
+) -> None:
+    generated = line("u9", "r2", "user", "Continue.") | members
+    parsed = transcript(*PARALLEL, generated)
+    assert parsed.messages[-1].is_injected
+    assert current_task(parsed.messages) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<teammate-message teammate_id="scout">Reef ahead.</teammate-message>',
+        "Another Claude session sent a message:\nReef ahead.",
+    ],
+)
+def test_a_message_of_another_agent_is_not_the_current_task(text: str) -> None:
+    assert current_task(transcript(*PARALLEL, line("u9", "r2", "user", text)).messages) == 0
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {},
+        {"origin": {"kind": "human"}, "promptSource": "typed"},
+        {"origin": None, "promptSource": "queued"},
+        {"origin": {"kind": None}},
+        {"promptSource": "sdk", "turnOrigin": "sdk"},
+    ],
+)
+def test_a_prompt_of_a_person_or_a_program_is_the_current_task(members: dict[str, Any]) -> None:
+    parsed = transcript(*PARALLEL, line("u9", "r2", "user", "Sail south.") | members)
+    assert current_task(parsed.messages) == len(parsed.messages) - 1
 
 
 def test_results_cleared_by_the_client_are_counted_as_cleared() -> None:

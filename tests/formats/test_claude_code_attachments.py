@@ -131,6 +131,72 @@ def test_a_prompt_that_was_typed_while_the_model_worked_is_the_current_task(ctxt
     assert [json.loads(row)["uuid"] for row in ran.out.splitlines()] == ["t1", "a2"]
 
 
+REMINDER = "<system-reminder>\nThe message of the user: No, sail south.\n</system-reminder>"
+
+
+def sent(*contents: Any, **attachment: Any) -> Event:
+    """An attachment with a record of what the client sent."""
+    rendered = [{"content": content} for content in contents]
+    return attached("t1", "a1", **attachment) | {"rendered": rendered, "renderedRole": "system"}
+
+
+def with_sent(event: Event) -> bytes:
+    """A session with an attachment before its last answer."""
+    return session(
+        line("u1", None, "user", "sail north"),
+        says("a1", "u1", "m1", type="text", text=LONG),
+        event,
+        says("a2", "t1", "m2", type="text", text="South."),
+    )
+
+
+def test_an_attachment_counts_as_the_client_recorded_to_have_sent_it() -> None:
+    listing = "<system-reminder>\nSkills:\n- moor\n</system-reminder>"
+    event = sent(listing, type="skill_listing", content="- moor", names=["moor"])
+    (talk,) = read(with_sent(event))[0].transcripts
+    assert role_texts(talk)[2] == ("user", listing)
+    assert talk.messages[2].is_injected
+    hidden = sent("Sent.", type="hook_cancelled")
+    assert role_texts(read(with_sent(hidden))[0].transcripts[0])[2] == ("user", "Sent.")
+    for event in (sent(type="skill_listing", content="- moor"), sent(type="next_year")):
+        assert len(read(with_sent(event))[0].transcripts[0].messages) == 3
+
+
+def test_a_queued_prompt_with_a_record_of_what_was_sent_is_the_current_task(ctxtrim: Run) -> None:
+    event = sent(REMINDER, type="queued_command", prompt="No, sail south.")
+    (chunk,) = read(with_sent(event))
+    (talk,) = chunk.transcripts
+    assert role_texts(talk)[2] == ("user", REMINDER)
+    assert not talk.messages[2].is_injected
+    for client in ({"origin": {"kind": "peer"}}, {"prompt": "<task-notification>done"}):
+        event = sent("Done.", **{"type": "queued_command", "prompt": "Done."} | client)
+        assert read(with_sent(event))[0].transcripts[0].messages[2].is_injected
+    ran = ctxtrim("trim", "--budget", "60", stdin=with_sent(event))
+    assert [json.loads(row)["uuid"] for row in ran.out.splitlines()] == ["u1", "t1", "a2"]
+
+
+def test_what_was_sent_for_an_attachment_can_be_edited() -> None:
+    event = sent([{"type": "text", "text": "See:"}, image_block()], type="queued_command")
+    (chunk,) = read(with_sent(event))
+    (talk,) = chunk.transcripts
+    message = talk.messages[2]
+    assert [part.kind for part in message.parts] == ["text", "attachment"]
+    text = replace(message.parts[0], text="Look:")
+    edited = replace(message, parts=(text, message.parts[1]))
+    meant = replace(talk, messages=(*talk.messages[:2], edited, *talk.messages[3:]))
+    events = list(map(json.loads, written(chunk, FORMATS["claude-code"], meant).splitlines()))
+    assert events[2]["rendered"][0]["content"][0]["text"] == "Look:"
+
+
+def test_calls_count_with_the_input_that_the_model_wrote() -> None:
+    call = call_line("a1", "u1", "m1", "c1")
+    wire = {"c1": {"command": "cd /srv && ls"}, "c9": {}}
+    parsed = transcript(line("u1", None, "user", "go"), call | {"wireToolInputs": wire})
+    assert role_texts(parsed)[1] == ("assistant", '{"command":"cd /srv && ls"}')
+    parsed = transcript(line("u1", None, "user", "go"), call | {"wireToolInputs": None})
+    assert role_texts(parsed)[1] == ("assistant", '{"command":"ls"}')
+
+
 def test_images_of_attachments_are_images(ctxtrim: Run) -> None:
     message = queued(prompt=[{"type": "text", "text": "See:"}, image_block()])
     assert [part.kind for part in message.parts] == ["text", "attachment"]

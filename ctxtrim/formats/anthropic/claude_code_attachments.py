@@ -1,6 +1,7 @@
 """The attachments of Claude Code: which ones the client sends, and their text.
 
-The client puts words around the text of an attachment. They are not in the file and not counted.
+Since about version 2.1.270 the client records what it sends as `rendered`, next to the attachment.
+Before, it put words around the text of an attachment, which are not in the file and not counted.
 [Claude Code, `normalizeAttachmentForAPI`]
 """
 
@@ -17,7 +18,7 @@ from ctxtrim.text.records import dump
 # Attachments that the client never sends; it sends all others. The last ones are from old versions.
 _HIDDEN = frozenset((
     "already_read_file", "attention_budget", "batching_reminder_sent", "command_permissions",
-    "context_efficiency", "edited_image_file", "goal_status", "hook_cancelled",
+    "context_efficiency", "credential_org", "edited_image_file", "goal_status", "hook_cancelled",
     "hook_deferred_tool", "hook_error_during_execution", "hook_non_blocking_error",
     "hook_permission_decision", "hook_system_message", "max_turns_reached",
     "secondary_reminder_sent", "structured_output", "teammate_shutdown_batch", "thinking_drop",
@@ -80,13 +81,24 @@ _TEXTS = {
 }
 
 
-def attachment_message(attachment: dict[str, Any], span: Span) -> Message | None:
-    """An attachment as a user message without spans; None if the client does not send it."""
+def attachment_message(attachment: dict[str, Any], rendered: object, span: Span) -> Message | None:
+    """The attachment of an event at `span` as a user message without spans; None if the client does
+    not send it.
+
+    `rendered`: what the client records to have sent.
+    """
     kind = string(attachment.get("type")) or ""
+    is_typed = kind == "queued_command" and _is_typed(attachment)
+    if isinstance(rendered, list):
+        sent = tuple(_rendered(rendered, span.inside("rendered")))
+        return Message("user", sent, is_injected=not is_typed) if sent else None
     if not _is_sent(kind, attachment):
         return None
     if kind == "queued_command":
-        return _queued(attachment, span.inside("prompt"))
+        prompt_span = span.inside("attachment", "prompt")
+        prompt = content_parts(attachment.get("prompt"), prompt_span, _user_block)
+        queued = prompt or (Part("text", dump(attachment)),)
+        return Message("user", queued, is_injected=not is_typed)
     parts = [Part("text", _text(kind, attachment))]
     media = _file(members(attachment.get("content"))) if kind == "file" else None
     return Message("user", (*parts, *([media] if media else [])), is_injected=True)
@@ -98,14 +110,23 @@ def _is_sent(kind: str, attachment: dict[str, Any]) -> bool:
     return kind != "hook_success" or attachment.get("hookEvent") in _HOOKS
 
 
-def _queued(attachment: dict[str, Any], span: Span) -> Message:
-    """A text that was queued while the model worked: by the person, or by the client."""
-    prompt = attachment.get("prompt")
-    parts = content_parts(prompt, span, _user_block) or (Part("text", dump(attachment)),)
-    origin = members(attachment.get("origin")).get("kind", "human")
+def _rendered(items: Sequence[Any], span: Span) -> Iterator[Part]:
+    """The parts of the messages that the client sent for an attachment."""
+    for index, item in enumerate(items):
+        yield from content_parts(
+            members(item).get("content"), span.inside(index, "content"), _user_block
+        )
+
+
+def _is_typed(attachment: dict[str, Any]) -> bool:
+    """Whether the person queued a text while the model worked. The client queues texts, too."""
+    origin = members(attachment.get("origin")).get("kind") or "human"
     mode = attachment.get("commandMode", "prompt")
-    is_typed = origin == "human" and mode == "prompt" and not attachment.get("isMeta")
-    return Message("user", parts, is_injected=not is_typed or is_injected(parts[0].text))
+    if origin != "human" or mode != "prompt" or attachment.get("isMeta"):
+        return False
+    prompt = attachment.get("prompt")
+    texts = [prompt] if isinstance(prompt, str) else list(_texts(prompt, ("text",)))
+    return not is_injected(texts[0] if texts else "")
 
 
 def _user_block(value: Any, span: Span) -> Part:

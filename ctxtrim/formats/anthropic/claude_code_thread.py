@@ -18,7 +18,7 @@ from typing import Any, Self
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.blocks import block, is_injected, user_messages
+from ctxtrim.formats.anthropic.blocks import as_written, block, is_injected, user_messages
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.event_links import EventEdit, EventGraph, EventIndex, SessionEvent
 from ctxtrim.formats.fields import elements, inside, members, string
@@ -110,14 +110,13 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
         path = self.span.path
         content_span = Span(self.span.line, (*path, *_CONTENT) if path else _CONTENT)
         if self.kind == "assistant":
-            self.parts = _parts(content, content_span)
+            self.parts = as_written(_parts(content, content_span), value.get("wireToolInputs"))
             self.calls = tuple([part.call_id for part in self.parts if part.kind == "tool_call"])
             if is_complete(message) and is_complete(value):
                 self.usage = anthropic_usage(message.get("usage"))
         else:
-            self._take_user(
-                content, content_span, is_summary or bool(value.get("isMeta")), is_summary
-            )
+            by_client = is_summary or bool(value.get("isMeta")) or _is_generated(value)
+            self._take_user(content, content_span, by_client, is_summary)
 
     def _take_user(
         self, content: Any, content_span: Span, by_client: bool, is_summary: bool
@@ -136,8 +135,9 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
             [message.parts[0].call_id for message in found if message.role == "tool"]
         )
 
-    def read_attachment(self, attachment: object) -> None:
+    def read_attachment(self, value: dict[str, Any]) -> None:
         """Read what the client sends, if it sends it."""
+        attachment = value.get("attachment")
         if not isinstance(attachment, dict):
             return
         if attachment.get("type") == "prompt_snapshot":
@@ -146,7 +146,7 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
         # imported here: most formats, and old sessions, have no attachments
         from ctxtrim.formats.anthropic.claude_code_attachments import attachment_message
 
-        message = attachment_message(attachment, self.span.inside("attachment"))
+        message = attachment_message(attachment, value.get("rendered"), self.span)
         if message is not None:
             self.speaks = self.is_context = True
             self.messages = (replace(message, spans=(self.span,)),)
@@ -186,7 +186,7 @@ def event_of(value: dict[str, Any], span: Span) -> ClaudeEvent:
         if isinstance(message, dict):
             event.read_message(value, message)
     elif kind == "attachment":
-        event.read_attachment(value.get("attachment"))
+        event.read_attachment(value)
     elif kind == "content-replacement":
         event.replacements = _replacements(value)
     elif "subtype" in value:
@@ -194,6 +194,14 @@ def event_of(value: dict[str, Any], span: Span) -> ClaudeEvent:
     else:
         event.owner = _owner(kind, value)
     return event
+
+
+def _is_generated(value: dict[str, Any]) -> bool:
+    """Whether a user line names another origin than a person: a task that ended, another session, a
+    coordinator, a continuation after a limit. The prompt of a program counts as that of a person.
+    """
+    origin = members(value.get("origin")).get("kind") or "human"
+    return origin != "human" or value.get("promptSource") == "system"
 
 
 def _owner(kind: str | None, value: dict[str, Any]) -> str | None:

@@ -147,6 +147,22 @@ def test_a_compaction_without_a_history_keeps_prompts_and_its_summary() -> None:
     assert [text for role, text in role_texts(again)[3:]] == ["list both", "thanks", "better"]
 
 
+def labelled(text: str, *kinds: str) -> Event:
+    """A user message whose blocks are labelled."""
+    labels = {"internal_chat_message_metadata_passthrough": {"content_item_kinds": list(kinds)}}
+    return item(says("user", text) | labels)
+
+
+def test_labels_of_blocks_tell_prompts_from_context() -> None:
+    parsed = transcript(
+        labelled("<notes>Anchor at dusk.</notes>", "hooks.additional_context"),
+        labelled("<skill>is the tag that I ask about</skill>", "user.text"),
+        labelled("Moor the boat.", "agents_md.instructions", "user.text"),
+        labelled("<skill>by its text</skill>"),
+    )
+    assert [message.is_injected for message in parsed.messages] == [True, False, False, True]
+
+
 def test_rolled_back_turns_are_not_context() -> None:
     back = message("thread_rolled_back", num_turns=1)
     assert role_texts(transcript(*ROLLOUT, back)) == role_texts(transcript(*ROLLOUT[:-1]))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from builders_pi import (
+    HEADER,
     PI,
     STEP,
     Value,
@@ -16,9 +17,11 @@ from builders_pi import (
     lines,
     of,
     old,
+    result,
     role_texts,
     says,
     session,
+    text,
     transcript,
     trimmed_file,
     user,
@@ -374,3 +377,86 @@ def test_pi_reads_the_intended_messages(
         stay.insert(sum((message.index or 0) < position for message in stay), SUMMARY)
     out = written(read(data)[0], PI, replace(transcript, messages=tuple(stay)))
     assert sent_by_pi(out) == sent_texts(tuple(stay))
+
+
+def changed(name: str, parent: str, target: str, content: Any) -> Value:
+    """An entry that gives another one a new content; None leaves that one out."""
+    replacement = None if content is None else {"content": content}
+    return entry(name, parent, type="context_edit", targetId=target, replacement=replacement)
+
+
+EDITED = (
+    entry("a", None, user("list all")),
+    entry("b", "a", calls("c1", usage={"input": 90, "output": 1})),
+    entry("c", "b", result("c1", "a very long listing of the harbour")),
+    changed("d", "c", "c", "an edit that another one replaces"),
+    changed("e", "d", "c", "a short listing"),
+    entry("f", "e", says("Listed.", usage={"input": 70, "output": 2})),
+)
+
+
+def test_an_edit_of_the_context_replaces_the_content_of_its_target() -> None:
+    parsed = transcript(session(*EDITED))
+    assert [text for _, text in role_texts(parsed)][2:] == ["a short listing", "Listed."]
+    assert parsed.messages[2].result is not None and parsed.messages[2].result.call_id == "c1"
+    assert [usage.message for usage in parsed.usages] == [3]
+    blocks = changed("g", "f", "f", [text("Done.")])
+    assert role_texts(transcript(session(*EDITED, blocks)))[3] == ("assistant", "Done.")
+    without = transcript(session(*EDITED, changed("g", "f", "a", None)))
+    assert [message.role for message in without.messages] == ["assistant", "tool", "assistant"]
+    injected = entry("h", "f", type="custom_message", content="long", customType="x")
+    parsed = transcript(session(*EDITED, injected, changed("i", "h", "h", "short")))
+    assert role_texts(parsed)[4] == ("user", "short")
+    assert parsed.messages[4].is_injected
+
+
+def test_a_result_with_an_edit_is_shortened_in_the_edit_and_dropped_with_it() -> None:
+    (chunk,) = read(session(*EDITED))
+    (talk,) = chunk.transcripts
+    first, call, answer, last = talk.messages
+    shorter = replace(answer, parts=(replace(answer.parts[0], text="short"),))
+    meant = replace(talk, messages=(first, call, shorter, last))
+    events = list(map(json.loads, written(chunk, PI, meant).splitlines()))
+    assert events[5]["replacement"] == {"content": "short"}
+    assert events[:5] + events[6:] == [HEADER, *EDITED[:4], EDITED[5]]
+    meant = replace(talk, messages=(first, last))
+    events = list(map(json.loads, written(chunk, PI, meant).splitlines()))
+    assert [event["id"] for event in events] == ["s", "a", "f"]
+    assert events[2]["parentId"] == "a"
+
+
+def test_a_reset_ends_the_context_before_it() -> None:
+    reset = entry("r", "d", type="reset", reason="daily")
+    after = entry("n", "r", user("five"))
+    assert role_texts(transcript(session(*LONG[:4], reset, after))) == [("user", "five")]
+    kept = session(*LONG[:4], reset | {"firstKeptEntryId": "c"}, after)
+    assert role_texts(transcript(kept)) == [
+        ("user", "three"),
+        ("assistant", "four"),
+        ("user", "five"),
+    ]
+    (chunk,) = read(kept)
+    (talk,) = chunk.transcripts
+    for messages in (talk.messages[1:], talk.messages[2:], (SUMMARY, *talk.messages[2:])):
+        meant = replace(talk, messages=messages)
+        assert role_texts(transcript(written(chunk, PI, meant))) == role_texts(meant)
+
+
+def test_an_entry_next_to_the_path_is_not_the_last_one() -> None:
+    side = entry("x", "d", user("hidden"), appendMode="side")
+    assert role_texts(transcript(session(*LONG[:4], side))) == role_texts(
+        transcript(session(*LONG[:4]))
+    )
+    (chunk,) = read(session(*LONG[:4], side))
+    (talk,) = chunk.transcripts
+    meant = replace(talk, messages=talk.messages[2:])
+    events = list(map(json.loads, written(chunk, PI, meant).splitlines()))
+    assert [event["id"] for event in events] == ["s", "c", "d", "x"]
+    leaf = entry("y", "x", type="leaf", targetId="x", appendMode="side")
+    assert role_texts(transcript(session(*LONG[:4], side, leaf)))[-1] == ("user", "hidden")
+
+
+def test_context_that_openclaw_adds_is_not_typed() -> None:
+    added = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nharbour\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
+    parsed = of(user("Moor."), user("knots", runtimeContextCarrier=True), user(added), says("ok"))
+    assert [message.is_injected for message in parsed.messages] == [False, True, True, False]

@@ -25,7 +25,8 @@ from ctxtrim.text.records import JsonRecord, dump
 
 _TYPES = (
     "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state",
-    "inter_agent_communication", "inter_agent_communication_metadata",
+    "inter_agent_communication", "inter_agent_communication_metadata", "token_usage_record",
+    "retained_context", "security_risk_score", "realtime_item",
 )  # fmt: skip
 _HEADER = {"id", "timestamp", "instructions", "git", "cwd", "originator", "cli_version"}
 _SUMMARY: Path = ("payload", "message")

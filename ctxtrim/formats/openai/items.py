@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from ctxtrim.formats.fields import metadata_in, role_in, string
+from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai.item_parts import (
     answer_parts,
@@ -231,6 +231,11 @@ def is_prompt(value: Any) -> bool:
     """Whether an item is a user message that the client did not generate."""
     if kind_of(value) != "message" or isinstance(value, str) or value.get("role") != "user":
         return False
+    # newer rollouts label each block of the content, a typed one as `user.text` or `user.image`
+    labels = members(value.get("internal_chat_message_metadata_passthrough"))
+    kinds = elements(labels.get("content_item_kinds"))
+    if kinds:
+        return any(str(kind).startswith("user.") for kind in kinds)
     text = _first_text(value)
     is_context = text.lstrip()[:_LONGEST].lower().startswith(_CONTEXT)
     return not is_context and _EXTERNAL.fullmatch(text) is None

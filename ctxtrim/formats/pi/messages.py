@@ -63,6 +63,7 @@ _MIRROR_KINDS = (
     "channel-final", "channel-final-suppressed", "message-tool-source-reply",
     "cron-direct-delivery-context",
 )  # fmt: skip
+_INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"  # text that openclaw adds
 _STOPS = ("stop", "length", "toolUse", "error", "aborted")
 _USER_KEYS = {"role", "content", "timestamp", "metadata"}
 
@@ -188,7 +189,8 @@ def message_in(
     else:
         parts = content_in(value.get("content"), span.inside("content"), role)
     is_summary = kind == "compactionSummary" or (role == "user" and _begins(parts, TITLE))
-    is_injected = is_summary or kind in _INJECTED
+    is_injected = is_summary or kind in _INJECTED or value.get("runtimeContextCarrier") is True
+    is_injected |= _begins(parts, _INTERNAL)
     message = Message(role, parts, None, is_injected, is_summary, index=index, spans=(whole,))
     return with_visibility(message, value)
 

@@ -51,7 +51,9 @@ _MARKS = {
     "branch_summary": "fromId",
     "custom_message": "customType",
     "custom": "customType",
+    "context_edit": "replacement",
 }
+_EDITABLE = ("message", "custom_message")
 _SPEAKING = ("message", "message_end", "custom_message", "branch_summary", "compaction")
 _EVENTS = ("agent_end", "turn_end", "message_start", "message_update")
 """Events of `pi --mode json` that repeat the messages of `message_end`."""
@@ -92,10 +94,17 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     thread = Thread(entries)
     found = ListContents()
     prompt: list[PromptChange] = []
-    first = [] if thread.compaction is None else [thread.compaction]
+    first = [] if thread.start is None else [thread.start]
     kept = (index for index in thread.kept if not _is_prompt(entries[index]))
+    edits: dict[str | None, list[PiEntry]] = {}
+    for edit in _edits(entries, thread):
+        edits.setdefault(string(edit.value.get("targetId")), []).append(edit)
     for index in (*first, *kept, *thread.after):
-        _add(entries[index], found, prompt, is_first=index == thread.compaction)
+        entry = entries[index]
+        if entry.id in edits and entry.kind in _EDITABLE:
+            _add_edited(entry, edits[entry.id], found)
+        else:
+            _add(entry, found, prompt, is_first=index == thread.start)
     apply_prompt(prompt, found)
     return session(
         found.messages,
@@ -127,7 +136,7 @@ def _is_prompt(entry: PiEntry) -> bool:
 def _usages(
     entries: Sequence[PiEntry], thread: Thread, messages: Sequence[Message]
 ) -> Iterator[Usage]:
-    """The usages since the newest compaction.
+    """The usages since the newest compaction or edit of the context.
 
     Older ones counted a context that no longer exists.
     """
@@ -136,10 +145,11 @@ def _usages(
         for index, message in enumerate(messages)
         if message.role == "assistant"
     }
-    compacted = (
-        "" if thread.compaction is None else entries[thread.compaction].value.get("timestamp")
-    )
+    compacted = "" if thread.start is None else entries[thread.start].value.get("timestamp")
+    edited = max((entry.span for entry in _edits(entries, thread)), default=Span(-1))
     for entry in (entries[index] for index in thread.after):
+        if entry.span < edited:
+            continue
         stamp = entry.value.get("timestamp")
         is_stale = isinstance(stamp, str) and isinstance(compacted, str) and stamp <= compacted
         if entry.span in answers and not is_stale:
@@ -177,6 +187,35 @@ def _add(
         prompt += _add_message(message, message_span, message_span, message, found)
 
 
+def _edits(entries: Sequence[PiEntry], thread: Thread) -> Iterator[PiEntry]:
+    """The live entries that replace the content of others, in order.
+
+    [earendil-works/pi, `projectContextEntry` of `session-manager.ts`]
+    """
+    return (entries[index] for index in thread.path if entries[index].kind == "context_edit")
+
+
+def _add_edited(entry: PiEntry, edits: Sequence[PiEntry], found: ListContents) -> None:
+    """Add the message of an entry with the content of its last edit, unless that leaves it out.
+
+    All edits are removed with it.
+    """
+    edit, whole = edits[-1], entry.span
+    replacement = edit.value.get("replacement")
+    if not isinstance(replacement, dict):
+        return
+    before, span = len(found.messages), edit.span.inside("replacement")
+    if entry.kind == "custom_message":
+        parts = content_in(replacement.get("content"), span.inside("content"), "user")
+        found.messages.append(Message("user", parts, is_injected=True, index=before))
+    else:
+        value = members(entry.value.get("message")) | {"content": replacement.get("content")}
+        _add_message(value, span, whole, entry.value, found)
+    for index in range(before, len(found.messages)):
+        spans = (whole, *(each.span for each in edits))
+        found.messages[index] = replace(found.messages[index], spans=spans)
+
+
 def _prompt_of(compaction: dict[str, Any]) -> dict[str, Any]:
     """The system message that a compaction repeats, with the tools next to it; empty without it."""
     message = members(compaction.get("systemMessage"))
@@ -201,7 +240,12 @@ def _add_message(
 
 
 def owner(array: Path) -> Path | None:
-    """A message, or the entry that contains it, is removed with the last block of its content."""
+    """A message, or the entry that contains it, is removed with the last block of its content.
+
+    The edit of a message stays.
+    """
+    if array[:1] == ("replacement",):
+        return None
     return () if array == ("message", "content") else content_owner(array)
 
 
@@ -213,12 +257,12 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     last = _entry_at(site.any.spans[0], site)
     if last.get("type") not in _SPEAKING:
         return messages.insert(run, site)
-    if site.earlier is not None and site.earlier.spans[-1].path[-1:] == ("systemMessage",):
+    if site.earlier is not None and site.earlier.spans[0].path[-1:] == ("systemMessage",):
         site = replace(site, earlier=None)  # the summary is next to it, in the same compaction
     earlier, later = site.earlier, site.later
     found: list[Insertion] = []
     is_after = site.follows(run)
-    span = (earlier or site.any).spans[-1] if later is None or is_after else later.spans[0]
+    span = ((earlier or site.any) if later is None or is_after else later).spans[0]
     neighbour = _entry_at(span, site)
     is_compaction = neighbour.get("type") == "compaction"
     is_summary = run[0].role == "user" and (

@@ -8,7 +8,8 @@ compaction on the path::
     context   summary  c  d  e  f
 
 A compaction names the first kept entry by id or position, or contains the kept messages as its
-`retainedTail`.
+`retainedTail`. A reset of openclaw is a compaction without a summary. openclaw also writes entries
+next to the path (`appendMode`); none of them is its end.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,11 @@ from ctxtrim.model import Span
 from ctxtrim.text.records import BLANK, NOT_JSON, dump
 
 _LINKS = ("targetId", "fromId")
-"""Fields, besides `parentId`, that name another entry: of labels, leaves and branch summaries."""
+"""Fields, besides `parentId`, that name another entry: of labels, leaves, edits and summaries of
+branches.
+"""
+_STARTS = ("compaction", "reset")
+"""The kinds of entries at which the context starts."""
 
 
 class PiEntry(SessionEvent, eq=False, gc=False):
@@ -41,6 +46,11 @@ class PiEntry(SessionEvent, eq=False, gc=False):
     def is_linked(self) -> bool:
         """Whether the entry is part of the tree. Headers and foreign lines are not."""
         return self.kind is not None and self.kind != "session"
+
+    @property
+    def may_be_last(self) -> bool:
+        """Whether the path may end at the entry, or at the one that it names."""
+        return self.is_linked and (self.kind == "leaf" or self.value.get("appendMode") != "side")
 
 
 def _entry(value: Any, span: Span) -> PiEntry:
@@ -85,28 +95,30 @@ def entries_in(values: Sequence[Any]) -> list[PiEntry]:
 class Thread:
     """The live entries, as indices in file order.
 
-    `path`: all of them. `compaction`: the newest compaction on the path, or None. `kept`: entries
-    before it that are still in the context. `after`: entries after it, or all entries without a
-    compaction. `leaf`: an entry that only points to the last entry of the path.
+    `path`: all of them. `start`: the newest compaction or reset on the path, or None. `kept`:
+    entries before it that are still in the context. `after`: entries after it, or all entries
+    without one. `leaf`: an entry that only points to the last entry of the path.
     """
 
     def __init__(self, entries: Sequence[PiEntry]) -> None:
         lookup = EntryIndex(entries)
-        last = max((index for index, entry in enumerate(entries) if entry.is_linked), default=None)
+        last = max(
+            (index for index, entry in enumerate(entries) if entry.may_be_last), default=None
+        )
         self.leaf = last if last is not None and entries[last].kind == "leaf" else None
         if self.leaf is not None:
             last = lookup.find(self.leaf, "targetId")
         self.path = [] if last is None else list(lookup.walk(last))[::-1]
-        self.compaction = max(
-            (index for index in self.path if entries[index].kind == "compaction"), default=None
+        self.start = max(
+            (index for index in self.path if entries[index].kind in _STARTS), default=None
         )
         self.kept: list[int] = []
         self.after = self.path
-        if self.compaction is not None:
-            first = _first_kept(entries, lookup, self.compaction)
+        if self.start is not None:
+            first = _first_kept(entries, lookup, self.start)
             if first in self.path:
-                self.kept = [index for index in self.path if first <= index < self.compaction]
-            self.after = [index for index in self.path if index > self.compaction]
+                self.kept = [index for index in self.path if first <= index < self.start]
+            self.after = [index for index in self.path if index > self.start]
 
 
 def _first_kept(entries: Sequence[PiEntry], lookup: EntryIndex, index: int) -> int | None:
@@ -161,15 +173,15 @@ def relink(edit: Edit) -> Edit:
     """
     old = entries_in(edit.values)
     thread = Thread(old)
-    if thread.compaction is not None:
-        edit = _with_summary(edit, old, thread, old[thread.compaction])
+    if thread.start is not None and old[thread.start].kind == "compaction":
+        edit = _with_summary(edit, old, thread, old[thread.start])
     events = EventEdit(GRAPH, old, thread.path, edit)
     if thread.leaf is None:
         last = max(events.alive - events.dropped, default=-1)
         events.drop(
             entry.span
             for index, entry in enumerate(events.events)
-            if index > last and index not in events.alive and entry.is_linked
+            if index > last and index not in events.alive and entry.may_be_last
         )
     links: dict[int, dict[str, Any]] = {}
     if any(entry.id is not None and entry.is_linked for entry in old):
@@ -247,18 +259,18 @@ def _is_compaction(insertion: Insertion) -> bool:
 def _keep(
     old: Sequence[PiEntry], events: EventEdit[PiEntry], links: dict[int, dict[str, Any]]
 ) -> None:
-    """Update the first kept entry of each compaction: the next kept live entry, or a new entry
-    before it.
+    """Update the first kept entry of each compaction or reset: the next kept live entry, or a new
+    entry before it.
     """
     entries, dropped, alive = events.events, events.dropped, events.alive
     kept_before = list(
         accumulate((index not in dropped for index in range(len(entries))), initial=0)
     )
     lookup = EntryIndex(old)
-    newest = max((index for index in alive if entries[index].kind == "compaction"), default=None)
+    newest = max((index for index in alive if entries[index].kind in _STARTS), default=None)
     for old_position, entry in enumerate(old):
         index, value = events.places[entry.span], entry.value
-        if entry.kind != "compaction" or index in dropped:
+        if entry.kind not in _STARTS or index in dropped:
             continue
         first = _first_kept(old, lookup, old_position)
         start = index if first is None else events.places[old[first].span]

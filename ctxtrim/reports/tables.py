@@ -3,19 +3,21 @@ colors.
 """
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from typing import Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from ctxtrim.io.spool import Spool
 from ctxtrim.text.escaping import clean
 
 Cells = tuple[str, ...]
 T = TypeVar("T")
-_SHORT = 5_000  # rows of a table that are held in memory while it is written
+_PART = 500  # rows that are measured and written together
 _GAP = 2  # columns between cells
 _LEAST = 12  # columns to which a text is shortened at most
 _LONGEST = 5_000  # columns of a text: a longer one is shortened in every table
@@ -28,7 +30,7 @@ BAR = 20
 class Table(Struct, frozen=True):
     """A title, column names (those of numbers begin with `>`), and rows.
 
-    `rows` can be read several times; there may be more than fit in memory. `optional`: names of
+    There may be more `rows` than fit in memory. `optional`: names of
     columns that a narrow table leaves out, the first one first. `whole`: names of columns whose
     texts are never shortened. Texts are safe to print.
     """
@@ -44,18 +46,6 @@ class Table(Struct, frozen=True):
         force_setattr(self, "title", clean(self.title))
         force_setattr(self, "rows", Each(self.rows, _cleaned))
 
-    def without(self, name: str) -> "Table":
-        """The table without a column."""
-        position = [column.removeprefix(">") for column in self.columns].index(name)
-
-        def others(cells: Cells) -> Cells:
-            return cells[:position] + cells[position + 1 :]
-
-        optional = tuple(other for other in self.optional if other != name)
-        return Table(
-            self.title, others(self.columns), Each(self.rows, others), optional, self.whole
-        )
-
 
 class Each(Struct, Generic[T], frozen=True):
     """The cells of each row, computed on each read."""
@@ -68,6 +58,8 @@ class Each(Struct, Generic[T], frozen=True):
 
 
 def _cleaned(cells: Cells) -> Cells:
+    if 2 * sum(map(len, cells)) <= _LONGEST and "".join(cells).isprintable():  # nearly all rows
+        return cells
     return tuple(shortened(clean(cell), _LONGEST) for cell in cells)
 
 
@@ -82,6 +74,10 @@ class Look(Struct, frozen=True):
     def bold(self, text: str) -> str:
         """A text in bold letters, if there are colors."""
         return self._styled(text, "1")
+
+    def heading(self, text: str, cell: str) -> str:
+        """The name of a column."""
+        return self.bold(text)
 
     def styled(self, text: str, cell: str) -> str:
         """The text of a cell in the color of its word, if it has one."""
@@ -128,23 +124,30 @@ _STYLES = {
 }
 
 
+_Part = tuple[Cells, ...]
+"""The texts of some rows, by column."""
+
+
 def drawn(table: Table, look: Look = PLAIN) -> Iterator[str]:
-    """The lines of a table. The rows of a long table are read twice.
+    """The lines of a table. Its rows are read once.
 
     A table that is too wide loses its optional columns, then its longest texts are shortened.
     """
-    rows, widths = _measured(table)
-    while look.width is not None and _total(widths) > look.width and table.optional:
-        table = table.without(table.optional[0])
-        rows, widths = _measured(table)
-    widths = _narrowed(table, widths, look.width)
-    if table.title:
-        yield look.bold(table.title) + "\n"
-    names = tuple(name.removeprefix(">") for name in table.columns)
-    if any(names):
-        yield _line(table.columns, names, widths, lambda text, cell: look.bold(text))
-    for cells in rows:
-        yield _line(table.columns, cells, widths, look.styled)
+    parts: Spool[_Part] = Spool(lambda part: len(part) * len(part[0]))
+    with closing(parts):
+        all_widths = _measured(table, parts)
+        shown = _shown(table, all_widths, look.width)
+        columns = [table.columns[position] for position in shown]
+        widths = [all_widths[position] for position in shown]
+        widths = _narrowed(columns, table.whole, widths, look.width)
+        if table.title:
+            yield look.bold(table.title) + "\n"
+        names = [name.removeprefix(">") for name in columns]
+        if any(names):
+            yield from _lines(columns, [(name,) for name in names], widths, look, look.heading)
+        for part in parts:
+            texts = [part[position] for position in shown]
+            yield from _lines(columns, texts, widths, look, look.styled)
 
 
 def bar(tokens: int, total: int) -> str:
@@ -152,31 +155,40 @@ def bar(tokens: int, total: int) -> str:
     return "█" * max(1, round(BAR * tokens / total)) if tokens and total else ""
 
 
-def _measured(table: Table) -> tuple[Iterable[Cells], list[int]]:
-    """The rows of a table, in a list unless they are many, and the widths of its columns."""
+def _measured(table: Table, parts: Spool[_Part]) -> list[int]:
+    """The widths of the columns of a table. Add its rows to `parts`."""
+    widths = [len(name.removeprefix(">")) for name in table.columns]
     rows = iter(table.rows)
-    first = list(islice(rows, _SHORT))
-    widths = _widths(table.columns, chain(first, rows))
-    return (first if len(first) < _SHORT else table.rows), widths
-
-
-def _widths(columns: Cells, rows: Iterable[Cells]) -> list[int]:
-    widths = [len(name.removeprefix(">")) for name in columns]
-    for cells in rows:
-        widths = list(map(max, widths, map(_width, cells)))
+    while some := list(islice(rows, _PART)):
+        part = tuple(zip(*some, strict=True))
+        widths = list(map(max, widths, map(_widest, part)))
+        parts.append(part)
     return widths
+
+
+def _shown(table: Table, widths: list[int], limit: int | None) -> list[int]:
+    """The positions of the columns without the optional ones for which there is no room."""
+    names = [name.removeprefix(">") for name in table.columns]
+    shown = list(range(len(names)))
+    for name in table.optional:
+        if limit is None or _total([widths[position] for position in shown]) <= limit:
+            break
+        shown.remove(names.index(name))
+    return shown
 
 
 def _total(widths: list[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _narrowed(table: Table, widths: list[int], limit: int | None) -> list[int]:
+def _narrowed(
+    columns: Sequence[str], whole: Cells, widths: list[int], limit: int | None
+) -> list[int]:
     """The widths with which the table fits: the widest text columns get narrower first."""
     texts = [
         position
-        for position, name in enumerate(table.columns)
-        if not name.startswith(">") and name not in table.whole
+        for position, name in enumerate(columns)
+        if not name.startswith(">") and name not in whole
     ]
     if limit is None or not texts or _total(widths) <= limit:
         return widths
@@ -202,18 +214,34 @@ def _level(widths: list[int], room: int) -> int:
     return max(widths)
 
 
-def _line(
-    columns: Cells, cells: Cells, widths: list[int], styled: Callable[[str, str], str]
-) -> str:
-    shown = []
-    for name, cell, width in zip(columns, cells, widths, strict=True):
-        text, space = cell, width - _width(cell)
-        if space < 0:
-            text = shortened(cell, width)
-            space = width - _width(text)
-        text = styled(text, cell)
-        shown.append(" " * space + text if name.startswith(">") else text + " " * space)
-    return (" " * _GAP).join(shown).rstrip() + "\n"
+def _lines(
+    columns: Sequence[str],
+    texts: Sequence[Cells],
+    widths: list[int],
+    look: Look,
+    styled: Callable[[str, str], str],
+) -> Iterator[str]:
+    """The lines of some rows, whose texts are given by column."""
+    aligned = []
+    for name, column, width in zip(columns, texts, widths, strict=True):
+        is_number = name.startswith(">")
+        if not look.has_colors and _is_narrow(column) and max(map(len, column)) <= width:
+            align = str.rjust if is_number else str.ljust  # much faster
+            aligned.append([align(text, width) for text in column])
+        else:
+            aligned.append([_aligned(text, width, is_number, styled) for text in column])
+    for cells in zip(*aligned, strict=True):
+        yield (" " * _GAP).join(cells).rstrip() + "\n"
+
+
+def _aligned(cell: str, width: int, is_number: bool, styled: Callable[[str, str], str]) -> str:
+    """A text with its style, in `width` columns."""
+    text, space = cell, width - _width(cell)
+    if space < 0:
+        text = shortened(cell, width)
+        space = width - _width(text)
+    text = styled(text, cell)
+    return " " * space + text if is_number else text + " " * space
 
 
 def shortened(text: str, width: int) -> str:
@@ -228,6 +256,17 @@ def shortened(text: str, width: int) -> str:
     while end < len(text) and unicodedata.combining(text[end]):  # a mark without its letter
         end += 1
     return f"{head}…{text[end:]}"
+
+
+def _widest(texts: Cells) -> int:
+    """The columns of the widest text."""
+    return max(map(len if _is_narrow(texts) else _width, texts))
+
+
+def _is_narrow(texts: Cells) -> bool:
+    """Whether each character of some texts has one column."""
+    text = "".join(texts)
+    return text.isascii() or all(_columns(char) == 1 for char in set(text))
 
 
 def _width(text: str) -> int:

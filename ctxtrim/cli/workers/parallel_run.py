@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from itertools import chain
+from pathlib import Path
 
 from ctxtrim.cli.machine import PARALLEL_SIZE, cores
 from ctxtrim.cli.workers.pieces import LinesPiece, PieceWork, Result
@@ -78,15 +79,14 @@ class ParallelRun:
             yield from pipeline.run(source, content, keeper)
             return
         lines: Iterator[Numbered] = chain(content.head, content.rest)
+        start = 0 if content.head and _begins_with(source, content.head[0][1]) else None
         if self._waits or not content.head:
             yield from pipeline.run_chunks(path, content.first, keeper)
-            lines = content.rest
+            lines, start = content.rest, None
         if self._waits:
             few = pipeline.reader.read_numbered(self._few(content.rest), form.name)
             yield from pipeline.run_chunks(path, few, keeper)
-        yield from self._in_order(
-            (LinesPiece(path, form.name, some) for some in _batches(lines, self._piece)), keeper
-        )
+        yield from self._in_order(_pieces(path, form.name, lines, start, self._piece), keeper)
 
     def close(self) -> None:
         """End all processes."""
@@ -145,6 +145,27 @@ def dead_worker_finding(
     what = "the file" if first is None else f"lines {first} to {last}"
     text = f"{what} cannot be handled: the process ended with {error}; try --jobs 1"
     return Finding("not-handled", "error", text, first)
+
+
+def _begins_with(source: Input, line: bytes) -> bool:
+    """Whether a file has its lines as they are read: not if it is compressed."""
+    if source.size is None:
+        return False
+    try:
+        with Path(source.path).open("rb", buffering=0) as file:
+            return file.read(len(line)) == line
+    except OSError:
+        return False
+
+
+def _pieces(
+    path: str, form: str, lines: Iterable[Numbered], start: int | None, most: int
+) -> Iterator[LinesPiece]:
+    """Lines in pieces of about `most` bytes. `start`: the place of the first line in the file."""
+    for some in _batches(lines, most):
+        yield LinesPiece(path, form, some, start)
+        if start is not None:
+            start += sum(len(line) for _, line in some)
 
 
 def _batches(lines: Iterable[Numbered], most: int) -> Iterator[tuple[Numbered, ...]]:

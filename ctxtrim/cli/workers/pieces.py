@@ -1,12 +1,15 @@
 """What a process works on at a time: some lines of a file, or a whole file."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.cli.machine import collect_rarely
+from ctxtrim.errors import InputError
 from ctxtrim.formats.reading import Detection, Numbered
 from ctxtrim.io.inputs import Input
 from ctxtrim.reports.model import Overview, largest
@@ -19,16 +22,46 @@ if TYPE_CHECKING:
 
 
 class LinesPiece(Struct, frozen=True):
-    """Some lines of a file with a conversation on each, in the format with this name."""
+    """Some lines of a file with a conversation on each, in the format with this name.
+
+    `start`: their place in the file, if other processes can read them there.
+    """
 
     path: str
     format: str
     lines: tuple[Numbered, ...]
+    start: int | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What another process gets: the lines, or only their place."""
+        if self.start is None:
+            return LinesPiece, (self.path, self.format, self.lines)
+        sizes = tuple(len(line) for _, line in self.lines)
+        return PlacedLines, (self.path, self.format, self.start, self.lines[0][0], sizes)
 
     @property
     def data(self) -> bytes:
         """The bytes of the lines."""
         return b"".join(line for _, line in self.lines)
+
+
+class PlacedLines(Struct, frozen=True):
+    """The place of some lines: that of the first one, its number, and the sizes of all."""
+
+    path: str
+    format: str
+    start: int
+    number: int
+    sizes: tuple[int, ...]
+
+    def read(self) -> LinesPiece:
+        """The lines; an `InputError` if the file has others now."""
+        with Path(self.path).open("rb", buffering=0) as file:
+            file.seek(self.start)
+            lines = BytesIO(file.read(sum(self.sizes))).readlines()
+        if tuple(map(len, lines)) != self.sizes:
+            raise InputError("the file changed while it was read")
+        return LinesPiece(self.path, self.format, tuple(enumerate(lines, self.number)))
 
 
 class Result(Struct, frozen=True):
@@ -49,12 +82,13 @@ class PieceWork(Struct, frozen=True):
     is_recorded: bool
     writes: bool
 
-    def __call__(self, piece: Input | LinesPiece) -> Result | None:
+    def __call__(self, piece: Input | LinesPiece | PlacedLines) -> Result | None:
         """The result of a piece; None after an error, which the run then meets in its turn."""
         collect_rarely()
         try:
-            if isinstance(piece, LinesPiece):
-                return Result(tuple(self._results(lambda keeper: self.on_lines(piece, keeper))))
+            if not isinstance(piece, Input):
+                some = piece.read() if isinstance(piece, PlacedLines) else piece
+                return Result(tuple(self._results(lambda keeper: self.on_lines(some, keeper))))
             with self.pipeline.reader.open(piece) as content:
                 done = self._results(lambda keeper: self.pipeline.run(piece, content, keeper))
                 return Result(tuple(done), content.detection)

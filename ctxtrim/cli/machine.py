@@ -1,7 +1,8 @@
-"""The machine of a run: its cores, its garbage collector and the threads of numpy."""
+"""The machine of a run: its cores, its garbage collector and its threads."""
 
 import gc
 import os
+import sys
 
 PARALLEL_SIZE = 1 << 25
 """Bytes of input from which more processes save more time than their start takes."""
@@ -19,6 +20,13 @@ def collect_rarely() -> None:
     values of a long session.
     """
     gc.set_threshold(5_000_000, 20, 100)
+
+
+def switch_often() -> None:
+    """Let no thread wait long for another: one sends tasks to a process, which must not run out of
+    them, while the main thread works.
+    """
+    sys.setswitchinterval(0.001)
 
 
 def skip_last_collection() -> None:

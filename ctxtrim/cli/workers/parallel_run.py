@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from itertools import chain
 from pathlib import Path
 
-from ctxtrim.cli.machine import PARALLEL_SIZE, cores
+from ctxtrim.cli.machine import PARALLEL_SIZE, cores, switch_often
 from ctxtrim.cli.workers.pieces import LinesPiece, PieceWork, Result
 from ctxtrim.cli.workers.pool import DeadWorkerError, Pool
 from ctxtrim.findings import Finding
@@ -18,8 +18,10 @@ from ctxtrim.stream import Done
 _PIECE = 1 << 21  # bytes of lines that a process works on at a time, at most
 _PIECES = 8  # pieces of a small input for each process, so that all end at about the same time
 _SMALL_PIECE = 1 << 18  # bytes of lines of the smallest piece
+_LAST_PIECES = 4  # pieces for each process into which the rest of a file would be divided
 _FILE = 1 << 25  # bytes of the largest file that a process works on as a whole
 _AHEAD = 2  # pieces in work for each process
+_FIRST = 4  # more pieces, on which this process works until the others have started
 
 Pending = Future[Result | None]
 
@@ -44,6 +46,7 @@ class ParallelRun:
             # for a file that is most of the input, the other processes would wait
             self._whole = min(_FILE, total // 2)
         self._waits = jobs is None and total < PARALLEL_SIZE  # until the input proves to be large
+        switch_often()
         self._pool: Pool[Input | LinesPiece, Result | None] = Pool(self._size - 1, work)
         if not self._waits:
             self._pool.start()
@@ -86,7 +89,8 @@ class ParallelRun:
         if self._waits:
             few = pipeline.reader.read_numbered(self._few(content.rest), form.name)
             yield from pipeline.run_chunks(path, few, keeper)
-        yield from self._in_order(_pieces(path, form.name, lines, start, self._piece), keeper)
+        sizes = self._sizes(source.size)
+        yield from self._in_order(_pieces(path, form.name, lines, start, sizes), keeper)
 
     def close(self) -> None:
         """End all processes."""
@@ -102,12 +106,23 @@ class ParallelRun:
                 self._waits = False
                 return
 
+    def _sizes(self, left: int | None) -> Iterator[int]:
+        """The bytes of each piece of a file. The last ones are small, so that all processes end at
+        about the same time.
+        """
+        while True:
+            size = self._piece
+            if left is not None:
+                size = min(size, max(_SMALL_PIECE, left // (self._size * _LAST_PIECES)))
+                left -= size
+            yield size
+
     def _in_order(self, pieces: Iterable[LinesPiece], keeper: Keeper | None) -> Iterator[Done]:
         waiting: deque[tuple[LinesPiece, Pending]] = deque()
         try:
             for piece in pieces:
                 waiting.append((piece, self._pool.submit(piece)))
-                if len(waiting) > self._size * _AHEAD:
+                if len(waiting) > self._size * _AHEAD + _FIRST:
                     yield from self._results_of(*waiting.popleft(), keeper)
             while waiting:
                 yield from self._results_of(*waiting.popleft(), keeper)
@@ -159,24 +174,28 @@ def _begins_with(source: Input, line: bytes) -> bool:
 
 
 def _pieces(
-    path: str, form: str, lines: Iterable[Numbered], start: int | None, most: int
+    path: str,
+    form: str,
+    lines: Iterable[Numbered],
+    start: int | None,
+    sizes: Iterator[int],
 ) -> Iterator[LinesPiece]:
-    """Lines in pieces of about `most` bytes. `start`: the place of the first line in the file."""
-    for some in _batches(lines, most):
+    """Lines in pieces of about these sizes. `start`: the place of the first line in the file."""
+    for some in _batches(lines, sizes):
         yield LinesPiece(path, form, some, start)
         if start is not None:
             start += sum(len(line) for _, line in some)
 
 
-def _batches(lines: Iterable[Numbered], most: int) -> Iterator[tuple[Numbered, ...]]:
-    """Lines in groups of about `most` bytes."""
+def _batches(lines: Iterable[Numbered], sizes: Iterator[int]) -> Iterator[tuple[Numbered, ...]]:
+    """Lines in groups of about these sizes in bytes."""
     batch: list[Numbered] = []
-    size = 0
+    left = next(sizes)
     for number, line in lines:
         batch.append((number, line))
-        size += len(line)
-        if size >= most:
+        left -= len(line)
+        if left <= 0:
             yield tuple(batch)
-            batch, size = [], 0
+            batch, left = [], next(sizes)
     if batch:
         yield tuple(batch)

@@ -20,6 +20,8 @@ def place(row: Row) -> str:
 
 def pointer(path: Path) -> str | None:
     """A JSON path as text: `[2]`, `simulations[0].messages`; None for the whole value."""
+    if not path:
+        return None
     text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
     return text.removeprefix(".") or None
 

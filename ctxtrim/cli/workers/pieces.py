@@ -105,18 +105,19 @@ class PieceWork(Struct, frozen=True):
         register = _register() if self.is_recorded else None
         number, overview = largest(self.pipeline.job.pipeline.stages), Overview()
         for done in work(register):
+            rows = done.rows
             if number is not None:
-                rows = tuple(overview.with_largest(row, number) for row in done.rows)
-                done = replace(done, rows=rows)
+                rows = tuple(overview.with_largest(row, number) for row in rows)
             if register is not None:
                 yield replace(
                     done,
                     data=done.read if done.data == done.read else done.data,
+                    rows=rows,
                     originals=register.take(),
                 )
             else:
                 data = done.data if self.writes else None
-                yield replace(done, read=done.read[:START], data=data)
+                yield replace(done, read=done.read[:START], data=data, rows=rows)
 
 
 def _register() -> "Register":

@@ -20,8 +20,8 @@ _PIECES = 8  # pieces of a small input for each process, so that all end at abou
 _SMALL_PIECE = 1 << 18  # bytes of lines of the smallest piece
 _LAST_PIECES = 4  # pieces for each process into which the rest of a file would be divided
 _FILE = 1 << 25  # bytes of the largest file that a process works on as a whole
-_AHEAD = 2  # pieces in work for each process
-_FIRST = 4  # more pieces, on which this process works until the others have started
+_AHEAD = 2  # pieces or files in work for each process
+_FIRST = 4  # more of them, on which this process works until the others have started
 
 Pending = Future[Result | None]
 
@@ -45,6 +45,9 @@ class ParallelRun:
             self._piece = min(_PIECE, max(_SMALL_PIECE, total // (self._size * _PIECES)))
             # for a file that is most of the input, the other processes would wait
             self._whole = min(_FILE, total // 2)
+        # results of larger files would need much memory
+        are_small = None not in sizes and total <= len(sizes) * _PIECE
+        self._files = self._size * _AHEAD + (_FIRST if are_small else 0)
         self._waits = jobs is None and total < PARALLEL_SIZE  # until the input proves to be large
         switch_often()
         self._pool: Pool[Input | LinesPiece, Result | None] = Pool(self._size - 1, work)
@@ -54,7 +57,7 @@ class ParallelRun:
     @property
     def ahead(self) -> int:
         """The number of files on which processes work before it is their turn."""
-        return 0 if self._waits else self._size * _AHEAD
+        return 0 if self._waits else self._files
 
     def start(self, source: Input) -> Pending | None:
         """The future result of a whole file; None if the file is better read here."""

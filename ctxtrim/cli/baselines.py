@@ -1,7 +1,6 @@
 """The baseline file of `check`: read before a run, compared with it, and updated after it."""
 
 import os
-import stat
 from collections.abc import Mapping, Sequence
 from functools import partial
 from io import BytesIO
@@ -14,11 +13,13 @@ from ctxtrim.findings import INCOMPLETE, Finding
 from ctxtrim.io.compression import kind_of, unpacked
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import write_to
-from ctxtrim.io.paths import mode_of, resolved
+from ctxtrim.io.paths import contents_of, mode_of, resolved, too_long
 from ctxtrim.reports.baseline import Baseline, parse_entries
 from ctxtrim.reports.model import Report
 from ctxtrim.reports.phrases import several
 from ctxtrim.text.numbers import parse_tolerance
+
+_MAX_SIZE = 1 << 28  # bytes, after decompression
 
 
 def open_baseline(values: Mapping[str, Any]) -> Baseline | None:
@@ -31,8 +32,6 @@ def open_baseline(values: Mapping[str, Any]) -> Baseline | None:
                 raise UsageError(f"--{name.replace('_', '-')} needs --baseline FILE")
         return None
     path = Path(file)
-    if stat.S_ISCHR(mode_of(path)):  # reading a device may never end
-        raise InputError(f"{path}: cannot be read: it is a device; name a file")
     try:
         entries = parse_entries(_content(path))
     except FileNotFoundError:
@@ -40,7 +39,8 @@ def open_baseline(values: Mapping[str, Any]) -> Baseline | None:
             raise InputError(f"{path}: no such baseline; --update-baseline writes it") from None
         entries = []
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {reason(error)}") from error
+        text = f"{path}: cannot be read: {reason(error)}; name another file"
+        raise InputError(text) from error
     except InputError as error:
         raise InputError(f"{path}: {error}; --update-baseline cannot read it either") from None
     name_of = partial(_name, resolved(path).parent)
@@ -49,9 +49,16 @@ def open_baseline(values: Mapping[str, Any]) -> Baseline | None:
 
 def _content(path: Path) -> bytes:
     """The bytes of a file, decompressed."""
-    data = path.read_bytes()
+    data = contents_of(path, _MAX_SIZE)
     kind = kind_of(data)
-    return data if kind is None else b"".join(unpacked(BytesIO(data), kind))
+    if kind is None:
+        return data
+    content = bytearray()
+    for block in unpacked(BytesIO(data), kind):
+        content += block
+        if len(content) > _MAX_SIZE:
+            raise too_long(_MAX_SIZE)
+    return bytes(content)
 
 
 def _name(folder: Path, path: str) -> str:

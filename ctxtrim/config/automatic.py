@@ -6,7 +6,9 @@ from msgspec import Struct
 
 from ctxtrim.config.source import Value
 from ctxtrim.errors import InputError, reason
+from ctxtrim.io.paths import contents_of
 
+_MAX_SIZE = 1 << 10  # bytes
 WORDS = {"on": True, "off": False, "enable": True, "disable": False}
 """The words that turn the automatic pipeline on or off. Only `on` and `off` are written."""
 
@@ -23,7 +25,7 @@ class Preference(Struct, frozen=True):
         Raises `InputError` if the file cannot be read.
         """
         try:
-            word = self.path.read_bytes().decode(errors="replace").strip()
+            word = contents_of(self.path, _MAX_SIZE).decode(errors="replace").strip()
         except FileNotFoundError:
             return None
         except OSError as error:

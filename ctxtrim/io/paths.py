@@ -1,5 +1,9 @@
-"""Facts about paths: the type of a file, the same place, the repository of a folder."""
+"""Facts about paths: the type of a file, the same place, the repository of a folder; and the bytes
+of a file that a user names.
+"""
 
+import errno
+import stat
 from pathlib import Path
 
 
@@ -31,3 +35,22 @@ def repository(folder: Path) -> Path | None:
     """
     parents = (folder, *folder.parents)
     return next((parent for parent in parents if mode_of(parent / ".git")), None)
+
+
+def contents_of(path: Path, most: int) -> bytes:
+    """The bytes of a file, which may be a pipe.
+
+    Raises `OSError` for more than `most` bytes and for a device, because reading may never end.
+    """
+    if stat.S_ISCHR(mode_of(path)):
+        raise OSError(errno.EINVAL, "it is a device")
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise too_long(most)
+    return data
+
+
+def too_long(most: int) -> OSError:
+    """The error of a file with more than `most` bytes."""
+    return OSError(errno.EFBIG, f"it has more than {most:,} bytes")

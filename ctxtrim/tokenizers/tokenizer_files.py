@@ -14,10 +14,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from ctxtrim.errors import TokenizerError, UsageError
+from ctxtrim.errors import TokenizerError, UsageError, reason
+from ctxtrim.io.paths import contents_of
 from ctxtrim.tokens import Exactness
 
 SUFFIXES = (".json", ".model")
+_MAX_SIZE = 1 << 28  # bytes; the largest known files have a seventh of it
 _GROWTH = 12  # maximum growth by a normalizer: U+FDFA becomes 33 bytes from 3
 # Maximum token id: gigatoken allocates memory up to the highest id, and aborts the process if it
 # cannot.
@@ -90,21 +92,21 @@ def _engine(path: str) -> Callable[[str], Any]:
             return super().from_json(_plain(data))
 
     try:
-        data = Path(path).read_bytes()
+        data = contents_of(Path(path), _MAX_SIZE)
         return bounded_encode(
             partial(Plain.from_sentencepiece if path.endswith(".model") else Plain.from_json, data)
         )
     except OSError as error:
-        reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        problem = f"cannot be read: {reason(error)}"
     except _ODD:
-        reason = "is not a tokenizer"
+        problem = "is not a tokenizer"
     except (
         ValueError,
         RuntimeError,
     ) as error:  # gigatoken's message; after the first line it names its source code
-        reason = "cannot be used: " + str(error).partition("\n")[0]
+        problem = "cannot be used: " + str(error).partition("\n")[0]
     raise UsageError(
-        f"tokenizer {path}: {reason}; expected the tokenizer.json of a BPE model, or a "
+        f"tokenizer {path}: {problem}; expected the tokenizer.json of a BPE model, or a "
         "SentencePiece .model"
     )
 

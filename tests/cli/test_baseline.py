@@ -1,5 +1,6 @@
 """`check --baseline`: growth fails; new transcripts pass; vanished ones are noted."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -212,4 +213,24 @@ def test_a_device_is_refused_because_it_may_never_end(ctxtrim: Run, project: Pat
     words = ("check", *GPT, "--baseline", "/dev/full", "--update-baseline", "runs")
     ran = ctxtrim(*words, cwd=project)
     assert (ran.code, ran.out) == (1, b"")
-    assert ran.err == "ctxtrim: /dev/full: cannot be read: it is a device; name a file\n"
+    assert ran.err == "ctxtrim: /dev/full: cannot be read: it is a device; name another file\n"
+
+
+def test_a_huge_baseline_is_refused(ctxtrim: Run, project: Path) -> None:
+    with (project / "base.json").open("wb") as file:
+        file.truncate(1 << 40)
+    ran = check(ctxtrim, project)
+    assert (ran.code, ran.out) == (1, b"")
+    assert ran.err == (
+        "ctxtrim: base.json: cannot be read: it has more than 268,435,456 bytes; "
+        "name another file\n"
+    )
+
+
+def test_a_small_file_with_a_huge_baseline_inside_is_refused(ctxtrim: Run, project: Path) -> None:
+    with gzip.open(project / "base.json.gz", "wb", compresslevel=1) as file:
+        for _ in range(300):
+            file.write(bytes(1 << 20))
+    ran = ctxtrim("check", *GPT, "--baseline", "base.json.gz", "runs", cwd=project)
+    assert (ran.code, ran.out) == (1, b"")
+    assert "base.json.gz: cannot be read: it has more than 268,435,456 bytes; " in ran.err

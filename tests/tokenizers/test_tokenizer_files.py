@@ -146,6 +146,21 @@ def test_an_invalid_tokenizer_path_is_wrong_usage(
     assert ran.err == f"ctxtrim: tokenizer {tmp_path / name}: {reason}; {expected}\n"
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a device of Linux")
+def test_an_endless_or_huge_tokenizer_file_is_refused(ctxtrim: Run, tmp_path: Path) -> None:
+    ran = ctxtrim("count", "--tokenizer", "/dev/zero", "fixtures/agent.jsonl")
+    assert (ran.code, ran.out) == (2, b"")
+    assert ran.err.startswith(
+        "ctxtrim: tokenizer /dev/zero: cannot be read: it is a device; expected the tokenizer.json"
+    )
+    huge = tmp_path / "huge.json"
+    with huge.open("wb") as file:
+        file.truncate(1 << 40)
+    ran = ctxtrim("count", "--tokenizer", huge, "fixtures/agent.jsonl")
+    assert (ran.code, ran.out) == (2, b"")
+    assert f"tokenizer {huge}: cannot be read: it has more than 268,435,456 bytes; " in ran.err
+
+
 def test_without_gigatoken_the_error_names_the_package_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,6 +155,18 @@ def reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
+def must_be_text(value: object, name: str) -> None:
+    """Raise `UsageError` for an argument of a function that is not a text."""
+    if not isinstance(value, str):
+        raise UsageError(f"{name}: expected a text, found {value!r:.80}")
+
+
+def must_be_function(value: object, name: str) -> None:
+    """Raise `UsageError` for an argument of a function that cannot be called."""
+    if not callable(value):
+        raise UsageError(f"{name}: expected a function, found {value!r:.80}")
+
+
 def too_large(what: str, limit: int) -> str:
     """The message for input above the size limit; `limit` in bytes."""
     return f"{what} has more than {limit:,} bytes; raise --max-size to read it"

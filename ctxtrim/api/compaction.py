@@ -8,6 +8,7 @@ from ctxtrim.api.configs import CompactConfig
 from ctxtrim.api.fit import read_messages, run_stages
 from ctxtrim.api.messages import M, PlainMessages, System, Tools, conversation
 from ctxtrim.api.options import Options, Settings, parse_options
+from ctxtrim.errors import must_be_function
 from ctxtrim.model import Source, Transcript
 from ctxtrim.pipeline import Services
 from ctxtrim.stages import compaction_trigger
@@ -125,6 +126,8 @@ def compact(
         UsageError: an option is unknown or invalid.
     """
     settings = _session("compact", config, options)
+    if on_event is not None:
+        must_be_function(on_event, "compact: on_event")
     read = read_messages(messages, system, tools)
     meter = settings.metering.meter(read.transcript)
     services = Services(summarizer=summarizer, on_event=on_event, cause="the program requested it")

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from ctxtrim.api.configs import ReadConfig
 from ctxtrim.api.options import Settings, parse_options
-from ctxtrim.errors import InputError
+from ctxtrim.errors import InputError, UsageError
 from ctxtrim.findings import Finding
 from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.formats.reading import Reading
@@ -32,7 +32,20 @@ def read(path: str | Path, **options: Unpack[ReadConfig]) -> Iterator[Transcript
         InputError: the file cannot be read, a line is not JSON, or there is no transcript.
         UsageError: an option is unknown or invalid.
     """
-    return _transcripts(str(path), file_reader(parse_options("read", options)))
+    return _transcripts(path_text(path, "read: path"), file_reader(parse_options("read", options)))
+
+
+def path_text(path: object, name: str) -> str:
+    """The text of a path. Raises `UsageError` for a value that no file can have as its path."""
+    text = str(path)
+    is_path = "\0" not in text and (isinstance(path, str) or hasattr(path, "__fspath__"))
+    try:
+        bytes(Path(text))
+    except UnicodeEncodeError:  # half of a surrogate pair
+        is_path = False
+    if not is_path:
+        raise UsageError(f"{name}: expected a path, found {path!r:.80}")
+    return text
 
 
 def _transcripts(path: str, reader: FileReader) -> Iterator[Transcript]:

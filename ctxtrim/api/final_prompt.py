@@ -8,6 +8,7 @@ from ctxtrim.api.configs import PromptConfig
 from ctxtrim.api.fit import OnUsage, PromptUsage, fitted, read_messages
 from ctxtrim.api.messages import M, System, Tools
 from ctxtrim.api.options import parse_options
+from ctxtrim.errors import must_be_function, must_be_text
 from ctxtrim.summaries import Summarizer
 
 
@@ -62,6 +63,10 @@ def build_final_prompt(
         UsageError: an option is unknown or invalid.
     """
     settings = parse_options("build_final_prompt", config, options)
+    if conversation_summary is not None:
+        must_be_text(conversation_summary, "build_final_prompt: conversation_summary")
+    if on_usage is not None:
+        must_be_function(on_usage, "build_final_prompt: on_usage")
     is_blank = conversation_summary is None or not conversation_summary.strip()
     earlier = None if is_blank else conversation_summary
     if settings.is_on:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Generic, Unpack
 
 from ctxtrim.api.configs import PipelineConfig
-from ctxtrim.api.files import file_reader, no_transcript, opened
+from ctxtrim.api.files import file_reader, no_transcript, opened, path_text
 from ctxtrim.api.fit import must_fit, read_messages, run_stages
 from ctxtrim.api.messages import M, System, Tools
 from ctxtrim.api.options import parse_options
+from ctxtrim.errors import UsageError
 from ctxtrim.findings import Finding
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import write_to
@@ -148,7 +149,11 @@ class Pipeline:
 
         Raises:
             InputError: a line or document has more than `max_size` bytes.
+            UsageError: a line is not bytes.
         """
+        if isinstance(lines, str | bytes) or not isinstance(lines, Iterable):
+            raise _no_line(lines)
+        lines = map(_line, lines)
         return self.files.run_chunks(path, self.files.reader.read(lines).chunks)
 
     def stream_file(self, path: str | Path) -> Iterator[Done]:
@@ -163,9 +168,12 @@ class Pipeline:
         Raises:
             InputError: the file cannot be read, or has no transcript.
         """
+        return self._streamed(path_text(path, "stream_file: path"))
+
+    def _streamed(self, path: str) -> Iterator[Done]:
         has_rows = False
         findings: list[Finding] = []
-        source = Input(str(path), Path(path).name)
+        source = Input(path, Path(path).name)
         with opened(source, self.files.reader) as content:
             for done in self.files.run(source, content):
                 has_rows = has_rows or bool(done.rows)
@@ -192,10 +200,12 @@ class Pipeline:
         pieces: list[bytes] = []
         rows: list[Row] = []
         findings: list[Finding] = []
-        sink = write_to(Path(output)) if output is not None else None
+        source = path_text(path, "run_file: path")
+        target = None if output is None else Path(path_text(output, "run_file: output"))
+        sink = None if target is None else write_to(target)
         write = pieces.append if sink is None else sink.write
         try:
-            for done in self.stream_file(path):
+            for done in self._streamed(source):
                 write(done.data or b"")
                 rows += done.rows
                 findings += done.findings
@@ -205,3 +215,16 @@ class Pipeline:
             if sink is not None:
                 sink.discard()
         return FileOutcome(b"".join(pieces) if sink is None else None, tuple(rows), tuple(findings))
+
+
+def _line(line: bytes) -> bytes:
+    """A line. Raises `UsageError` for another value, such as a message."""
+    if not isinstance(line, bytes):
+        raise _no_line(line)
+    return line
+
+
+def _no_line(value: object) -> UsageError:
+    return UsageError(
+        f"run_lines: expected lines as bytes, found {value!r:.80}; a message list is for run"
+    )

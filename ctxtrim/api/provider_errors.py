@@ -68,9 +68,9 @@ def is_context_length_exceeded(error: BaseException) -> bool:
         error: an exception of a client of a provider, or of any other library.
 
     Returns:
-        True for a context-length error. Nothing is raised.
+        True for a context-length error; false for a value that is no exception. Nothing is raised.
     """
-    return any(map(_is_too_long, _chain(error)))
+    return isinstance(error, BaseException) and any(map(_is_too_long, _chain(error)))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ctxtrim.errors import InputError
+from ctxtrim.errors import InputError, UsageError
 from ctxtrim.stages.placeholder import POINTER, first_lines, is_filled
 
 FULL_TURNS = 1
@@ -132,6 +132,8 @@ class ToolResultRetentionPolicy:
 
     def truncate(self, message: ToolResultMessage) -> ToolResultMessage:
         """The first lines of a result and its pointer, unless it already ends with a pointer."""
+        if not isinstance(message, ToolResultMessage):
+            raise UsageError(f"truncate: expected a ToolResultMessage, found {message!r:.80}")
         *_, last = message.content.rsplit("\n", 1)
         if is_filled(self.pointer, last):
             return message
@@ -140,6 +142,11 @@ class ToolResultRetentionPolicy:
 
     def apply(self, window: ContextWindow, current_turn: int | None = None) -> ContextWindow:
         """The window at a turn, by default its current turn."""
+        if not isinstance(window, ContextWindow):
+            raise UsageError(
+                f"apply: expected a ContextWindow, found {window!r:.80}; ContextWindow.of makes "
+                "one of records"
+            )
         turn = window.current_turn if current_turn is None else current_turn
         return ContextWindow(tuple(self._kept(message, turn) for message in window.messages), turn)
 

@@ -13,6 +13,7 @@ from ctxtrim.api.fit import must_fit, read_messages, run_stages
 from ctxtrim.api.messages import PlainConversation, PlainMessages, System, Tools, message_list
 from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.api.provider_errors import is_context_length_exceeded, stated_window
+from ctxtrim.errors import must_be_function
 from ctxtrim.pipeline import PipelineRun, Services
 from ctxtrim.stages.compaction_trigger import estimate
 from ctxtrim.stages.events import OnEvent, State, announced, state
@@ -62,6 +63,9 @@ def with_recovery(
         Exception: any other error of the first call, and any error of the second, unchanged.
     """
     settings = parse_options("with_recovery", config, options, preset="compact,budget")
+    must_be_function(send, "with_recovery: send")
+    if on_event is not None:
+        must_be_function(on_event, "with_recovery: on_event")
     messages = message_list(messages)
     services = Services(summarizer=summarizer, on_event=on_event)
 

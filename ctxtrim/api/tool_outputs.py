@@ -17,6 +17,7 @@ from ctxtrim.api.messages import (
 from ctxtrim.api.options import parse_options
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import shape
+from ctxtrim.errors import must_be_text
 from ctxtrim.evidence import FileReference, extract_key_info, file_references, summary_line
 
 
@@ -102,6 +103,8 @@ def summarize_tool_output(message: PlainMessage, tool_name: str | None = None) -
     Raises:
         InputError: the value is not a message.
     """
+    if tool_name is not None:
+        must_be_text(tool_name, "summarize_tool_output: tool_name")
     read = conversation([message]).transcript.messages
     tool_results = results(read, shape(read), [0] * len(read))
     text = "\n".join(result.text for result in tool_results)

@@ -8,6 +8,7 @@ from typing import Unpack
 from msgspec.structs import replace
 
 from ctxtrim.api.configs import PipelineConfig
+from ctxtrim.api.files import path_text
 from ctxtrim.api.messages import PlainMessages, System, Tools
 from ctxtrim.api.options import parse_options
 from ctxtrim.api.pipelines import Pipeline
@@ -96,7 +97,7 @@ def fits(
         return BudgetVerdict((row,), tuple(_problems(row.path, row.findings)))
     rows: list[Row] = []
     problems: list[tuple[str, Finding]] = []
-    for file in inputs([str(source)]).inputs:
+    for file in inputs([path_text(source, "fits: source")]).inputs:
         if file.problem is not None:
             raise InputError(f"{file.path}: {file.problem}")
         for done in pipeline.stream_file(file.path):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ctxtrim.clipping.markers import gaps, joined, marked, shown
 from ctxtrim.clipping.units import BYTES, CHARACTERS, LINES, TextUnit
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import UsageError, must_be_text
 from ctxtrim.text.json_spans import Range
 
 _SIZE = r"\d+(?:\.\d)?(?:B|KB|MB)"
@@ -65,8 +65,10 @@ def truncate_text(
     Mode `head` keeps the beginning; `head_tail` (or `head-tail`) keeps both ends under every limit,
     with a marker between them. A limit below 4 keeps the beginning. A text that was limited before
     keeps the totals of its original, and changes only if a limit is smaller now. A limit that is
-    not a whole number from 0, and an unknown mode, are a `UsageError`.
+    not a whole number from 0, and an unknown mode, are a `UsageError`, and so is a
+    value that is not a text.
     """
+    must_be_text(text, "truncate_text: text")
     if mode not in ("head", "head_tail", "head-tail"):
         raise UsageError(f"unknown mode: {mode}; expected head or head_tail")
     for name, limit in (("lines", max_lines), ("bytes", max_bytes), ("chars", max_chars)):

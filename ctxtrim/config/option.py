@@ -191,7 +191,7 @@ def must_be(location: str, value: Any, kind: Any, expected: str) -> None:
 
     try:
         msgspec.convert(value, kind)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):  # half of a surrogate pair
         raise UsageError(f"{location}: expected {expected}, found {excerpt(repr(value))}") from None
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ctxtrim.conversation.tool_results import lines_of
+from ctxtrim.errors import must_be_text
 from ctxtrim.evidence.errors import error_line, exit_code
 from ctxtrim.evidence.tool_kinds import ToolKind, command_of, kind_of_tool, paths_of, string_at
 from ctxtrim.model import Part
@@ -72,6 +73,9 @@ def extract_key_info(
     `is_error` is the flag of the format, which decides if there is one, except for tests: in a
     pipeline such as `make test | tail` it is that of the last command.
     """
+    must_be_text(content, "extract_key_info: content")
+    if tool_name is not None:
+        must_be_text(tool_name, "extract_key_info: tool_name")
     call = Part("tool_call", arguments or "", name=tool_name)
     kind = kind_of_tool(tool_name, call.text)
     failure = error_line(content) if is_error is None else None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ctxtrim.errors import TokenizerError, UsageError
+from ctxtrim.errors import TokenizerError, UsageError, must_be_text
 from ctxtrim.loading.lazy_table import LazyTable, module_table
 from ctxtrim.tokenizers.program_tokenizers import OWN, add, family_of
 from ctxtrim.tokenizers.tokenizer_files import SUFFIXES, TokenizerFile, is_path
@@ -90,6 +90,7 @@ def tokenizer(name: str, is_light: bool = False) -> Tokenizer:
     `is_light`: the input is small, so that a quick start matters more than speed. The numbers are
     the same.
     """
+    must_be_text(name, "tokenizer: name")
     return OWN.get(name.lower()) or _built(name, is_light)
 
 
@@ -124,11 +125,13 @@ def of_model(model: str | None) -> Tokenizer:
 
 def count(text: str, name: str | None = None) -> int:
     """The tokens of a text. `name` is a tokenizer, a family or a model."""
+    must_be_text(text, "count: text")
     return _named(name).count(text)
 
 
 def encode(text: str, name: str | None = None) -> list[int]:
     """The token ids of a text; a `TokenizerError` if the tokenizer can only count them."""
+    must_be_text(text, "encode: text")
     found = _named(name)
     if not isinstance(found, Encodes):
         raise TokenizerError(
@@ -141,6 +144,7 @@ def encode(text: str, name: str | None = None) -> list[int]:
 def _named(name: str | None) -> Tokenizer:
     if name is None:
         return of_model(name)
+    must_be_text(name, "tokenizer: name")
     is_tokenizer = name.lower() in OWN or name in TOKENIZERS or name.endswith(SUFFIXES)
     if is_tokenizer or (find_model(name) is None and name in _plugins()):
         return tokenizer(name)

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ctxtrim.errors import TokenizerError, UsageError
+from ctxtrim.errors import TokenizerError, UsageError, must_be_text
 from ctxtrim.tokens import Exactness, Tokenizer
 
 OWN: dict[str, Tokenizer] = {}
@@ -68,6 +68,7 @@ def add(name: str, own: Any) -> None:
 
 def family_of(model: str) -> str | None:
     """The longest registered name that a model's name contains as a word, ignoring case."""
+    must_be_text(model, "family_of: model")
     spelled = "".join(letter if letter.isalnum() else "-" for letter in model.lower())
     found = [name for name in OWN if _holds(spelled, name)]
     return max(found, key=len, default=None)

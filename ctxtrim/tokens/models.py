@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ctxtrim.errors import must_be_text
 from ctxtrim.model.request import Api
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.framing import Framing
@@ -106,8 +107,10 @@ def find_model(name: str) -> Model | None:
     Prefixes and suffixes of hosts are ignored (`openai/…`, `openai:…`, `us.anthropic.…-v1:0`, ARNs,
     `ft:…:org::id`, `…@date`, `…-latest`, `llama3:8b`). A higher version than the listed ones is
     another model. A model listed only as a preview is also found without that word. A name with
-    other words after it is a derived model with the same facts, which are assumptions.
+    other words after it is a derived model with the same facts, which are assumptions. A
+    `UsageError` for a value that is not a text.
     """
+    must_be_text(name, "find_model: name")
     bare = _bare(name)
     found = _named(bare) or _named(_PROVIDER.sub("", bare))
     if found is not None and _LONG.search(name.lower()):

@@ -1,0 +1,152 @@
+"""Values of a wrong type are one clear line, whatever public function gets them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ctxtrim
+from ctxtrim import tokenizers
+from ctxtrim.errors import UsageError
+
+HI: Any = [{"role": "user", "content": "Which berths are free?"}]
+RESULT: Any = {"role": "tool", "tool_call_id": "c1", "content": "two"}
+AGENT = Path(__file__).parents[2] / "fixtures" / "agent.jsonl"
+PIPELINE = ctxtrim.Pipeline("trim", model="gpt-4o")
+POLICY = ctxtrim.ToolResultRetentionPolicy()
+TEXTS: dict[str, tuple[Callable[..., Any], str]] = {
+    "find_model": (ctxtrim.find_model, "find_model: name"),
+    "tokenizer": (ctxtrim.tokenizer, "tokenizer: name"),
+    "of_model": (tokenizers.of_model, "family_of: model"),
+    "count": (tokenizers.count, "count: text"),
+    "name of count": (lambda value: tokenizers.count("x", value), "tokenizer: name"),
+    "encode": (tokenizers.encode, "encode: text"),
+    "name of encode": (lambda value: tokenizers.encode("x", value), "tokenizer: name"),
+    "truncate_text": (ctxtrim.truncate_text, "truncate_text: text"),
+    "extract_key_info": (
+        lambda value: ctxtrim.extract_key_info(value, "bash"),
+        "extract_key_info: content",
+    ),
+    "tool of extract_key_info": (
+        lambda value: ctxtrim.extract_key_info("x", value),
+        "extract_key_info: tool_name",
+    ),
+    "tool of summarize_tool_output": (
+        lambda value: ctxtrim.summarize_tool_output(RESULT, value),
+        "summarize_tool_output: tool_name",
+    ),
+    "conversation_summary": (
+        lambda value: ctxtrim.build_final_prompt(HI, conversation_summary=value),
+        "build_final_prompt: conversation_summary",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("value", [5, True, b"x", ["x"], {}, object])
+def test_a_value_that_is_not_a_text_is_wrong_usage(name: str, value: object) -> None:
+    call, place = TEXTS[name]
+    with pytest.raises(UsageError) as caught:
+        call(value)
+    assert str(caught.value) == f"{place}: expected a text, found {value!r}"
+
+
+@pytest.mark.parametrize(
+    ("call", "place"),
+    [
+        (ctxtrim.find_model, "find_model: name"),
+        (ctxtrim.tokenizer, "tokenizer: name"),
+        (tokenizers.count, "count: text"),
+        (ctxtrim.truncate_text, "truncate_text: text"),
+        (lambda value: ctxtrim.extract_key_info(value, "bash"), "extract_key_info: content"),
+    ],
+)
+def test_none_is_no_text(call: Callable[..., Any], place: str) -> None:
+    with pytest.raises(UsageError, match=f"^{place}: expected a text, found None$"):
+        call(None)
+
+
+OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
+    "send": (
+        lambda: ctxtrim.with_recovery(None, HI),  # type: ignore[arg-type]
+        "with_recovery: send: expected a function, found None",
+    ),
+    "on_usage": (
+        lambda: ctxtrim.build_final_prompt(HI, on_usage=5),  # type: ignore[arg-type]
+        "build_final_prompt: on_usage: expected a function, found 5",
+    ),
+    "on_event": (
+        lambda: ctxtrim.compact(HI, on_event="x"),  # type: ignore[arg-type]
+        "compact: on_event: expected a function, found 'x'",
+    ),
+    "on_event of with_recovery": (
+        lambda: ctxtrim.with_recovery(len, HI, on_event="x"),  # type: ignore[arg-type]
+        "with_recovery: on_event: expected a function, found 'x'",
+    ),
+    "a window of records": (
+        lambda: POLICY.apply([]),  # type: ignore[arg-type]
+        "apply: expected a ContextWindow, found []; ContextWindow.of makes one of records",
+    ),
+    "a result of no window": (
+        lambda: POLICY.truncate("x"),  # type: ignore[arg-type]
+        "truncate: expected a ToolResultMessage, found 'x'",
+    ),
+    "a result as an error": (
+        lambda: POLICY.truncate(ctxtrim.UserMessage("u1", "Hello.", 1)),  # type: ignore[arg-type]
+        "truncate: expected a ToolResultMessage, found "
+        "UserMessage(id='u1', content='Hello.', turn=1)",
+    ),
+    "messages as lines": (
+        lambda: list(PIPELINE.run_lines(HI)),
+        f"run_lines: expected lines as bytes, found {HI[0]!r}; a message list is for run",
+    ),
+    "bytes as lines": (
+        lambda: list(PIPELINE.run_lines(b"{}\n")),  # type: ignore[arg-type]
+        "run_lines: expected lines as bytes, found b'{}\\n'; a message list is for run",
+    ),
+    "no lines": (
+        lambda: PIPELINE.run_lines(None),  # type: ignore[arg-type]
+        "run_lines: expected lines as bytes, found None; a message list is for run",
+    ),
+    "half a character": (
+        lambda: ctxtrim.enforce_context_limit(HI, "\ud800"),  # type: ignore[arg-type]
+        "enforce_context_limit: budget: expected a whole number, found '\\ud800'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_value_is_wrong_usage(name: str) -> None:
+    call, text = OTHERS[name]
+    with pytest.raises(UsageError) as caught:
+        call()
+    assert str(caught.value) == text
+
+
+PATHS: dict[str, Callable[[Any], Any]] = {
+    "read: path": lambda path: list(ctxtrim.read(path)),
+    "stream_file: path": lambda path: list(PIPELINE.stream_file(path)),
+    "run_file: path": PIPELINE.run_file,
+    "run_file: output": lambda path: PIPELINE.run_file(AGENT, path),
+}
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("value", [5, b"x", [], {}, "a\0b.jsonl", "\ud800"])
+def test_a_value_that_is_no_path_is_wrong_usage(name: str, value: object) -> None:
+    with pytest.raises(UsageError) as caught:
+        PATHS[name](value)
+    assert str(caught.value) == f"{name}: expected a path, found {value!r}"
+
+
+@pytest.mark.parametrize("value", ["a\0b.jsonl", "\ud800"])
+def test_fits_takes_a_path_or_messages(value: str) -> None:
+    with pytest.raises(UsageError, match=r"^fits: source: expected a path, found "):
+        ctxtrim.fits(value)
+
+
+def test_a_value_that_is_no_exception_is_no_context_length_error() -> None:
+    value: Any
+    for value in (None, "prompt is too long", 400, {"code": "context_length_exceeded"}):
+        assert not ctxtrim.is_context_length_exceeded(value)

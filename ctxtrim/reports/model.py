@@ -287,6 +287,7 @@ class Report(Struct, dict=True):
     on_note: Callable[[Finding], Finding] | None = None
     totals: Totals = field(default_factory=Totals)
     left_out: int = 0  # transcripts that were not written
+    refused: int = 0  # files that could not be written, whose transcripts have no rows
     edited: int = 0  # transcripts that a stage changed
     is_incomplete: bool = False
     has_errors: bool = False  # about files, without those that make it incomplete
@@ -337,6 +338,7 @@ class Report(Struct, dict=True):
             finding = self.on_note(finding)
             self.has_errors |= finding.severity == "error" and finding.code not in INCOMPLETE
         self.findings.append((path, finding))
+        self.refused += finding.code in ("not-written", "not-archived")
         self.totals.unreadable += finding.code in ("unreadable", "not-json", "no-transcript")
         self._note((finding,))
 

@@ -79,6 +79,8 @@ def totals_line(report: Report) -> str:
         )
         if number
     ]
+    if report.refused:
+        problems.append(f"{several(report.refused, 'file')} not written")
     if not problems and not report.view.passing:
         problems = ["fits" if totals.transcripts == 1 else "all fit"]
     return ", ".join(parts + problems)

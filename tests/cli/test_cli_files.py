@@ -195,6 +195,22 @@ def test_an_unwritable_output_exits_with_1(ctxtrim: Run, tmp_path: Path, out: st
     assert names(tmp_path) == ["a.jsonl", "loop"]
 
 
+def test_the_total_says_how_many_files_are_not_written(ctxtrim: Run, tmp_path: Path) -> None:
+    for name in ("a.jsonl", "b.jsonl", "c.jsonl"):
+        (tmp_path / name).write_bytes(line())
+        (tmp_path / "full" / name).mkdir(parents=True)
+    (tmp_path / "full" / "b.jsonl").rmdir()
+    words = ("a.jsonl", "b.jsonl", "c.jsonl", "-o", "full")
+    ran = ctxtrim("truncate", *QUICK, *words, cwd=tmp_path)
+    assert (ran.code, ran.err.splitlines()[-1]) == (
+        1,
+        "ctxtrim: truncate: 1 transcript, 15 messages, ≈1,214 → ≈1,075 tokens, 2 files not written",
+    )
+    ran = ctxtrim("truncate", *QUICK, "a.jsonl", "-o", "b.jsonl/a.jsonl", cwd=tmp_path)
+    assert ran.code == 1
+    assert ran.err.endswith("truncate: 0 transcripts, 0 messages, 0 tokens, 1 file not written\n")
+
+
 def test_a_report_never_overwrites_an_input_or_output(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(line())

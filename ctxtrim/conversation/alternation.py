@@ -4,9 +4,13 @@ alternated before. No prompt comes to follow a system message in the middle, in 
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import takewhile
 
-from ctxtrim.conversation.turns import Shape
+from ctxtrim.conversation.turns import Shape, grouped
 from ctxtrim.model import Message
+
+AFTER_SYSTEM = "answer after a system message"
+"""Why an exchange is kept that separates a system message in the middle from a prompt."""
 
 
 def separate_prompts(
@@ -111,6 +115,39 @@ def is_answer(messages: Sequence[Message], shape: Shape, position: int) -> bool:
     """Whether a message is an answer in words, without calls."""
     message = messages[position]
     return message.role == "assistant" and message.agent_visible and shape.fan[position] == 0
+
+
+def with_answers_after_system(
+    messages: Sequence[Message],
+    shape: Shape,
+    costs: Sequence[int],
+    kept: Mapping[int, str],
+) -> dict[int, str]:
+    """The kept messages, each with its reason, and an exchange after each system message in the
+    middle that a kept prompt would follow.
+
+    It is the cheapest one before the next prompt; answers in words come first.
+    """
+    found = dict(kept)
+    members = grouped(range(len(messages)), shape.exchange)
+
+    def price(exchange: int) -> tuple[bool, bool, int, int]:
+        own = members[exchange]
+        ends_with_system = messages[own[-1]].role == "system"  # which needs an exchange, too
+        is_step = not is_answer(messages, shape, exchange)
+        return is_step, ends_with_system, sum(costs[at] for at in own), -exchange
+
+    for place, position in enumerate(shape.visible):
+        message = messages[position]
+        if position not in found or message.role != "system" or not message.continues:
+            continue
+        after = shape.visible[place + 1 :]
+        is_kept = next((messages[at].role for at in after if at in found), "assistant")
+        answers = takewhile(lambda at: messages[at].role != "user", after)
+        exchanges = {shape.exchange[at] for at in answers} - {shape.exchange[position]}
+        if is_kept in ("user", "system") and exchanges:
+            found |= dict.fromkeys(members[min(exchanges, key=price)], AFTER_SYSTEM)
+    return dict(sorted(found.items()))
 
 
 def has_late_system(messages: Sequence[Message]) -> bool:

@@ -340,6 +340,55 @@ def test_a_system_message_in_the_middle_keeps_its_place(
         assert misplaced(json.loads(out)["messages"]) == []
 
 
+PINS = ["Rule 0", "Rule 1", "Last rule", "Question 0", "Question 1", "tide", "id:0.0", "id:1.0"]
+pins = st.lists(st.sampled_from(PINS), min_size=1, max_size=3, unique=True).map(tuple)
+
+
+@given(
+    ruled(),
+    st.one_of(st.tuples(st.just("trim"), trims), st.tuples(st.just("summarize"), summaries)),
+    pins,
+    budgets,
+)
+def test_a_system_message_in_the_middle_keeps_its_place_between_pins(
+    talk: list[Value], stage: tuple[str, dict[str, Any]], pin: tuple[str, ...], budget: int
+) -> None:
+    name, settings = stage
+    out = run(messages(talk), [(name, settings | {"pin": pin})], limit=budget).data
+    if out is not None:
+        assert misplaced(json.loads(out)["messages"]) == []
+
+
+@pytest.mark.parametrize("is_step", [False, True])
+def test_an_answer_stays_between_a_pinned_system_message_and_the_next_prompt(
+    is_step: bool,
+) -> None:
+    pinned = [user("one"), rule("Be brief.")]
+    long, brief = says("tide " * 90), says("tide " * 20)
+    answers = [long, brief]
+    if is_step:
+        answers = [says(call("a")), user(result("a", "tide " * 90)), says(call("b"))]
+        answers += [user(result("b", "2 m"))]
+    talk = [*pinned, *answers, user("two"), long, user("three")]
+    for stage, settings in (("trim", {}), ("summarize", {"keep_recent_turns": 1})):
+        ran = run(messages(talk), [(stage, settings | {"pin": ("brief",)})], limit=120)
+        out = json.loads(ran.data or b"")["messages"]
+        out = out[out.index(pinned[1]) :]
+        assert out == [pinned[1], *answers[-2:][-1 - is_step :], user("three")]
+        reasons = {
+            measured.change.reason for step in ran.rows[0].steps for measured in step.changes
+        }
+        assert "answer after a system message" in reasons
+
+
+def test_an_answer_that_does_not_fit_after_a_pinned_system_message_is_an_overflow() -> None:
+    talk = [user("one"), rule("Be brief."), says("tide " * 90), user("two")]
+    ran = run(messages(talk), [("trim", {"pin": ("brief",)})], limit=60)
+    assert ran.data is None
+    details = ran.rows[0].findings[0].details
+    assert "(answer after a system message)" in "\n".join(details)
+
+
 def test_a_system_message_in_the_middle_is_kept_with_its_prompt() -> None:
     talk = [user("one"), rule("Be brief."), says("tide " * 50), user("two"), says("so " * 30)]
     talk.append(user("3"))

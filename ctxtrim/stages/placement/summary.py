@@ -8,7 +8,12 @@ from collections.abc import Mapping, Sequence, Set
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.conversation.alternation import has_late_system, separate_answers, separate_prompts
+from ctxtrim.conversation.alternation import (
+    has_late_system,
+    separate_answers,
+    separate_prompts,
+    with_answers_after_system,
+)
 from ctxtrim.conversation.elements import separate_elements, starts_and_alternates
 from ctxtrim.conversation.turns import Shape, is_alternating, visible
 from ctxtrim.conversation.turns import shape as shape_of
@@ -197,13 +202,13 @@ def summarize_old(
     messages, counter = transcript.messages, writer.counter
     tokens = counter.tokens(transcript)
     shape = counter.shape(messages)
-    old = set()
-    for position, exchange in enumerate(shape.exchange):
-        if exchange < recent_start and position not in kept:
-            old.add(position)
     costs = [cost.total for cost in counter.costs(messages)]
+    recent = [at for at, exchange in enumerate(shape.exchange) if exchange >= recent_start]
+    if has_late_system(messages):
+        stays = {**dict.fromkeys(recent, "recent"), **kept}
+        kept = with_answers_after_system(messages, shape, costs, stays)
+    old = set(range(len(messages))) - kept.keys() - set(recent)
     if transcript.strict_roles and starts_and_alternates(messages):
-        recent = (at for at, exchange in enumerate(shape.exchange) if exchange >= recent_start)
         separate_elements(messages, shape, costs, tokens - 1, old, {*kept, *recent}, True)
     else:
         alternates = is_alternating(messages, shape)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
+from ctxtrim.conversation.alternation import has_late_system, with_answers_after_system
 from ctxtrim.conversation.elements import starts_and_alternates, with_separators
 from ctxtrim.conversation.protection import not_dropped
 from ctxtrim.conversation.recency import recent
@@ -287,6 +288,8 @@ class Trim(KeepRules, _Order):
         protected = not_dropped(messages, shape, self.pin, self.preserve_system_prompt)
         if strict_roles and starts_and_alternates(messages):
             protected = with_separators(messages, shape, costs, protected)
+        elif has_late_system(messages):
+            protected = with_answers_after_system(messages, shape, costs, protected)
         return Situation(
             messages=messages,
             shape=shape,

@@ -146,7 +146,9 @@ class Counter(Struct, frozen=True, eq=False):
             # a reconstructed count may be too low even if the rest is bounded
             return self.tokenizer.exactness
         is_verified = self.framing.is_verified and transcript.tools is None
-        return request if is_verified and _are_plain(transcript.messages) else "bounded"
+        return (
+            request if is_verified and _are_plain(transcript.messages, self.framing) else "bounded"
+        )
 
     def count(self, transcript: Transcript) -> Count:
         """The tokens of the whole request, in total and by role, kind and tool."""
@@ -235,11 +237,11 @@ class _Seen(Struct, frozen=True):
     is_guessed: bool
 
 
-def _are_plain(messages: Messages) -> bool:
+def _are_plain(messages: Messages, framing: Framing) -> bool:
     """Whether the messages that the model reads have one text of the file each, and no results.
 
-    Never recorded, and so not plain: no text, two texts, a refusal, and a text with the name of a
-    special token, which may be read as one token.
+    Never recorded, and so not plain: no text, two texts, a refusal, a text with the name of a
+    special token, which may be read as one token, and for some models a name equal to the role.
     """
     for message in messages:
         if message.agent_visible:
@@ -249,5 +251,7 @@ def _are_plain(messages: Messages) -> bool:
             if part.kind != "text" or part.span is None or part.span.path[-1:] == ("refusal",):
                 return False
             if "|" in part.text and _SPECIAL.search(part.text):
+                return False
+            if message.name == message.role and framing.role_name is None:
                 return False
     return True

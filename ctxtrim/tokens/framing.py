@@ -19,7 +19,8 @@ class Framing(Struct, frozen=True):
 
     `priming`: once per request. `message`: per message, with its role; `system` instead for a
     system message, if different. `assistant`: extra per assistant message. `result`: extra per tool
-    message. `participant`: extra per participant name. `reasoning`: per reasoning part. `sealed`:
+    message. `participant`: extra per participant name; `role_name` instead for a name that equals
+    the role, None if no request with one is recorded. `reasoning`: per reasoning part. `sealed`:
     per character of encrypted reasoning. `image` and `document`: extra per image and text document.
 
     `call`: per call; its name counts `call_names` times, with `call_prefix` before it. If each call
@@ -39,6 +40,7 @@ class Framing(Struct, frozen=True):
     assistant: int = 0
     result: int = 0
     participant: int = 1
+    role_name: int | None = None
     reasoning: int = 0
     sealed: float = 0
     image: int = 0
@@ -68,9 +70,8 @@ class Framing(Struct, frozen=True):
             if message.role != "system" or self.system is None
             else self.system
         }
-        if message.name is not None:  # a name equal to the role costs nothing extra
-            on_top = 0 if message.name == message.role else self.participant
-            addends["participant"] = on_top + count(message.name)
+        if message.name is not None:
+            addends["participant"] = self._extra_of_name(message) + count(message.name)
         if message.role == "tool":
             addends["result"] = self.result
         elif message.role == "assistant":
@@ -91,6 +92,10 @@ class Framing(Struct, frozen=True):
                 if reasoning:
                     addends["reasoning_frame"] = self.reasoning * reasoning
         return addends
+
+    def _extra_of_name(self, message: Message) -> int:
+        is_role = message.name == message.role
+        return self.participant if self.role_name is None or not is_role else self.role_name
 
     def frame_key(self, message: Message, is_parallel: bool) -> object:
         """What the tokens of `around` depend on, except `line_breaks`."""

@@ -159,6 +159,8 @@ def framing_of(model: Model, exactness: Exactness, api: Api | None = None) -> tu
     if is_bound:
         name = f"{name}-bound" if f"{name}-bound" in FRAMINGS else "anthropic-bound"
     name = f"{name}-{api}" if f"{name}-{api}" in FRAMINGS else name
+    if name == "openai" and model.tokenizer == "cl100k_base":  # fewer requests are recorded
+        name = "openai-cl100k"
     framing = replace(FRAMINGS[name], media=POLICIES[model.image_policy])
     if model.tool_prompt is not None:
         tools, forced = model.tool_prompt

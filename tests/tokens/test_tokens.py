@@ -287,6 +287,17 @@ def test_plain_messages_cost_their_text_and_the_published_frame() -> None:
         assert count.exactness == "exact"
 
 
+@pytest.mark.parametrize(
+    ("model", "extra", "exactness"), [("gpt-4o", 0, "exact"), ("gpt-4", 1, "bounded")]
+)
+def test_a_name_equal_to_the_role_is_exact_where_requests_are_recorded(
+    model: str, extra: int, exactness: str
+) -> None:
+    talk = transcript([user("Is the fog coming in?") | {"name": "user"}])
+    count = Metering(tokenizer, model).meter(talk).counter.count(talk)
+    assert (count.framing, count.exactness) == (3 + 4 + extra + 1, exactness)
+
+
 def test_calls_results_and_schemas_follow_the_published_bound() -> None:
     tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
     talk = transcript(

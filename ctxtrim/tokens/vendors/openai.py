@@ -41,6 +41,7 @@ _OPENAI: FactTable = {
         ("tool_prompt",), "no source for tools that OpenAI runs, or that have no declaration"
     ),
 }
+_VERIFIED = Fact(True, COOKBOOK, 617)
 _REASONING: FactTable = _OPENAI | {
     "assistant": Fact(2, "the channel of an answer in openai-harmony", 9),
     "sealed": Fact(0.1, f"{PAIRS}: reasoning_details of gpt-5", 6),
@@ -59,7 +60,12 @@ _RESPONSES: FactTable = {
 _DECLARED = Fact(4, f"{PAIRS}: -1 to 3 with gpt-5 and the o-series, from four repositories", 168)
 
 TABLES: dict[str, FactTable] = {
-    "openai": _OPENAI | {"is_verified": Fact(True, COOKBOOK, 617)},
+    "openai": _OPENAI | {"role_name": Fact(0, f"{PAIRS}: gpt-4o", 5), "is_verified": _VERIFIED},
+    "openai-cl100k": _OPENAI
+    | {
+        "role_name": Fact(None, "no recorded request; costs as much as another name"),
+        "is_verified": _VERIFIED,
+    },
     "openai-reasoning": _REASONING,
     "openai-responses": _OPENAI
     | _RESPONSES

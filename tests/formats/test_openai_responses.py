@@ -10,6 +10,7 @@ import pytest
 from harness import read, run
 from msgspec.structs import replace
 
+from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite
@@ -456,6 +457,48 @@ def test_dropping_a_string_input_leaves_an_empty_list() -> None:
     value = {"model": "gpt-5", "tools": [], "input": LONG, "output": [TALK[7], says("user", "now")]}
     out = run(data(value), [("trim", {})], limit=60).data or b""
     assert json.loads(out) == value | {"input": [], "output": value["output"][1:]}
+
+
+NEMOTRON: dict[str, Any] = {
+    "input": [{"role": "user", "content": LONG}, {"role": "user", "content": "list both"}],
+    "output": "<think>\n</think>\n\nDone.",
+    "category": "chat",
+    "system_prompt": "detailed thinking off",
+}
+
+
+def test_a_string_output_is_the_answer() -> None:
+    """Data of Llama-Nemotron for post-training."""
+    file = data(NEMOTRON)
+    assert layout(file) == ("openai-responses", "conversation")
+    assert role_texts(transcript(NEMOTRON))[2:] == [("assistant", NEMOTRON["output"])]
+    assert run(file).data == file
+    out = json.loads(run(file, [("trim", {})], limit=40).data or b"")
+    assert out == NEMOTRON | {"input": NEMOTRON["input"][1:]}
+    (_, prompt, answer) = transcript(NEMOTRON).messages
+    assert written(NEMOTRON, prompt)["output"] == []
+    shorter = replace(answer, parts=(replace(answer.parts[0], text="Done."),))
+    assert written(NEMOTRON, prompt, shorter)["output"] == "Done."
+
+
+def test_a_summary_is_inserted_before_a_string_output() -> None:
+    first, second, answer = transcript(NEMOTRON).messages
+    item = says("user", "what was")
+    values = NEMOTRON["input"]
+    assert written(NEMOTRON, first, SUMMARY, answer)["input"] == [values[0], item]
+    assert written(NEMOTRON, first, second, SUMMARY, answer)["input"] == [*values, item]
+    text = NEMOTRON | {"input": "list both", "model": "gpt-5", "tools": []}
+    prompt, done = transcript(text).messages
+    assert written(text, prompt, SUMMARY, done)["input"] == [says("user", "list both"), item]
+    assert written(NEMOTRON, SUMMARY, answer)["input"] == [item]
+    with pytest.raises(NotEditableError, match="no new message after its answer"):
+        written(NEMOTRON, first, second, answer, SUMMARY)
+
+
+def test_an_empty_string_output_is_no_answer() -> None:
+    value = NEMOTRON | {"output": ""}
+    assert [role for role, _ in role_texts(transcript(value))] == ["user", "user"]
+    assert layout(data({"output": "Done.", "prompt": "list both"})) == (None, None)
 
 
 def test_the_blocks_of_an_output_are_no_item_list() -> None:

@@ -80,6 +80,12 @@ _CONTEXT = (
 _EXTERNAL = re.compile(r"\s*<external_([^>]*)>.*</external_\1>\s*", re.DOTALL)
 """A text that an app server adds: nothing follows its tag."""
 _LONGEST = max(map(len, _CONTEXT))
+_TEXT_ROLES: dict[object, Role] = {
+    "instructions": "system",
+    "text": "system",
+    "output": "assistant",
+}
+"""The roles of strings by their keys."""
 _SUMMARY = "Another language model started to solve this problem"
 
 
@@ -206,11 +212,11 @@ def _continues(element: Element, array: Span | None) -> bool:
 def _other_message(element: Element, index: int) -> Message:
     """The message of a user, client or developer.
 
-    A string is a user text, except for instructions.
+    A string is a user text, except for instructions and an output.
     """
     value, span, whole = element
     if isinstance(value, str):
-        role: Role = "system" if span.path[-1] in ("instructions", "text") else "user"
+        role = _TEXT_ROLES.get(span.path[-1], "user")
         return Message(role, (Part("text", value, span=span),), index=index, spans=(whole,))
     if value.get("type") == "mcp_approval_response":
         part = Part("text", dump(value), source=span)

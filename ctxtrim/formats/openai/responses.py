@@ -1,8 +1,8 @@
 """OpenAI Responses: item lists in requests, in responses, and in logs of both.
 
 The input and output of one line are one conversation. `instructions` are a system message; an input
-string is a user message. Training data in items (`prompt_token_ids`, log probabilities) is not read
-by any model.
+string is a user message, an output string the answer. Training data in items (`prompt_token_ids`,
+log probabilities) is not read by any model.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxtrim.formats.base import Edit, Insertion, Site, content_owner
 from ctxtrim.formats.fields import elements, string
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, sent_site
 from ctxtrim.formats.message_parts import system_prompt
 from ctxtrim.formats.openai.items import NO_MESSAGE, TEXTS, kind_of, read_items
 from ctxtrim.formats.request_options import choice, responses_options
@@ -31,6 +31,7 @@ _LISTS = (
     "output",
 )
 _PLACE = " + ".join(_LISTS)
+_OUTPUT = ("output",)
 PLACES = (_PLACE, each_element(_PLACE), "")
 _OTHER_PLACES = (("data",), ("items",), ("history",))  # lists of the API, sessions
 """The JSON paths of such lists. All lists of one object are one conversation, in this order."""
@@ -90,7 +91,9 @@ def _is_event(value: dict[str, Any]) -> bool:
 
 
 def is_draft(place: Place) -> bool:
-    """Whether a list is the empty output of a response that is still being made."""
+    """Whether a list or text is the empty output of a response that is still being made."""
+    if place.items == "" and place.path[-1:] == _OUTPUT:
+        return True
     return not place.items and place.envelope.get("status") in ("in_progress", "queued")
 
 
@@ -158,11 +161,18 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """
     from ctxtrim.formats.openai.item_insert import insert_items  # for edits only
 
+    site = sent_site(site, _answer_text)
     plain = insert_items(run, site)
     span = plain[0].span
     if not span.path or isinstance(span.path[-1], int):
         return plain
     return _insert_into_list([message.value for message in plain], span, plain[0].is_after, site)
+
+
+def _answer_text(message: Message | None) -> Span | None:
+    """The span of a message that is the text of an answer, None for other messages."""
+    span = None if message is None else message.spans[0]
+    return span if span is not None and span.path[-1:] == _OUTPUT else None
 
 
 def _insert_into_list(
@@ -216,6 +226,6 @@ DIALECT = Dialect(
     takes=takes,
     admits=admits,
     has_foreign=has_foreign,
-    texts=(("input",),),
+    texts=(("input",), _OUTPUT),
     separate=_separate,
 )

@@ -1,4 +1,4 @@
-"""Large arrays of conversations, read one element at a time.
+"""Large arrays of conversations, and arrays of several formats, read one element at a time.
 
 ::
 
@@ -7,7 +7,7 @@
 
 Only the bytes of the array are in memory, and the values of one element. The results are those of
 an array that is read as a whole, so arrays are read as a whole if their elements may depend on each
-other.
+other. As on lines, an element that the format of the array cannot read is read in another one.
 """
 
 import re
@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Format
-from ctxtrim.formats.chunks import ArrayPart, Chunk, chunk_of, is_line
+from ctxtrim.formats.chunks import ArrayPart, Chunk, Placing, chunk_of, is_line
 from ctxtrim.model import Document, Line, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import REJECTED, JsonRecord, decode
@@ -37,7 +37,8 @@ _split = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class ConversationArray(Struct, frozen=True):
-    """An array of conversations, the line at which it starts, and the format of its elements.
+    """An array of conversations, the line at which it starts, the format of its elements, and all
+    formats.
 
     `sample`: the values of its first elements. `sizes`: the number of bytes of each element.
     """
@@ -45,6 +46,7 @@ class ConversationArray(Struct, frozen=True):
     document: Document
     number: int
     format: Format
+    formats: Sequence[Format]
     sample: list[Any]
     sizes: Sequence[int]
 
@@ -61,14 +63,23 @@ class ConversationArray(Struct, frozen=True):
             number += data.count(b"\n", done, start) if has_lines else 0
             done = start + size
             line = Line(b"".join((b"[", view[start:done], b"]")), number, self.document)
-            record = JsonRecord(line.data, number, [decode(view[start:done])])
             place = partial(_placed, position, self.number if has_lines else None)
-            chunk = chunk_of(self.format, [record], (line,), place)
+            chunk = self._chunk(line, view[start:done], place)
             yield replace(chunk, element=ArrayPart(between[0], index))
             index += len(chunk.transcripts)
             number += data.count(b"\n", start, done) if has_lines else 0
         end = Line(data[done:], number, self.document)
         yield Chunk((end,), (), (), self.format, element=ArrayPart(b"", index, is_last=True))
+
+    def _chunk(self, line: Line, element: memoryview, place: Placing) -> Chunk:
+        """The chunk of an element in the format of the array, else in the first that reads it."""
+        record = JsonRecord(line.data, line.number, [decode(element)])
+        chunk = chunk_of(self.format, [record], (line,), place)
+        if not has_unread(chunk) or any(found.messages for found in chunk.transcripts):
+            return chunk
+        record.value = [decode(element)]  # reading takes messages out of it
+        other = _reader_of(record.value, self.formats)
+        return chunk if other is None else chunk_of(other, [record], (line,), place)
 
 
 def _placed(
@@ -102,7 +113,37 @@ def conversation_array(
     if found is None:
         return None
     sizes = array("Q", (len(memoryview(element)) for element in elements))
-    return ConversationArray(Document(data), number, *found, sizes)
+    dialect, sample = found
+    return ConversationArray(Document(data), number, dialect, formats, sample, sizes)
+
+
+def mixed_array(chunk: Chunk, formats: Sequence[Format]) -> ConversationArray | None:
+    """The array in a chunk if its elements are conversations of several formats, else None."""
+    data, dialect = chunk.data, chunk.format
+    if dialect is None or _OBJECTS.match(data) is None:
+        return None
+    try:
+        elements = _split(data)
+        readers = [_reader_of([decode(element)], formats) for element in elements]
+    except REJECTED:
+        return None
+    if len({reader.name for reader in readers if reader is not None}) < 2:
+        return None
+    sizes = [len(memoryview(element)) for element in elements]
+    return ConversationArray(Document(data), chunk.lines[0].number, dialect, formats, [], sizes)
+
+
+def has_unread(chunk: Chunk) -> bool:
+    """Whether a conversation of a chunk has no message that its format reads."""
+    return any(found.uncounted and not found.messages for found in chunk.transcripts)
+
+
+def _reader_of(value: list[Any], formats: Sequence[Format]) -> Format | None:
+    """The first format that recognizes a conversation in an array, and gives its place in it."""
+    for form in formats:
+        if form.list_paths is not None and form.sniff(value) == "conversation":
+            return form
+    return None
 
 
 def _format(

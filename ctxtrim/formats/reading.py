@@ -15,7 +15,13 @@ from msgspec import Struct
 
 from ctxtrim.errors import InputError, too_large
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.arrays import LARGE, ConversationArray, conversation_array
+from ctxtrim.formats.arrays import (
+    LARGE,
+    ConversationArray,
+    conversation_array,
+    has_unread,
+    mixed_array,
+)
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, unread_line, whole_chunk
 from ctxtrim.formats.lines import LineRecords
@@ -291,14 +297,21 @@ def _by_line(
     together: list[JsonRecord] = []
     for record in records:
         if together and together[0].number != record.number:
-            chunk = _line_chunk(dialect, formats, together)
-            _forget(together)
-            yield chunk
+            yield from _chunks_of_line(dialect, formats, together)
         together.append(record)
     if together:
-        chunk = _line_chunk(dialect, formats, together)
-        _forget(together)
-        yield chunk
+        yield from _chunks_of_line(dialect, formats, together)
+
+
+def _chunks_of_line(
+    dialect: Format | None, formats: Sequence[Format], together: list[JsonRecord]
+) -> Iterator[Chunk]:
+    """The chunk of a line, or those of the elements of an array of several formats."""
+    chunk = _line_chunk(dialect, formats, together)
+    is_array = len(together) == 1 and has_unread(chunk)
+    _forget(together)
+    array = mixed_array(chunk, formats) if is_array else None
+    yield from (chunk,) if array is None else array.chunks()
 
 
 def _forget(records: list[JsonRecord]) -> None:

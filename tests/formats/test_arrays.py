@@ -152,6 +152,61 @@ def test_other_arrays_are_read_as_before(value: list[Any]) -> None:
     assert merged(by_element) == merged(whole)
 
 
+def bedrock_log(operation: str, sent: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """An invocation log of Bedrock."""
+    return {
+        "schemaType": "ModelInvocationLog",
+        "operation": operation,
+        "modelId": "anthropic.claude-3-haiku-20240307-v1:0",
+        "input": {"inputBodyJson": sent},
+        "output": {"outputBodyJson": answer},
+    }
+
+
+CONVERSE = bedrock_log(
+    "Converse",
+    {"messages": [{"role": "user", "content": [{"text": "Which berths are free? " * 9}]}]},
+    {"output": {"message": {"role": "assistant", "content": [{"text": "Two."}]}}},
+)
+INVOKE = bedrock_log(
+    "InvokeModel",
+    {"anthropic_version": "bedrock-2023-05-31", **ANTHROPIC},
+    {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Three."}]},
+)
+MIXED = {
+    "logs": [CONVERSE, INVOKE, CONVERSE],
+    "logs of Anthropic first": [INVOKE, CONVERSE, CONVERSE],
+    "chats": [PLAIN, TALKS[0], PLAIN],
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("large", [1, NEVER])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_of_several_formats_is_read_as_the_same_values_on_lines(
+    name: str, large: int, indent: int | None
+) -> None:
+    values = MIXED[name]
+    lines = b"".join(json.dumps(value).encode() + b"\n" for value in values)
+    data = json.dumps(values, indent=indent).encode() + b"\n"
+    for stages, options in (RUNS["count"], RUNS["truncate"], ([("trim", {})], {"limit": 90})):
+        on_lines = merged(results(lines, stages, NEVER, **options))
+        in_array = merged(results(data, stages, large, **options))
+        assert [(row.format, row.count, row.messages) for row in in_array.rows] == [
+            (row.format, row.count, row.messages) for row in on_lines.rows
+        ]
+        assert [row.pointer[0] for row in in_array.rows] == list(range(len(values)))
+        assert in_array.data is not None and on_lines.data is not None
+        assert json.loads(in_array.data) == list(map(json.loads, on_lines.data.splitlines()))
+        assert in_array.data == data or in_array.is_changed
+
+
+def test_an_array_of_several_formats_is_not_written_in_part() -> None:
+    data = json.dumps([CONVERSE, INVOKE]).encode()
+    done = results(data, [("trim", {})], NEVER, limit=30)
+    assert {each.data for each in done} == {None}
+
+
 @pytest.mark.parametrize("end", [b"", b"]]", b"],", b"] x", b"}"])
 def test_an_array_with_a_bad_end_is_reported_as_before(end: bytes) -> None:
     data = ARRAYS["many lines"].rstrip()[:-1] + end

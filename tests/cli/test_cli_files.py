@@ -211,6 +211,20 @@ def test_the_total_says_how_many_files_are_not_written(ctxtrim: Run, tmp_path: P
     assert ran.err.endswith("truncate: 0 transcripts, 0 messages, 0 tokens, 1 file not written\n")
 
 
+@pytest.mark.parametrize("name", ["out.jsonl", "out.json", "out.jsonl.gz"])
+def test_several_inputs_make_no_folder_with_the_name_of_a_file(
+    ctxtrim: Run, tmp_path: Path, name: str
+) -> None:
+    for file in ("a.jsonl", "b.jsonl"):
+        (tmp_path / file).write_bytes(line())
+    ran = ctxtrim("truncate", "a.jsonl", "b.jsonl", "-o", name, cwd=tmp_path)
+    remedy = f"expected a folder for several inputs; name one, or write {name}/"
+    assert (ran.code, ran.err) == (2, f"ctxtrim: -o {name}: {remedy}\n")
+    assert ctxtrim("truncate", "a.jsonl", "b.jsonl", "-o", f"{name}/", cwd=tmp_path).code == 0
+    assert names(tmp_path / name) == ["a.jsonl", "b.jsonl"]
+    assert ctxtrim("truncate", "a.jsonl", "b.jsonl", "-o", "v1.2", cwd=tmp_path).code == 0
+
+
 def test_a_report_never_overwrites_an_input_or_output(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(line())

@@ -209,6 +209,20 @@ def test_idempotence_trim_on_its_output_changes_nothing(
         assert run(once, [("trim", how)], limit=budget, tokenizer=name, model=MODEL).data == once
 
 
+@given(files(), truncations, trims, budgets, tokenizers)
+def test_a_second_run_of_truncate_and_trim_fits_and_lengthens_nothing(
+    data: bytes, how: dict, rules: dict, budget: int, name: str
+) -> None:
+    """It may shorten more: `trim` may drop the call because of which `truncate` kept a result."""
+    pipeline = [("truncate", how), ("trim", rules)]
+    once = run(data, pipeline, limit=budget, tokenizer=name, model=MODEL).data
+    if once is not None:
+        again = run(once, pipeline, limit=budget, tokenizer=name, model=MODEL)
+        assert again.data is not None
+        for row in again.rows:
+            assert row.count.tokens <= min(budget, row.tokens_read) or not row.messages
+
+
 @given(files(), removals, tokenizers)
 def test_idempotence_drop_images_on_its_output_changes_nothing(
     data: bytes, how: dict, name: str

@@ -44,6 +44,11 @@ def project_table(path: Path, *, is_named: bool = False) -> SettingsSource:
 def _read(
     source: SettingsSource, path: Path, document: dict[str, Any], table: str = ""
 ) -> SettingsSource:
+    tools = document.get("tool")
+    if not table and isinstance(tools, dict) and "ctxtrim" in tools:
+        raise UsageError(
+            f"{path}: [tool.ctxtrim] is a table of pyproject.toml; write its keys at the top level"
+        )
     dotted = f"{table}.models" if table else "models"
     models = checked_models(f"{path}: {dotted}", document.get("models", {}))
     if not source.is_trusted:

@@ -29,9 +29,16 @@ def restricted(
         default,
         metavar,
         least=least,
+        check=_check_path if metavar in ("DIR", "FILE") else None,
         is_restricted=lambda value: True,
         is_rare=is_rare,
     )
+
+
+def _check_path(text: str) -> None:
+    """Raise a `ValueError` for a text that no file or folder can have as its path."""
+    if "\0" in text:
+        raise ValueError("expected a path, which has no null character")
 
 
 ROWS: Mapping[str, tuple[Option, ...]] = {

@@ -283,9 +283,18 @@ OWN_FILE = {
     "messages-path = '['": "messages-path [: expected keys and brackets",
     "messagesPath = 'a.b + c['": "messagesPath a.b + c[: expected keys and brackets at "
     "character 8, as in simulations[*].messages",
+    'archive = "a\\u0000b"': ("archive a\0b: expected a path, which has no null character"),
+    'log = "a\\u0000b"': "log a\0b: expected a path",
+    'summary-store = "a\\u0000b"': "summary-store a\0b: expected a path",
     "max-age =": "invalid TOML",
     "x = " + "[" * 5000: "invalid TOML",
 }
+
+
+def test_the_table_of_pyproject_toml_in_a_ctxtrim_file_is_named(sources: Sources) -> None:
+    (sources.project / "ctxtrim.toml").write_text("[tool.ctxtrim]\nbudget = 5\n")
+    with pytest.raises(UsageError, match=r"\[tool.ctxtrim\] is a table of pyproject.toml; write "):
+        sources.config()
 
 
 @pytest.mark.parametrize(("text", "error"), OWN_FILE.items())

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from ctxtrim.errors import InputError
+from ctxtrim.errors import InputError, SelfCheckError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.reading import open_reading
@@ -54,11 +54,24 @@ class PlainConversation:
         if chunk.format is None or transcript.messages == transcript.source.messages:
             data = chunk.data
         else:
-            lines = rewrite(chunk.format, chunk.lines, [transcript]).pieces
-            check(chunk.format, chunk.lines, lines, [transcript])
+            try:
+                lines = rewrite(chunk.format, chunk.lines, [transcript]).pieces
+                check(chunk.format, chunk.lines, lines, [transcript])
+            except SelfCheckError as error:
+                _must_be_well_formed(chunk)
+                raise error from None
             data = lines.data
         found: list[dict[str, Any]] = json.loads(data)["messages"]
         return [_as_request(message) for message in found] if self.has_objects else found
+
+
+def _must_be_well_formed(chunk: Chunk) -> None:
+    """Raise `InputError` for the first malformed value of messages that cannot be edited."""
+    from ctxtrim.formats.defects import malformed  # for failures only
+
+    odd = malformed(chunk.lines)
+    if odd is not None:
+        raise InputError(f"malformed messages cannot be edited: {odd.reason}; fix this value")
 
 
 def conversation(

@@ -8,7 +8,7 @@ import pytest
 
 import ctxtrim
 from ctxtrim import tokenizers
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import InputError, UsageError
 
 HI: Any = [{"role": "user", "content": "Which berths are free?"}]
 RESULT: Any = {"role": "tool", "tool_call_id": "c1", "content": "two"}
@@ -144,6 +144,34 @@ def test_a_value_that_is_no_path_is_wrong_usage(name: str, value: object) -> Non
 def test_fits_takes_a_path_or_messages(value: str) -> None:
     with pytest.raises(UsageError, match=r"^fits: source: expected a path, found "):
         ctxtrim.fits(value)
+
+
+def test_malformed_messages_that_cannot_be_edited_are_named() -> None:
+    use = {"type": "tool_use", "id": "t1", "name": "bash", "input": {"command": "ls"}}
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    rows = [{"type": "tool_result", "tool_use_id": "t1", "content": "rows " * 300}]
+    talk: Any = [
+        {"role": "user", "content": "Mend."},
+        {"role": "assistant", "content": [thinking, {"type": "text", "text": "I look."}, use]},
+        {"role": "user", "content": [*rows, {"type": "text", "text": "also"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "Done."}]},
+        {"role": "user", "content": {"type": None}},
+    ]
+
+    def send(messages: list[Any]) -> list[Any]:
+        if messages == talk:
+            raise ValueError("context_length_exceeded: maximum context length is 128 tokens")
+        return messages
+
+    schema = {"type": "object", "properties": True}
+    bash = {"name": "bash", "description": "Run", "parameters": schema}
+    tools = [{"type": "", "function": bash}]
+    with pytest.raises(InputError) as caught:
+        ctxtrim.with_recovery(send, talk, model="gpt-4o", tools=tools)
+    assert str(caught.value) == (
+        "malformed messages cannot be edited: `messages[4].content` is an object, not a text "
+        "or an array; fix this value"
+    )
 
 
 def test_a_value_that_is_no_exception_is_no_context_length_error() -> None:

@@ -75,7 +75,7 @@ class ConversationArray(Struct, frozen=True):
         """The chunk of an element in the format of the array, else in the first that reads it."""
         record = JsonRecord(line.data, line.number, [decode(element)])
         chunk = chunk_of(self.format, [record], (line,), place)
-        if not has_unread(chunk) or any(found.messages for found in chunk.transcripts):
+        if not _has_unread(chunk) or any(found.messages for found in chunk.transcripts):
             return chunk
         record.value = [decode(element)]  # reading takes messages out of it
         other = _reader_of(record.value, self.formats)
@@ -117,7 +117,13 @@ def conversation_array(
     return ConversationArray(Document(data), number, dialect, formats, sample, sizes)
 
 
-def mixed_array(chunk: Chunk, formats: Sequence[Format]) -> ConversationArray | None:
+def parted(chunk: Chunk, formats: Sequence[Format]) -> Iterator[Chunk]:
+    """The chunk of a line, or those of its elements if it is an array of several formats."""
+    array = _mixed_array(chunk, formats) if _has_unread(chunk) else None
+    yield from (chunk,) if array is None else array.chunks()
+
+
+def _mixed_array(chunk: Chunk, formats: Sequence[Format]) -> ConversationArray | None:
     """The array in a chunk if its elements are conversations of several formats, else None."""
     data, dialect = chunk.data, chunk.format
     if dialect is None or _OBJECTS.match(data) is None:
@@ -133,7 +139,7 @@ def mixed_array(chunk: Chunk, formats: Sequence[Format]) -> ConversationArray | 
     return ConversationArray(Document(data), chunk.lines[0].number, dialect, formats, [], sizes)
 
 
-def has_unread(chunk: Chunk) -> bool:
+def _has_unread(chunk: Chunk) -> bool:
     """Whether a conversation of a chunk has no message that its format reads."""
     return any(found.uncounted and not found.messages for found in chunk.transcripts)
 

@@ -15,13 +15,7 @@ from msgspec import Struct
 
 from ctxtrim.errors import InputError, too_large
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.arrays import (
-    LARGE,
-    ConversationArray,
-    conversation_array,
-    has_unread,
-    mixed_array,
-)
+from ctxtrim.formats.arrays import LARGE, ConversationArray, conversation_array, parted
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, unread_line, whole_chunk
 from ctxtrim.formats.lines import LineRecords
@@ -308,10 +302,8 @@ def _chunks_of_line(
 ) -> Iterator[Chunk]:
     """The chunk of a line, or those of the elements of an array of several formats."""
     chunk = _line_chunk(dialect, formats, together)
-    is_array = len(together) == 1 and has_unread(chunk)
     _forget(together)
-    array = mixed_array(chunk, formats) if is_array else None
-    yield from (chunk,) if array is None else array.chunks()
+    yield from parted(chunk, formats)
 
 
 def _forget(records: list[JsonRecord]) -> None:

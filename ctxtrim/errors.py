@@ -161,6 +161,12 @@ def must_be_text(value: object, name: str) -> None:
         raise UsageError(f"{name}: expected a text, found {value!r:.80}")
 
 
+def must_be_whole(value: object, name: str) -> None:
+    """Raise `UsageError` for an argument of a function that is not a whole number."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UsageError(f"{name}: expected a whole number, found {value!r:.80}")
+
+
 def must_be_function(value: object, name: str) -> None:
     """Raise `UsageError` for an argument of a function that cannot be called."""
     if not callable(value):

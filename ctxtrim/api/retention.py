@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ctxtrim.errors import InputError, UsageError
+from ctxtrim.errors import InputError, UsageError, must_be_text, must_be_whole
 from ctxtrim.stages.placeholder import POINTER, first_lines, is_filled
 
 FULL_TURNS = 1
@@ -95,8 +95,12 @@ class ContextWindow:
         The current turn is the last turn by default. `InputError` names an invalid record, counted
         from 1, and the reason.
         """
+        if not isinstance(records, Iterable):
+            raise InputError(f"expected a list of records, found {records!r:.80}")
         messages = tuple(_message(record, number) for number, record in enumerate(records, 1))
         last = max((message.turn for message in messages), default=0)
+        if current_turn is not None:
+            must_be_whole(current_turn, "ContextWindow.of: current_turn")
         return cls(messages, last if current_turn is None else current_turn)
 
     def records(self) -> list[dict[str, Any]]:
@@ -123,6 +127,12 @@ class ToolResultRetentionPolicy:
     head_lines: int = HEAD_LINES
     pointer: str = POINTER
 
+    def __post_init__(self) -> None:
+        """Raise `UsageError` for a setting of a wrong type."""
+        must_be_whole(self.full_turns, "ToolResultRetentionPolicy: full_turns")
+        must_be_whole(self.head_lines, "ToolResultRetentionPolicy: head_lines")
+        must_be_text(self.pointer, "ToolResultRetentionPolicy: pointer")
+
     def is_fully_retained(self, message: ContextMessage, current_turn: int) -> bool:
         """Whether a message is kept in full at a turn."""
         return (
@@ -148,6 +158,7 @@ class ToolResultRetentionPolicy:
                 "one of records"
             )
         turn = window.current_turn if current_turn is None else current_turn
+        must_be_whole(turn, "apply: current_turn")
         return ContextWindow(tuple(self._kept(message, turn) for message in window.messages), turn)
 
     def _kept(self, message: ContextMessage, turn: int) -> ContextMessage:

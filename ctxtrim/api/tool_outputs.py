@@ -17,7 +17,7 @@ from ctxtrim.api.messages import (
 from ctxtrim.api.options import parse_options
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import shape
-from ctxtrim.errors import must_be_text
+from ctxtrim.errors import must_be_text, must_be_whole
 from ctxtrim.evidence import FileReference, extract_key_info, file_references, summary_line
 
 
@@ -80,7 +80,11 @@ def active_files(
 
     Raises:
         InputError: a value is not a message; the text has its position, from 0.
+        UsageError: a step is not a whole number.
     """
+    must_be_whole(active_steps, "active_files: active_steps")
+    if current_step is not None:
+        must_be_whole(current_step, "active_files: current_step")
     read = conversation(messages).transcript.messages
     read_shape = shape(read)
     now = read_shape.steps if current_step is None else current_step

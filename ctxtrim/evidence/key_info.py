@@ -76,6 +76,8 @@ def extract_key_info(
     must_be_text(content, "extract_key_info: content")
     if tool_name is not None:
         must_be_text(tool_name, "extract_key_info: tool_name")
+    if arguments is not None:
+        must_be_text(arguments, "extract_key_info: arguments")
     call = Part("tool_call", arguments or "", name=tool_name)
     kind = kind_of_tool(tool_name, call.text)
     failure = error_line(content) if is_error is None else None

@@ -84,6 +84,30 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ctxtrim.with_recovery(len, HI, on_event="x"),  # type: ignore[arg-type]
         "with_recovery: on_event: expected a function, found 'x'",
     ),
+    "active_steps": (
+        lambda: ctxtrim.active_files(HI, "5"),  # type: ignore[arg-type]
+        "active_files: active_steps: expected a whole number, found '5'",
+    ),
+    "current_step": (
+        lambda: ctxtrim.active_files(HI, 5, True),
+        "active_files: current_step: expected a whole number, found True",
+    ),
+    "arguments": (
+        lambda: ctxtrim.extract_key_info("x", "bash", {}),  # type: ignore[arg-type]
+        "extract_key_info: arguments: expected a text, found {}",
+    ),
+    "turn of a window": (
+        lambda: ctxtrim.ContextWindow.of([], "3"),  # type: ignore[arg-type]
+        "ContextWindow.of: current_turn: expected a whole number, found '3'",
+    ),
+    "turn of apply": (
+        lambda: POLICY.apply(ctxtrim.ContextWindow.of([]), "3"),  # type: ignore[arg-type]
+        "apply: current_turn: expected a whole number, found '3'",
+    ),
+    "lines of a policy": (
+        lambda: ctxtrim.ToolResultRetentionPolicy(head_lines=1.5),  # type: ignore[arg-type]
+        "ToolResultRetentionPolicy: head_lines: expected a whole number, found 1.5",
+    ),
     "a window of records": (
         lambda: POLICY.apply([]),  # type: ignore[arg-type]
         "apply: expected a ContextWindow, found []; ContextWindow.of makes one of records",
@@ -122,6 +146,11 @@ def test_another_value_is_wrong_usage(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         call()
     assert str(caught.value) == text
+
+
+def test_no_records_are_no_window() -> None:
+    with pytest.raises(InputError, match=r"^expected a list of records, found None$"):
+        ctxtrim.ContextWindow.of(None)  # type: ignore[arg-type]
 
 
 PATHS: dict[str, Callable[[Any], Any]] = {

@@ -20,7 +20,7 @@ from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, unread_line, whole_chunk
 from ctxtrim.formats.lines import LineRecords
 from ctxtrim.formats.other_files import reason_in
-from ctxtrim.text.records import BLANK, BOM, MAX_SIZE, NOT_JSON, JsonRecord, document, split
+from ctxtrim.text.records import BLANK, MAX_SIZE, NOT_JSON, JsonRecord, document, split
 
 HEAD = 64  # values inspected to detect the format
 HEAD_BYTES = 1 << 22
@@ -246,7 +246,7 @@ def _beginning(
             head.append(JsonRecord(line, number, found.sample))
             return _Beginning(head, enumerate(lines, number + 1), found)
         first = split(line, number)
-        if line.strip() not in (b"", BOM) and first[-1].value is NOT_JSON:
+        if first[-1].value is NOT_JSON:
             data = _document(chain([line], lines), number, max_size)
             if (found := array(data, number)) is not None:
                 return _Beginning([*head, JsonRecord(data, number, found.sample)], iter(()), found)
@@ -257,7 +257,7 @@ def _beginning(
             lines = iter(BytesIO(data))
             next(lines)
         head += first
-        if line.strip() not in (b"", BOM):
+        if first[-1].value is not BLANK:
             break
     return _Beginning(head, enumerate(lines, number + 1))
 

@@ -106,6 +106,8 @@ def spilled_to(text: str) -> tuple[str, str] | None:
 
 
 def _notice_of(text: str) -> re.Match[str] | None:
+    if not text.endswith("chars]"):  # as almost always
+        return None
     return NOTICE.search(text, max(0, len(text) - _LONGEST))
 
 
@@ -160,9 +162,9 @@ class _Kept:
 
     def within(self, unit: TextUnit, limit: int) -> "_Kept":
         """The ranges cut to at most `limit` units; 0 is no limit."""
-        sizes = [unit.size(self.text, start, end) for start, end in self.ranges]
         if not limit or unit.size(self.bare, 0, len(self.bare)) <= limit:
             return self
+        sizes = [unit.size(self.text, start, end) for start, end in self.ranges]
         ranges: list[Range] = []
         if not self.keeps_tail or limit < _LEAST:
             for (start, end), size in zip(self.ranges, sizes, strict=True):

@@ -35,6 +35,8 @@ class ToolResult(Struct, frozen=True):
         Each text must be rewritable, and all but the first must be removable.
         """
         texts = [part for part in self.message.parts if part.kind == "tool_result"]
+        if len(texts) == 1:  # as almost always
+            return texts[0].span is not None
         return all(part.span is not None for part in texts) and all(
             part.block is not None for part in texts[1:]
         )
@@ -46,8 +48,11 @@ class ToolResult(Struct, frozen=True):
 
     def with_text(self, text: str) -> Message:
         """The message with one text instead of all its texts. Images and other parts are kept."""
+        before = self.message.parts
+        if len(before) == 1 and before[0].kind == "tool_result":  # as almost always
+            return replace(self.message, parts=(replace(before[0], text=text),))
         parts: list[Part] = []
-        for part in self.message.parts:
+        for part in before:
             if part.kind != "tool_result":
                 parts.append(part)
             elif not any(kept.kind == "tool_result" for kept in parts):

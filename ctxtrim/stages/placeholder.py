@@ -78,14 +78,22 @@ def filled(template: str, facts: PlaceholderValues) -> str:
 
 def is_filled(template: str, text: str) -> bool:
     """Whether a text is a filled template."""
+    if not text.startswith(_beginning(template)):  # as almost always
+        return False
     longest = len(template) + template.count("{") * (_LONGEST + 1)
     return len(text) <= longest and _pattern(template).fullmatch(text) is not None
 
 
 @lru_cache(32)
+def _beginning(template: str) -> str:
+    """The beginning of a template, before its first key."""
+    return _KEY.split(template)[0]
+
+
+@lru_cache(32)
 def _beginnings(placeholder: str) -> tuple[str, ...]:
     """How the texts of the placeholder and of the own templates begin."""
-    return tuple({_KEY.split(template)[0] for template in (placeholder, *_OWN)})
+    return tuple(set(map(_beginning, (placeholder, *_OWN))))
 
 
 def first_lines(text: str, lines: int, caps: bool = False) -> str:

@@ -44,8 +44,8 @@ class SizeLimits:
         """
         # An earlier run shortened a text with a notice; marker and notice may make it longer than
         # the limit again.
-        is_long = len(text) > self.spill and not is_limited(text)
-        if self.spill and path_of is not None and is_long:
+        is_long = 0 < self.spill < len(text)
+        if is_long and path_of is not None and not is_limited(text):
             name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
             reason = f"spilled: {len(text)} > {self.spill} characters"
             return Short(spill_notice(path_of(name), name, text), reason, is_spilled=True)

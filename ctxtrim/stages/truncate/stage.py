@@ -15,7 +15,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -56,6 +56,7 @@ class _Limits:
     counter: Counter
     budget: Budget
     path_of: PathOf | None = seam()
+    is_brief: bool | None = seam()
     clock: str = setting(
         "steps",
         "Count ages in steps or turns; none: ignore age.",
@@ -134,7 +135,7 @@ class Truncate(KeepRules, _Limits):
         return bool(settings["spill_above"]) or any(rule.get("spill_above") for rule in rules)
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """Changes name every tool result, kept results with the reason."""
+        """Changes name every tool result, kept results with the reason unless the run is brief."""
         messages = transcript.messages
         shape = self.counter.shape(messages)
         ages = shape.ages(
@@ -147,7 +148,7 @@ class Truncate(KeepRules, _Limits):
         kept_results = self._kept(messages, shape, ages, tool_results)
         pinned = pins.pinned(messages, shape, self.pin)
         newer = copies(messages, shape) if self.dedupe else {}
-        by_position = {result.position: result for result in tool_results}
+        by_position = {result.position: result for result in tool_results} if newer else {}
         edited, verdicts = list(messages), {}
         for result in tool_results:
             position = result.position
@@ -158,11 +159,11 @@ class Truncate(KeepRules, _Limits):
             edited[position], verdicts[position] = self._rule(result)._shortened(
                 result, kept_results[position], newest, shape.fan[position]
             )
-        reasons = {position: kept.reason for position, kept in kept_results.items()}
-        self._replace_unshown(edited, verdicts, tool_results, reasons, shape, ages)
+        self._replace_unshown(edited, verdicts, tool_results, kept_results, shape, ages)
         changes = [
             change_of(messages, position, verdict.action, verdict.reason)
             for position, verdict in verdicts.items()
+            if verdict.action != "kept" or not self.is_brief
         ]
         return Outcome(replace(transcript, messages=tuple(edited)), tuple(changes))
 
@@ -171,14 +172,14 @@ class Truncate(KeepRules, _Limits):
         edited: list[Message],
         verdicts: dict[int, "_Verdict"],
         tool_results: Sequence[ToolResult],
-        reasons: Mapping[int, str | None],
+        kept_before: Mapping[int, KeepReason],
         shape: Shape,
         ages: Sequence[int],
     ) -> None:
         """Replace old results whose clip does not show the range that kept them.
 
-        `reasons`: why each result was kept. A replacement may be what kept another result, so this
-        is repeated until nothing changes.
+        `kept_before`: why each result was kept. A replacement may be what kept another result, so
+        this is repeated until nothing changes.
         """
         unsure = [result for result in tool_results if verdicts[result.position].is_unsure]
         while unsure:
@@ -191,7 +192,7 @@ class Truncate(KeepRules, _Limits):
             lost = [result for result in unsure if kept[result.position].reason is None]
             for result in lost:
                 position, rule = result.position, self._rule(result)
-                fan, kept_for = shape.fan[position], reasons[position]
+                fan, kept_for = shape.fan[position], kept_before[position].reason
                 # a clip may have more lines than its result, so that its first lines are smaller
                 replaced = rule._replaced(result, fan) or rule._replaced(clipped[position], fan)
                 if replaced is not None:
@@ -320,8 +321,7 @@ class Truncate(KeepRules, _Limits):
         )
 
 
-@dataclass(frozen=True)
-class _Verdict:
+class _Verdict(NamedTuple):
     """The action on a result and the reason.
 
     `is_unsure`: the result was old but kept, and then clipped.

@@ -1,7 +1,7 @@
 """The files of a conversation: their last use, and the results that show a file in use."""
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from operator import itemgetter
@@ -33,14 +33,21 @@ class FileReference:
 class Access(NamedTuple):
     """One call that names a file.
 
-    `is_answer`: the message at `position` is its successful result.
+    `has_result`: the message at `position` is its result. `is_error` says whether the result at a
+    position is an error.
     """
 
     path: str
     kind: ToolKind
     step: int
     position: int
-    is_answer: bool
+    has_result: bool
+    is_error: Callable[[int], bool]
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the message at `position` is its successful result."""
+        return self.has_result and not self.is_error(self.position)
 
     @property
     def is_read(self) -> bool:
@@ -52,8 +59,7 @@ def file_references(messages: Sequence[Message], shape: Shape) -> tuple[FileRefe
     """All files that were read, written, edited or deleted, least recently used first."""
     steps: dict[str, int] = {}
     newest: dict[str, int] = {}
-    errors = {at for at, message in enumerate(messages) if is_error(message)}
-    for access in file_accesses(shape, errors):
+    for access in file_accesses(shape, lambda position: is_error(messages[position])):
         steps.pop(access.path, None)  # keeps the order of last accesses
         steps[access.path] = access.step
         if access.is_read:
@@ -81,7 +87,7 @@ def active_reads(
     used = {path for path, access in last.items() if access.kind != "delete"}
     shown: dict[tuple[str, str], int] = {}
     for access in accesses:
-        if access.is_read and access.path in used:
+        if access.path in used and access.is_read:
             shown[access.path, result_text(messages[access.position])] = access.position
     reasons: dict[int, str] = {}
     for (path, _), position in shown.items():
@@ -124,22 +130,22 @@ def reread(messages: Sequence[Message], shape: Shape, accesses: Sequence[Access]
     return newer_reads
 
 
-def file_accesses(shape: Shape, errors: Set[int]) -> list[Access]:
+def file_accesses(shape: Shape, is_error: Callable[[int], bool]) -> list[Access]:
     """The file accesses of calls, in the order of their results.
 
-    Calls without a result are included. `errors` are the positions of results that are errors.
+    Calls without a result are included. `is_error` as in `Access`; it is called when needed.
     """
     calls = [(position, call, True) for position, call in enumerate(shape.call) if call is not None]
     calls += [(position, call, False) for position, call in shape.unanswered]
     calls.sort(key=itemgetter(0))
-    found = []
+    found, steps = [], shape.step
     for position, call, has_result in calls:
         if kind_of_tool(call.name, call.text) not in _KINDS:  # saves the search for paths
             continue
         for path, kind in dict.fromkeys(accesses_of(call)):
             if kind in _KINDS:
-                is_answer = has_result and position not in errors
-                found.append(Access(path, kind, shape.step[position], position, is_answer))
+                step = steps[position]
+                found.append(Access(path, kind, step, position, has_result, is_error))
     return found
 
 

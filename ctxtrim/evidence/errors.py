@@ -109,7 +109,8 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
             if reach < len(text):
                 return  # the range ends inside a line
             stop = reach
-        yield from _bare(text, start, stop)
+        if line := _bare(text, start, stop):
+            yield line
         start = stop + 1
 
 
@@ -122,16 +123,18 @@ def _lines_backwards(text: str) -> Iterator[tuple[int, int]]:
             if reach and text[reach - 1] != "\n":
                 return  # the range begins inside a line
             start = reach
-        yield from _bare(text, start, stop)
+        if line := _bare(text, start, stop):
+            yield line
         if start <= reach:
             return
         stop = start - 1
 
 
-def _bare(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """A line without surrounding space, unless it is blank or a marker."""
+def _bare(text: str, start: int, stop: int) -> tuple[int, int] | None:
+    """The range of a line without surrounding space; None if it is blank or a marker."""
     line = text[start:stop]
     bare = line.strip()
-    if bare and not (bare[0] == "." and MARKER.fullmatch(bare)):
-        begin = start + line.index(bare)
-        yield begin, begin + len(bare)
+    if not bare or (bare[0] == "." and MARKER.fullmatch(bare)):
+        return None
+    begin = start + line.index(bare)
+    return begin, begin + len(bare)

@@ -1,8 +1,8 @@
 """All evidence about the results of one conversation, each kind found once."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence import active_files, duplicates
@@ -24,14 +24,14 @@ class Evidence:
     shape: Shape
 
     @cached_property
-    def errors(self) -> Set[int]:
-        """The results that are errors."""
-        return self._errors(is_loose=False)
+    def is_error(self) -> Callable[[int], bool]:
+        """Whether a result is an error."""
+        return _judge(self.messages, is_loose=False)
 
     @cached_property
-    def loose_errors(self) -> Set[int]:
-        """The results that are errors if a word such as `failed` is enough."""
-        return self._errors(is_loose=True)
+    def is_loose_error(self) -> Callable[[int], bool]:
+        """Whether a result is an error if a word such as `failed` is enough."""
+        return _judge(self.messages, is_loose=True)
 
     @cached_property
     def quotes(self) -> Mapping[int, Range]:
@@ -65,11 +65,12 @@ class Evidence:
         """The reads of files that changed later, before the last steps."""
         return active_files.outdated_reads(self.accesses, step, active_steps)
 
-    def _errors(self, is_loose: bool) -> Set[int]:
-        results = ((at, each) for at, each in enumerate(self.messages) if each.role == "tool")
-        return {position for position, result in results if is_error(result, is_loose)}
-
     @cached_property
     def accesses(self) -> Sequence[active_files.Access]:
         """The accesses of calls to files, in the order of their results."""
-        return active_files.file_accesses(self.shape, self.errors)
+        return active_files.file_accesses(self.shape, self.is_error)
+
+
+def _judge(messages: Sequence[Message], is_loose: bool) -> Callable[[int], bool]:
+    """What says whether the result at a position is an error, and remembers it."""
+    return cache(lambda position: is_error(messages[position], is_loose))

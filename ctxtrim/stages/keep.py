@@ -3,7 +3,7 @@ keep with the ranges that a clip has to show.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -140,12 +140,12 @@ class KeepRules:
         reason: str | None = None
         if position in facts.active:
             reason, in_full = facts.active[position], True
-        elif any(pattern.fullmatch(result.tool) for pattern in facts.tools):
+        elif facts.tools and any(pattern.fullmatch(result.tool) for pattern in facts.tools):
             reason = f"tool {result.tool}"
         elif self.keep_small and (size := counter.text(result.text)) < self.keep_small:
             mark = MARKS[counter.tokenizer.exactness]
             reason = f"small: {mark}{size:,} < {self.keep_small:,} tokens"
-        elif self.keep_errors and position in facts.errors:
+        elif self.keep_errors and facts.is_error(position):
             reason = "error"
         elif position in facts.quotes:
             reason = "quoted by the user"
@@ -173,10 +173,10 @@ class _Facts:
         return self.rules._active(self.evidence, self.step)
 
     @cached_property
-    def errors(self) -> Set[int]:
-        """The results that are errors."""
+    def is_error(self) -> Callable[[int], bool]:
+        """Whether a result is an error."""
         is_loose = self.rules.errors == "loose"
-        return self.evidence.loose_errors if is_loose else self.evidence.errors
+        return self.evidence.is_loose_error if is_loose else self.evidence.is_error
 
     @cached_property
     def quotes(self) -> Mapping[int, Range]:
@@ -195,8 +195,8 @@ class _Facts:
     def ranges(self, result: ToolResult) -> Iterator[Range]:
         """The ranges of the text of a result that a clip has to show."""
         position, text = result.position, result.text
-        is_error = position in self.errors
-        line = error_line(text, self.rules.errors == "loose") if is_error else None
+        is_loose = self.rules.errors == "loose"
+        line = error_line(text, is_loose) if self.is_error(position) else None
         used = used_ranges(text, self.recent_uses(position))
         return (
             text_range

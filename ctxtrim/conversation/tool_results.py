@@ -74,6 +74,28 @@ def results(messages: Sequence[Message], shape: Shape, ages: Sequence[int]) -> l
     return tool_results
 
 
+def are_alike(messages: Sequence[Message], others: Sequence[Message]) -> bool:
+    """Whether two conversations differ in the texts of tool results only, so that their shapes are
+    the same but for the messages.
+    """
+    return len(messages) == len(others) and all(map(_is_alike, messages, others))
+
+
+def _is_alike(message: Message, other: Message) -> bool:
+    if message is other:
+        return True
+    result, before = message.result, other.result
+    if result is None or before is None or not message.role == other.role == "tool":
+        return False
+    return (
+        result.call_id == before.call_id
+        and result.name == before.name
+        and message.agent_visible == other.agent_visible
+        and message.turn == other.turn
+        and message.continues == other.continues
+    )
+
+
 def trace_id(text: str) -> str:
     """The id of a result without an id: a hash of its text."""
     from hashlib import sha256  # few conversations need it

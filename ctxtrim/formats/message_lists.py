@@ -51,7 +51,7 @@ class _ReadAgain(list[Message]):
             other = self._expected[at]
             if (other.index, other.spans) == (message.index, message.spans) and other == message:
                 message = other
-        super().append(message)
+        list.append(self, message)  # much faster than `super`
 
 
 def messages_as(expected: Sequence[Message], first: Iterable[Message]) -> list[Message]:

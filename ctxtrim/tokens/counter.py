@@ -3,11 +3,12 @@
 The effect of one edit can thus be measured without a recount of the rest.
 """
 
-from operator import attrgetter
+from operator import attrgetter, is_
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from ctxtrim.conversation.tool_results import tool_name
+from ctxtrim.conversation.tool_results import are_alike, tool_name
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.loading.lazy_pattern import lazy_pattern
@@ -107,11 +108,21 @@ class Counter(Struct, frozen=True, eq=False):
     def _look(self, messages: Messages) -> "_Seen":
         seen = self._seen.get(id(messages))
         if seen is None:  # storing the messages keeps their ids unique
-            shape = shape_of(messages)
-            if self._seen:  # further lists share messages with the first one
-                costs = list(map(self.cost, messages, shape.fan))
-            else:
+            first = next(iter(self._seen.values()), None)
+            if first is None:
+                shape = shape_of(messages)
                 costs = self._message_costs.of(messages, shape.fan)
+            elif are_alike(messages, first.messages):
+                shape = replace(first.shape, messages=messages)
+                same = map(is_, messages, first.messages)
+                rows = zip(same, first.costs, messages, shape.fan, strict=True)
+                costs = [
+                    cost if is_same else self.cost(message, fan)
+                    for is_same, cost, message, fan in rows
+                ]
+            else:  # further lists share messages with the first one
+                shape = shape_of(messages)
+                costs = list(map(self.cost, messages, shape.fan))
             total = sum(map(_total, costs))
             is_guessed = True in map(_is_guessed, costs)
             seen = self._seen[id(messages)] = _Seen(messages, shape, costs, total, is_guessed)

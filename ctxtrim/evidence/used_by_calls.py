@@ -7,7 +7,6 @@ before the result. The result of that call counts only for values that are new i
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import NamedTuple
 
 from ctxtrim.conversation.tool_results import result_text
@@ -83,20 +82,27 @@ def _sources(messages: Sequence[Message], used: Mapping[int, set[str]]) -> dict[
     `used` are the values in the calls of each user, by its position.
     """
     waiting = _Waiting.of(set().union(*used.values()))
+    few = waiting.few
     sources: dict[str, int] = {}
     for position, message in enumerate(messages):
         if not (waiting.words or waiting.others):
             break
         if not message.agent_visible:
             continue
+        if few and position not in used and not _may_have(message, few):  # as almost always
+            continue
         texts = _texts(message)
         first_seen = waiting.among(texts)
         if message.role != "tool":
-            first_seen |= used[position] if position in used else waiting.in_calls(message)
+            in_calls = used.get(position)
+            if in_calls is None:
+                in_calls = waiting.among(strings_of_calls(message))
+            first_seen |= in_calls
         if not first_seen:
             continue
         waiting.words -= first_seen
         waiting.others -= first_seen
+        few = waiting.few
         if message.role == "tool":
             in_result = first_seen
             if len(texts) > 1:
@@ -123,27 +129,16 @@ class _Waiting:
 
         A few of them are searched first, because that is faster than to split a text.
         """
-        if self._are_few:
+        if self.few:
             found = _words_among(self.words, texts)
             return found | _others_among(self.others, texts) if self.others else found
         return set().union(*map(self._in, texts))
 
-    def in_calls(self, message: Message) -> set[str]:
-        """Those that are values of the strings in the calls of a message.
-
-        Arguments with none of a few values are not parsed. Escapes may hide a value.
-        """
-        calls = [part.text for part in message.parts if part.kind == "tool_call"]
-        if self._are_few and not any("\\" in text or self._occur_in(text) for text in calls):
-            return set()
-        return self.among(strings_of_calls(message))
-
     @property
-    def _are_few(self) -> bool:
-        return len(self.words) + len(self.others) <= _FEW
-
-    def _occur_in(self, text: str) -> bool:
-        return any(map(text.__contains__, chain(self.words, self.others)))
+    def few(self) -> Sequence[str]:
+        """All of them; none if they are more than a few."""
+        is_few = len(self.words) + len(self.others) <= _FEW
+        return (*self.words, *self.others) if is_few else ()
 
     def _in(self, text: str) -> set[str]:
         """Those that are values of a text.
@@ -160,6 +155,18 @@ class _Waiting:
             others = [value for value in whole.decode().split() if not value.isidentifier()]
             found |= self.others.intersection(_WIDE.findall("\n".join(others)))
         return found
+
+
+def _may_have(message: Message, few: Sequence[str]) -> bool:
+    """Whether one of a few values may be in a message: the escapes of a call may hide it."""
+    for part in message.parts:
+        text = part.text
+        for value in few:
+            if value in text:
+                return True
+        if part.kind == "tool_call" and "\\" in text:
+            return True
+    return False
 
 
 def _words_among(wanted: set[str], texts: Sequence[str]) -> set[str]:

@@ -9,11 +9,11 @@ stay unchanged.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any, cast
 
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import elements, members, role_in, string
+from ctxtrim.formats.fields import members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts
@@ -98,11 +98,12 @@ def has_foreign(items: Sequence[Any]) -> bool:
     """Whether messages have calls or results of Anthropic or Goose, which edits as text would
     separate.
     """
-    objects = [value for value in items if isinstance(value, dict)]
-    contents = list(map(dict.get, objects, repeat("content")))
-    if list not in map(type, contents):
-        return False
-    return any(map(_is_paired, chain.from_iterable(map(elements, contents))))
+    lists = (
+        value["content"]
+        for value in items
+        if isinstance(value, dict) and isinstance(value.get("content"), list)
+    )
+    return any(map(_is_paired, chain.from_iterable(lists)))
 
 
 def _is_paired(block: Any) -> bool:

@@ -1,6 +1,7 @@
 """The interface of a format module: one `Format` value."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -59,21 +60,31 @@ class Site(Struct, frozen=True):
         return self.later is None or (run[0].role == "tool" and self.earlier is not None)
 
 
-class Edit(Struct, frozen=True):
+class Edit(Struct, frozen=True, dict=True):
     """The edit of some lines, as spans to remove and values to insert and to set.
 
-    `lines`: the lines as read, and `values` their JSON values. `kept`: the spans of kept messages,
-    which stay. `members`: changed or added members, by the span of their object. `texts`: new
+    `lines`: the lines as read, and `values` their JSON values. `transcripts`: the edited
+    transcripts. `members`: changed or added members, by the span of their object. `texts`: new
     texts, by the span of the string that they replace.
     """
 
     lines: Sequence[Line]
     values: Sequence[Any]
     removed: Set[Span]
-    kept: Set[Span]
+    transcripts: Sequence[Transcript]
     inserted: Sequence[Insertion]
     members: Mapping[Span, Mapping[str, Any]] = {}
     texts: Mapping[Span, Any] = {}
+
+    @cached_property
+    def kept(self) -> Set[Span]:
+        """The spans of kept messages, which stay. Few formats need them."""
+        return {
+            span
+            for transcript in self.transcripts
+            for message in transcript.messages
+            for span in message.spans
+        }
 
     def mentions(self, index: int, words: Iterable[bytes]) -> bool:
         """Whether a line has one of some words. It is not parsed, which saves memory."""

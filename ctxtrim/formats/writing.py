@@ -68,14 +68,8 @@ def rewrite(
     removed = edits.removed
     linked: list[int] = []
     if removed or inserted or (dialect.links_texts and edits.lines):
-        kept = {
-            span
-            for transcript in transcripts
-            for message in transcript.messages
-            for span in message.spans
-        }
         before = set(edits.without)
-        whole = Edit(lines, source, removed, kept, inserted, texts=edits.texts)
+        whole = Edit(lines, source, removed, transcripts, inserted, texts=edits.texts)
         _relink(dialect, edits, whole)
         linked = sorted(edits.without - before)
     return Rewritten(ByteBlock.of(_written(dialect, source, edits)), linked)

@@ -7,6 +7,7 @@ from hashlib import sha256
 from ctxtrim.clipping import clip
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.limits import is_limited, spill_notice, truncate_text
+from ctxtrim.text.json_spans import Range
 from ctxtrim.tokens import MARKS
 from ctxtrim.tokens.counter import Counter
 
@@ -33,14 +34,15 @@ class SizeLimits:
     def shortened(
         self,
         text: str,
-        ranges: Sequence[tuple[int, int]],
+        ranges: Callable[[], Sequence[Range]],
         counter: Counter,
         cost: Callable[[str], int],
         path_of: PathOf | None,
     ) -> "Short | None":
         """The shortened text and the reason; None if it is within all limits.
 
-        Keep `ranges` of it if possible. `cost` has the tokens of the result with a text.
+        Keep `ranges` of it if possible; they are found only if it is clipped. `cost` has the tokens
+        of the result with a text.
         """
         # An earlier run shortened a text with a notice; marker and notice may make it longer than
         # the limit again.
@@ -54,14 +56,14 @@ class SizeLimits:
         # A clipped line becomes two lines, so the line limit may be exceeded again. Another run
         # must not find a shorter text: it looks at as many cuts after the best one.
         while best is not None and last is not None and further < _FURTHER:
-            last = self._cut(last.text, (), counter)
+            last = self._cut(last.text, tuple, counter)
             further += 1
             if last is not None and cost(last.text) < cost(best.text):
                 best, further = Short(last.text, best.reason), 0
         return best
 
     def _cut(
-        self, text: str, ranges: Sequence[tuple[int, int]], counter: Counter
+        self, text: str, ranges: Callable[[], Sequence[Range]], counter: Counter
     ) -> "Short | None":
         """A text within the limits of lines, characters and bytes, then within the
         limit of tokens.
@@ -75,7 +77,7 @@ class SizeLimits:
         if tokens > self.tokens:
             mark = MARKS[counter.tokenizer.exactness]
             reasons.append(f"{mark}{tokens:,} > {self.tokens:,} tokens")
-            keep = ranges if limited == text else ()
+            keep = ranges() if limited == text else ()
             limited = clip(limited, self.tokens, counter.tokenizer, self.mode, keep)
         return Short(limited, ", ".join(reasons)) if reasons else None
 

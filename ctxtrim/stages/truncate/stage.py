@@ -239,7 +239,7 @@ class Truncate(KeepRules, _Limits):
             return self.counter.cost(result.with_text(text), fan).total
 
         limits, counter = self._limits, self.counter
-        short = limits.shortened(result.text, keep.ranges, counter, cost, self.path_of)
+        short = limits.shortened(result.text, lambda: keep.ranges, counter, cost, self.path_of)
         if short is not None:
             message = self._smaller(result, short.text, fan)
             if message is not None:

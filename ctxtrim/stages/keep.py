@@ -133,7 +133,7 @@ class KeepRules:
 
         The ranges do not depend on the reason.
         """
-        position = result.position
+        position, small = result.position, self.keep_small
         uses = facts.uses.get(position, ()) if self._counts_uses else ()
         number = len({use.position for use in uses}) if uses else 0
         in_full = is_used = False
@@ -142,9 +142,9 @@ class KeepRules:
             reason, in_full = facts.active[position], True
         elif facts.tools and any(pattern.fullmatch(result.tool) for pattern in facts.tools):
             reason = f"tool {result.tool}"
-        elif self.keep_small and (size := counter.text(result.text)) < self.keep_small:
+        elif small and (size := counter.result(result.message, result.text)) < small:
             mark = MARKS[counter.tokenizer.exactness]
-            reason = f"small: {mark}{size:,} < {self.keep_small:,} tokens"
+            reason = f"small: {mark}{size:,} < {small:,} tokens"
         elif self.keep_errors and facts.is_error(position):
             reason = "error"
         elif position in facts.quotes:

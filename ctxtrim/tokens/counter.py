@@ -97,6 +97,20 @@ class Counter(Struct, frozen=True, eq=False):
         """The tokens of a text, which need not be that of a message."""
         return self.texts.known(text) or self.tokenizer.count(text)
 
+    def result(self, message: Message, text: str) -> int:
+        """The tokens of the text of a tool result, which are known if it is a single part as read
+        and counts as its text.
+        """
+        at, seen = message.index, next(iter(self._seen.values()), None)
+        if seen is None or at is None or at >= len(seen.messages) or len(message.parts) != 1:
+            return self.text(text)
+        part, framing = message.parts[0], self.framing
+        is_escaped = framing.quotes_results or (framing.escapes_parallel and seen.shape.fan[at] > 1)
+        is_plain = part.text is text and part.wrapper is None and part.media is None
+        if is_escaped or not is_plain or part.sealed or seen.messages[at] is not message:
+            return self.text(text)
+        return seen.costs[at].parts[0]
+
     def shape(self, messages: Messages) -> Shape:
         """The shape of a conversation, computed once."""
         return self._look(messages).shape

@@ -27,7 +27,8 @@ class TextCounts:
     longer texts the last one is held, until the next transcript.
 
     In a file whose texts do not recur, the cache costs more than it saves. If few texts of a
-    generation were found, nothing is cached until the first text of a transcript recurs.
+    generation were found after a million characters, nothing is cached until the first text of a
+    transcript recurs.
     """
 
     def __init__(self) -> None:
@@ -45,8 +46,13 @@ class TextCounts:
         self._is_chosen = False
         self._long = {}
         if self._size >= _KEPT:
-            self._is_used = self._found >= _WORTH * self._size
+            self._is_used = self._is_worth
             self._renew()
+
+    @property
+    def _is_worth(self) -> bool:
+        """Whether this generation found enough texts."""
+        return self._found >= _WORTH * self._size
 
     def function(self, messages: Iterable[Message], count: CountText) -> CountText:
         """The function that counts the texts of this transcript, which has these messages."""
@@ -68,6 +74,8 @@ class TextCounts:
 
     def _cached(self, count: CountText, text: str) -> int:
         """The tokens of a text. This generation holds it afterwards, unless it is very long."""
+        if not self._is_used:
+            return count(text)
         size = len(text)
         tokens = self._known.get(text)
         if tokens is not None:
@@ -84,6 +92,8 @@ class TextCounts:
             self._renew()
         self._known[text] = tokens
         self._size += size
+        if self._size >= _KEPT and not self._is_worth:
+            self._is_used = False
         return tokens
 
     def _of_long(self, count: CountText, text: str) -> int:

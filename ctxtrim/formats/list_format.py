@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import chain, islice, repeat
+from itertools import chain, islice, repeat, tee
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -336,13 +336,13 @@ def _elements(around: Span, place: Place, takes: bool) -> Iterator[Element]:
     items, span = place.items, around.inside(*place.path)
     if not isinstance(items, list):
         return iter((Element(items, span, span),))
-    number = len(items)
-    spans = list(map(Span, repeat(span.line), map(span.path.__add__, zip(range(number)))))
+    paths = map(span.path.__add__, zip(range(len(items))))
+    spans, wholes = tee(map(Span, repeat(span.line), paths))  # of one element at a time
     values: Iterable[Any] = items
     if takes:
         items.reverse()
-        values = map(list.pop, repeat(items, number))
-    return map(_element, zip(values, spans, spans, strict=True))
+        values = map(list.pop, repeat(items, len(items)))
+    return map(_element, zip(values, spans, wholes, strict=True))
 
 
 def _messages(place: Place) -> int:

@@ -82,15 +82,14 @@ def _sources(messages: Sequence[Message], used: Mapping[int, set[str]]) -> dict[
     `used` are the values in the calls of each user, by its position.
     """
     waiting = _Waiting.of(set().union(*used.values()))
-    few = waiting.few
     sources: dict[str, int] = {}
     for position, message in enumerate(messages):
         if not (waiting.words or waiting.others):
             break
         if not message.agent_visible:
             continue
-        if few and position not in used and not _may_have(message, few):  # as almost always
-            continue
+        if waiting.few and position not in used and not _may_have(message, waiting.few):
+            continue  # as almost always
         texts = _texts(message)
         first_seen = waiting.among(texts)
         if message.role != "tool":
@@ -100,9 +99,7 @@ def _sources(messages: Sequence[Message], used: Mapping[int, set[str]]) -> dict[
             first_seen |= in_calls
         if not first_seen:
             continue
-        waiting.words -= first_seen
-        waiting.others -= first_seen
-        few = waiting.few
+        waiting.remove(first_seen)
         if message.role == "tool":
             in_result = first_seen
             if len(texts) > 1:
@@ -113,10 +110,18 @@ def _sources(messages: Sequence[Message], used: Mapping[int, set[str]]) -> dict[
 
 @dataclass
 class _Waiting:
-    """Used values that no message has yet: words, and others such as paths."""
+    """Used values that no message has yet: words, and others such as paths.
+
+    `few`: all of them; none if they are more than a few.
+    """
 
     words: set[str]
     others: set[str]
+    few: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        is_few = len(self.words) + len(self.others) <= _FEW
+        self.few = (*self.words, *self.others) if is_few else ()
 
     @classmethod
     def of(cls, values: set[str]) -> "_Waiting":
@@ -134,11 +139,11 @@ class _Waiting:
             return found | _others_among(self.others, texts) if self.others else found
         return set().union(*map(self._in, texts))
 
-    @property
-    def few(self) -> Sequence[str]:
-        """All of them; none if they are more than a few."""
-        is_few = len(self.words) + len(self.others) <= _FEW
-        return (*self.words, *self.others) if is_few else ()
+    def remove(self, values: set[str]) -> None:
+        """Remove some of them."""
+        self.words -= values
+        self.others -= values
+        self.__post_init__()
 
     def _in(self, text: str) -> set[str]:
         """Those that are values of a text.

@@ -6,7 +6,7 @@ outside of paths. Messages hidden from the model quote nothing and are not quote
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.conversation.turns import Shape, is_typed
@@ -69,6 +69,9 @@ def _by_id(
     messages: Sequence[Message], typed: dict[int, str], results: dict[int, str]
 ) -> list[int]:
     """The results whose call id is a word of a later message."""
+    typed = {position: text for position, text in typed.items() if _DIGIT.search(text)}
+    if not typed:
+        return []
     names: dict[str, list[int]] = {}
     for position in results:
         result = messages[position].result
@@ -77,7 +80,7 @@ def _by_id(
             names.setdefault(name, []).append(position)
     last: dict[str, int] = {}
     for position, text in sorted(typed.items()):
-        if _may_name(text, names):
+        if len(names) > _FEW or any(map(text.__contains__, names)):
             words = [word.strip(".:!?") for word in _WORD.findall(text)]
             last.update(dict.fromkeys(words, position))
     return [
@@ -86,10 +89,3 @@ def _by_id(
         for position in names[name]
         if position < last[name]
     ]
-
-
-def _may_name(text: str, names: Collection[str]) -> bool:
-    """Whether a text may contain a call id. Few ids are searched."""
-    if len(names) > _FEW:
-        return _DIGIT.search(text) is not None
-    return any(map(text.__contains__, names))

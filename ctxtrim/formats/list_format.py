@@ -298,11 +298,11 @@ class _Lists:
         dialect = self._dialect
         edit = dialect.relink(edit)
         if dialect.separate is not None:
-            talks = self._talks(edit.values)
-            elements = [element for talk in talks for element in talk.elements]
+            elements = [element for talk in self._talks(edit.values) for element in talk.elements]
             edit = replace(edit, inserted=dialect.separate(elements, edit))
         emptied: dict[Span, dict[str, Any]] = {}
-        for span in edit.removed - {insert.span for insert in edit.inserted if insert.replaces}:
+        replaced = {insert.span for insert in edit.inserted if insert.replaces}
+        for span in edit.removed - replaced if dialect.texts else ():
             if span.path[-1:] in dialect.texts:  # so that reading finds the envelope again
                 emptied.setdefault(Span(span.line, span.path[:-1]), {})[str(span.path[-1])] = []
         return replace(edit, members={**edit.members, **emptied})

@@ -119,3 +119,11 @@ def test_texts_arguments_and_escaped_results_are_counted_once() -> None:
     assert sorted(seen) == sorted({*seen})
     assert '"first \\u00e9"' in seen
     assert "first é" not in seen  # the model reads the escaped text
+
+
+def test_a_long_transcript_without_repeats_is_cached_up_to_a_million_characters() -> None:
+    counted = Counted()
+    texts = [f"{number}".ljust(100_000) for number in range(30)]
+    counted.transcript(*texts)
+    assert counted.size == 1_000_000
+    assert counted.seen == texts

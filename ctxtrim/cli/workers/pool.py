@@ -16,6 +16,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _SENT = 2  # tasks at a process: one in work, and one that it can begin at once
+_STARTS = 3  # attempts to start a process, which can fail on a machine with much work
 
 
 class DeadWorkerError(Exception):
@@ -95,7 +96,7 @@ class Pool(Generic[T, R]):
         sent: deque[_Job[T, R]] = deque()  # in the order in which the process works on them
         try:
             while True:
-                worker = self._new()
+                worker = self._started()
                 try:
                     for job in sent:
                         worker.send(job.task)
@@ -141,13 +142,20 @@ class Pool(Generic[T, R]):
             pass
         return None
 
-    def _new(self) -> "Worker":
-        with self._lock:
-            if self._is_closed:
-                raise DeadWorkerError("the run ended")
-            worker = Worker(self._work)
-            self.workers.append(worker)
-        return worker
+    def _started(self) -> "Worker":
+        """A process that has started. It has no task before, so that this one can do them all.
+
+        Raises `DeadWorkerError` if several processes ended while they started.
+        """
+        for _ in range(_STARTS):
+            with self._lock:
+                if self._is_closed:
+                    raise DeadWorkerError("the run ended")
+                worker = Worker(self._work)
+                self.workers.append(worker)
+            if worker.starts():
+                return worker
+        raise DeadWorkerError(worker.cause())
 
 
 class Worker:
@@ -159,6 +167,14 @@ class Worker:
         self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)
         self._process.start()
         theirs.close()
+
+    def starts(self) -> bool:
+        """Whether the process starts; waits until it has."""
+        try:
+            self._connection.recv()
+        except (EOFError, OSError):
+            return False
+        return True
 
     def send(self, task: Any) -> None:
         """Let the process work on a task after those before it; an `OSError` if it ended."""
@@ -188,11 +204,12 @@ def _serve(connection: "Connection[Any, Any]", work: Callable[[Any], Any]) -> No
     """Work on tasks until the other end of the connection is closed."""
     tasks: SimpleQueue[tuple[Any] | None] = SimpleQueue()
     threading.Thread(target=_receive, args=(connection, tasks), daemon=True).start()
-    while (task := tasks.get()) is not None:
-        try:
+    try:
+        connection.send(None)  # it has started
+        while (task := tasks.get()) is not None:
             connection.send(work(*task))
-        except OSError:  # the run is over
-            return
+    except OSError:  # the run is over
+        return
 
 
 def _receive(connection: "Connection[Any, Any]", tasks: "SimpleQueue[tuple[Any] | None]") -> None:

@@ -100,3 +100,46 @@ def test_a_closed_pool_has_no_process() -> None:
     assert pool.submit(4).result() == 2
     pool.close()
     assert all(not worker.is_alive for worker in pool.workers)
+
+
+class _StartsOnce:
+    """Work whose process ends while it starts, unless a file exists."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __call__(self, number: int) -> int:
+        return number + 1
+
+    def __setstate__(self, state: dict[str, Path]) -> None:
+        vars(self).update(state)
+        if not self.file.exists():
+            self.file.touch()
+            os._exit(9)
+
+
+class _NeverStarts(_StartsOnce):
+    """Work whose process always ends while it starts."""
+
+    def __setstate__(self, state: dict[str, Path]) -> None:
+        os._exit(9)
+
+
+def test_a_process_that_ends_while_it_starts_is_started_again(tmp_path: Path) -> None:
+    pool = Pool(1, _StartsOnce(tmp_path / "file"))
+    try:
+        assert [pool.submit(number).result() for number in (1, 2)] == [2, 3]
+        assert len(pool.workers) == 2
+    finally:
+        pool.close()
+
+
+def test_without_a_process_that_starts_this_one_does_the_work(tmp_path: Path) -> None:
+    pool = Pool(1, _NeverStarts(tmp_path / "file"))
+    try:
+        future = pool.submit(1)
+        until(lambda: len(pool.workers) == 3 and not pool.workers[-1].is_alive)
+        assert pool.help()
+        assert future.result() == 2
+    finally:
+        pool.close()

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
+_LONGEST_EXCERPT = 80  # characters of a value in a message
 BUG = "this is a bug in ctxtrim: please report it with the command you ran"
 """The end of the message of an error that no input should cause."""
 STDIN = "-"
@@ -155,22 +156,32 @@ def reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
+def excerpt(text: str) -> str:
+    """A text for a message: its beginning if it is long."""
+    return text if len(text) <= _LONGEST_EXCERPT else f"{text[: _LONGEST_EXCERPT - 1]}…"
+
+
+def mismatch(name: str, expected: str, value: object) -> UsageError:
+    """The error of an argument or a setting that has another value than expected."""
+    return UsageError(f"{name}: expected {expected}, found {excerpt(repr(value))}")
+
+
 def must_be_text(value: object, name: str) -> None:
     """Raise `UsageError` for an argument of a function that is not a text."""
     if not isinstance(value, str):
-        raise UsageError(f"{name}: expected a text, found {value!r:.80}")
+        raise mismatch(name, "a text", value)
 
 
 def must_be_whole(value: object, name: str) -> None:
     """Raise `UsageError` for an argument of a function that is not a whole number."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise UsageError(f"{name}: expected a whole number, found {value!r:.80}")
+        raise mismatch(name, "a whole number", value)
 
 
 def must_be_function(value: object, name: str) -> None:
     """Raise `UsageError` for an argument of a function that cannot be called."""
     if not callable(value):
-        raise UsageError(f"{name}: expected a function, found {value!r:.80}")
+        raise mismatch(name, "a function", value)
 
 
 def too_large(what: str, limit: int) -> str:

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from ctxtrim.api.configs import ReadConfig
 from ctxtrim.api.options import Settings, parse_options
-from ctxtrim.errors import InputError, UsageError
+from ctxtrim.errors import InputError, mismatch
 from ctxtrim.findings import Finding
 from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.formats.reading import Reading
@@ -44,7 +44,7 @@ def path_text(path: object, name: str) -> str:
     except UnicodeEncodeError:  # half of a surrogate pair
         is_path = False
     if not is_path:
-        raise UsageError(f"{name}: expected a path, found {path!r:.80}")
+        raise mismatch(name, "a path", path)
     return text
 
 

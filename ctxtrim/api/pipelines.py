@@ -10,7 +10,7 @@ from ctxtrim.api.files import file_reader, no_transcript, opened, path_text
 from ctxtrim.api.fit import must_fit, read_messages, run_stages
 from ctxtrim.api.messages import M, System, Tools
 from ctxtrim.api.options import parse_options
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import UsageError, excerpt
 from ctxtrim.findings import Finding
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import write_to
@@ -225,6 +225,5 @@ def _line(line: bytes) -> bytes:
 
 
 def _no_line(value: object) -> UsageError:
-    return UsageError(
-        f"run_lines: expected lines as bytes, found {value!r:.80}; a message list is for run"
-    )
+    found = excerpt(repr(value))
+    return UsageError(f"run_lines: expected lines as bytes, found {found}; pass messages to run")

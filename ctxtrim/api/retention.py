@@ -14,7 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ctxtrim.errors import InputError, UsageError, must_be_text, must_be_whole
+from ctxtrim.errors import (
+    InputError,
+    UsageError,
+    excerpt,
+    mismatch,
+    must_be_text,
+    must_be_whole,
+)
 from ctxtrim.stages.placeholder import POINTER, first_lines, is_filled
 
 FULL_TURNS = 1
@@ -96,7 +103,7 @@ class ContextWindow:
         from 1, and the reason.
         """
         if not isinstance(records, Iterable):
-            raise InputError(f"expected a list of records, found {records!r:.80}")
+            raise InputError(f"expected a list of records, found {excerpt(repr(records))}")
         messages = tuple(_message(record, number) for number, record in enumerate(records, 1))
         last = max((message.turn for message in messages), default=0)
         if current_turn is not None:
@@ -143,7 +150,7 @@ class ToolResultRetentionPolicy:
     def truncate(self, message: ToolResultMessage) -> ToolResultMessage:
         """The first lines of a result and its pointer, unless it already ends with a pointer."""
         if not isinstance(message, ToolResultMessage):
-            raise UsageError(f"truncate: expected a ToolResultMessage, found {message!r:.80}")
+            raise mismatch("truncate", "a ToolResultMessage", message)
         *_, last = message.content.rsplit("\n", 1)
         if is_filled(self.pointer, last):
             return message
@@ -154,8 +161,8 @@ class ToolResultRetentionPolicy:
         """The window at a turn, by default its current turn."""
         if not isinstance(window, ContextWindow):
             raise UsageError(
-                f"apply: expected a ContextWindow, found {window!r:.80}; ContextWindow.of makes "
-                "one of records"
+                f"apply: expected a ContextWindow, found {excerpt(repr(window))}; "
+                "ContextWindow.of makes one of records"
             )
         turn = window.current_turn if current_turn is None else current_turn
         must_be_whole(turn, "apply: current_turn")

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.config.keys import meanings
-from ctxtrim.config.option import Option, excerpt
+from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import OPTIONS, SHARED
 from ctxtrim.config.source import SettingsSource, assign
 from ctxtrim.config.stage_specs import SETTINGS
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import UsageError, excerpt
 from ctxtrim.text.names import suggestion
 
 PREFIX = "CTXTRIM_"

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import UsageError, mismatch
 from ctxtrim.text.names import suggestion
 from ctxtrim.text.numbers import decimal_number, percentage, whole_number
 
@@ -22,7 +22,6 @@ _TRUE = ("true", "yes", "on", "1")
 _FALSE = ("false", "no", "off", "0")
 LARGEST = 2**63 - 1  # the largest position in a sequence
 _LONGEST_CHOICES = 20  # characters of choices that are shown in place of a metavar
-_LONGEST_EXCERPT = 80  # characters of a value in a message
 
 
 class Option(Struct, frozen=True):
@@ -192,9 +191,4 @@ def must_be(location: str, value: Any, kind: Any, expected: str) -> None:
     try:
         msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # half of a surrogate pair
-        raise UsageError(f"{location}: expected {expected}, found {excerpt(repr(value))}") from None
-
-
-def excerpt(text: str) -> str:
-    """A text for a message: its beginning if it is long."""
-    return text if len(text) <= _LONGEST_EXCERPT else f"{text[: _LONGEST_EXCERPT - 1]}…"
+        raise mismatch(location, expected, value) from None

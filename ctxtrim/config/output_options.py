@@ -38,7 +38,7 @@ def restricted(
 def _check_path(text: str) -> None:
     """Raise a `ValueError` for a text that no file or folder can have as its path."""
     if "\0" in text:
-        raise ValueError("expected a path, which has no null character")
+        raise ValueError("expected a path without a null character")
 
 
 ROWS: Mapping[str, tuple[Option, ...]] = {

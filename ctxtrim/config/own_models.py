@@ -16,9 +16,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.config.option import LARGEST, excerpt, must_be
+from ctxtrim.config.option import LARGEST, must_be
 from ctxtrim.config.source import SettingsSource
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import UsageError, mismatch
 from ctxtrim.text.names import suggestion
 from ctxtrim.text.numbers import whole_number
 from ctxtrim.tokenizers import check_name
@@ -69,7 +69,7 @@ def _limit(location: str, value: object) -> int:
         except ValueError:
             number = 0
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise UsageError(f"{location}: expected a number of tokens, found {excerpt(repr(value))}")
+        raise mismatch(location, "a number of tokens", value)
     return min(number, LARGEST)
 
 

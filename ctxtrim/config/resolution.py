@@ -14,12 +14,12 @@ from ctxtrim.config.from_environment import CONFIG, environment
 from ctxtrim.config.from_options import command_line
 from ctxtrim.config.from_toml import own_file, project_table
 from ctxtrim.config.input_options import preset_names
-from ctxtrim.config.option import excerpt
 from ctxtrim.config.own_models import ModelOf, own_models
 from ctxtrim.config.presets import SESSION, Preset, checks, merged
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.source import PathSection, SettingsSource, Value
 from ctxtrim.config.stage_specs import SETTINGS, parse_stage, restricted
+from ctxtrim.errors import excerpt
 from ctxtrim.findings import Finding
 from ctxtrim.io.paths import is_same, repository
 from ctxtrim.metering import Metering

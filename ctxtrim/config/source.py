@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from ctxtrim.config.keys import Meaning
-from ctxtrim.config.option import Option, excerpt
+from ctxtrim.config.option import Option
 from ctxtrim.config.stage_specs import SETTINGS, parse_stage, restricted
+from ctxtrim.errors import excerpt
 from ctxtrim.findings import Finding
 from ctxtrim.io.paths import resolved
 from ctxtrim.text.globs import Glob

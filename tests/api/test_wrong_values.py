@@ -123,15 +123,15 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "messages as lines": (
         lambda: list(PIPELINE.run_lines(HI)),
-        f"run_lines: expected lines as bytes, found {HI[0]!r}; a message list is for run",
+        f"run_lines: expected lines as bytes, found {HI[0]!r}; pass messages to run",
     ),
     "bytes as lines": (
         lambda: list(PIPELINE.run_lines(b"{}\n")),  # type: ignore[arg-type]
-        "run_lines: expected lines as bytes, found b'{}\\n'; a message list is for run",
+        "run_lines: expected lines as bytes, found b'{}\\n'; pass messages to run",
     ),
     "no lines": (
         lambda: PIPELINE.run_lines(None),  # type: ignore[arg-type]
-        "run_lines: expected lines as bytes, found None; a message list is for run",
+        "run_lines: expected lines as bytes, found None; pass messages to run",
     ),
     "half a character": (
         lambda: ctxtrim.enforce_context_limit(HI, "\ud800"),  # type: ignore[arg-type]

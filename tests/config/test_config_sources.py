@@ -283,7 +283,7 @@ OWN_FILE = {
     "messages-path = '['": "messages-path [: expected keys and brackets",
     "messagesPath = 'a.b + c['": "messagesPath a.b + c[: expected keys and brackets at "
     "character 8, as in simulations[*].messages",
-    'archive = "a\\u0000b"': ("archive a\0b: expected a path, which has no null character"),
+    'archive = "a\\u0000b"': ("archive a\0b: expected a path without a null character"),
     'log = "a\\u0000b"': "log a\0b: expected a path",
     'summary-store = "a\\u0000b"': "summary-store a\0b: expected a path",
     "max-age =": "invalid TOML",

@@ -3,7 +3,7 @@
 The effect of one edit can thus be measured without a recount of the rest.
 """
 
-from operator import attrgetter, is_
+from operator import attrgetter
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -101,13 +101,15 @@ class Counter(Struct, frozen=True, eq=False):
         """The tokens of the text of a tool result, which are known if it is a single part as read
         and counts as its text.
         """
-        at, seen = message.index, next(iter(self._seen.values()), None)
-        if seen is None or at is None or at >= len(seen.messages) or len(message.parts) != 1:
+        at, seen = message.index, self._first
+        if seen is None or at is None or at >= len(seen.messages):
+            return self.text(text)
+        if seen.messages[at] is not message or len(message.parts) != 1:
             return self.text(text)
         part, framing = message.parts[0], self.framing
         is_escaped = framing.quotes_results or (framing.escapes_parallel and seen.shape.fan[at] > 1)
         is_plain = part.text is text and part.wrapper is None and part.media is None
-        if is_escaped or not is_plain or part.sealed or seen.messages[at] is not message:
+        if is_escaped or not is_plain or part.sealed:
             return self.text(text)
         return seen.costs[at].parts[0]
 
@@ -119,20 +121,24 @@ class Counter(Struct, frozen=True, eq=False):
         """The cost of each message, given the messages around it."""
         return self._look(messages).costs
 
+    @property
+    def _first(self) -> "_Seen | None":
+        """The conversation as read."""
+        return next(iter(self._seen.values()), None)
+
     def _look(self, messages: Messages) -> "_Seen":
         seen = self._seen.get(id(messages))
         if seen is None:  # storing the messages keeps their ids unique
-            first = next(iter(self._seen.values()), None)
+            first = self._first
             if first is None:
                 shape = shape_of(messages)
                 costs = self._message_costs.of(messages, shape.fan)
             elif are_alike(messages, first.messages):
                 shape = replace(first.shape, messages=messages)
-                same = map(is_, messages, first.messages)
-                rows = zip(same, first.costs, messages, shape.fan, strict=True)
+                rows = zip(messages, first.messages, first.costs, shape.fan, strict=True)
                 costs = [
-                    cost if is_same else self.cost(message, fan)
-                    for is_same, cost, message, fan in rows
+                    cost if message is before else self.cost(message, fan)
+                    for message, before, cost, fan in rows
                 ]
             else:  # further lists share messages with the first one
                 shape = shape_of(messages)

@@ -158,9 +158,8 @@ def framing_of(model: Model, exactness: Exactness, api: Api | None = None) -> tu
     name = model.framing
     if is_bound:
         name = f"{name}-bound" if f"{name}-bound" in FRAMINGS else "anthropic-bound"
-    name = f"{name}-{api}" if f"{name}-{api}" in FRAMINGS else name
-    if name == "openai" and model.tokenizer == "cl100k_base":  # fewer requests are recorded
-        name = "openai-cl100k"
+    for variant in (api, model.tokenizer):  # a tokenizer may have fewer recorded requests
+        name = f"{name}-{variant}" if f"{name}-{variant}" in FRAMINGS else name
     framing = replace(FRAMINGS[name], media=POLICIES[model.image_policy])
     if model.tool_prompt is not None:
         tools, forced = model.tool_prompt

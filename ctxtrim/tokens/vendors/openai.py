@@ -61,7 +61,7 @@ _DECLARED = Fact(4, f"{PAIRS}: -1 to 3 with gpt-5 and the o-series, from four re
 
 TABLES: dict[str, FactTable] = {
     "openai": _OPENAI | {"role_name": Fact(0, f"{PAIRS}: gpt-4o", 5), "is_verified": _VERIFIED},
-    "openai-cl100k": _OPENAI
+    "openai-cl100k_base": _OPENAI
     | {
         "role_name": Fact(None, "no recorded request; costs as much as another name"),
         "is_verified": _VERIFIED,

@@ -12,7 +12,7 @@ from ctxtrim.io.compression import SUFFIXES
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
 from ctxtrim.io.paths import mode_of
-from ctxtrim.io.walk import has_suffix
+from ctxtrim.io.walk import has_transcript_suffix
 
 _NOT_WRITTEN = (".bz2", ".xz", ".7z", ".zip")  # endings of compressions that no output has
 
@@ -190,7 +190,7 @@ def _files(sources: Sequence[Input], output: Path, text: str, is_jsonl: bool) ->
     mode = mode_of(output)
     if mode and not stat.S_ISDIR(mode):
         raise UsageError(f"-o {text}: expected a folder for several inputs, found a file")
-    if not mode and not text.endswith("/") and has_suffix(output):
+    if not mode and not text.endswith("/") and has_transcript_suffix(output):
         raise UsageError(
             f"-o {text}: expected a folder for several inputs; name one, or write {text}/"
         )

@@ -65,8 +65,7 @@ def truncate_text(
     Mode `head` keeps the beginning; `head_tail` (or `head-tail`) keeps both ends under every limit,
     with a marker between them. A limit below 4 keeps the beginning. A text that was limited before
     keeps the totals of its original, and changes only if a limit is smaller now. A limit that is
-    not a whole number from 0, and an unknown mode, are a `UsageError`, and so is a
-    value that is not a text.
+    not a whole number from 0, an unknown mode and a value that is not a text are a `UsageError`.
     """
     must_be_text(text, "truncate_text: text")
     if mode not in ("head", "head_tail", "head-tail"):

@@ -142,10 +142,10 @@ def with_answers_after_system(
         if position not in found or message.role != "system" or not message.continues:
             continue
         after = shape.visible[place + 1 :]
-        is_kept = next((messages[at].role for at in after if at in found), "assistant")
+        next_role = next((messages[at].role for at in after if at in found), "assistant")
         answers = takewhile(lambda at: messages[at].role != "user", after)
         exchanges = {shape.exchange[at] for at in answers} - {shape.exchange[position]}
-        if is_kept in ("user", "system") and exchanges:
+        if next_role in ("user", "system") and exchanges:
             found |= dict.fromkeys(members[min(exchanges, key=price)], AFTER_SYSTEM)
     return dict(sorted(found.items()))
 

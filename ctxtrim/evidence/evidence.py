@@ -72,5 +72,5 @@ class Evidence:
 
 
 def _judge(messages: Sequence[Message], is_loose: bool) -> Callable[[int], bool]:
-    """What says whether the result at a position is an error, and remembers it."""
+    """A cached function: whether the result at a position is an error."""
     return cache(lambda position: is_error(messages[position], is_loose))

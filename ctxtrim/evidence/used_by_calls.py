@@ -120,8 +120,7 @@ class _Waiting:
     few: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        is_few = len(self.words) + len(self.others) <= _FEW
-        self.few = (*self.words, *self.others) if is_few else ()
+        self._find_few()
 
     @classmethod
     def of(cls, values: set[str]) -> "_Waiting":
@@ -143,7 +142,11 @@ class _Waiting:
         """Remove some of them."""
         self.words -= values
         self.others -= values
-        self.__post_init__()
+        self._find_few()
+
+    def _find_few(self) -> None:
+        is_few = len(self.words) + len(self.others) <= _FEW
+        self.few = (*self.words, *self.others) if is_few else ()
 
     def _in(self, text: str) -> set[str]:
         """Those that are values of a text.

@@ -131,10 +131,10 @@ def _is_transcript(entry: "os.DirEntry[str]") -> bool:
     path = Path(entry.name)
     if not path.suffix:
         return not entry.name.startswith(".") and _is_object(entry)
-    return has_suffix(path)
+    return has_transcript_suffix(path)
 
 
-def has_suffix(path: Path) -> bool:
+def has_transcript_suffix(path: Path) -> bool:
     """Whether the name of a file has a suffix of transcripts, which may be compressed."""
     name = path.name.removesuffix(path.suffix) if kind_named(path) else path.name
     return name.endswith(SUFFIXES)

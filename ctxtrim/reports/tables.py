@@ -30,9 +30,9 @@ BAR = 20
 class Table(Struct, frozen=True):
     """A title, column names (those of numbers begin with `>`), and rows.
 
-    There may be more `rows` than fit in memory. `optional`: names of
-    columns that a narrow table leaves out, the first one first. `whole`: names of columns whose
-    texts are never shortened. Texts are safe to print.
+    There may be more `rows` than fit in memory. `optional`: names of columns that a narrow table
+    leaves out, the first one first. `whole`: names of columns whose texts are never shortened.
+    Texts are safe to print.
     """
 
     title: str

@@ -143,9 +143,9 @@ class Pool(Generic[T, R]):
         return None
 
     def _started(self) -> "Worker":
-        """A process that has started. It has no task before, so that this one can do them all.
+        """A process that has started and can work on tasks.
 
-        Raises `DeadWorkerError` if several processes ended while they started.
+        Raises `DeadWorkerError` if `_STARTS` processes ended before they could.
         """
         for _ in range(_STARTS):
             with self._lock:

@@ -137,14 +137,12 @@ def as_written(parts: tuple[Part, ...], inputs: object) -> tuple[Part, ...]:
     """
     if not isinstance(inputs, dict):
         return parts
-    return tuple(
-        [
-            replace(part, text=dump(inputs[part.call_id]))
-            if part.kind == "tool_call" and part.call_id in inputs
-            else part
-            for part in parts
-        ]
-    )
+    found = []
+    for part in parts:
+        if part.kind == "tool_call" and part.call_id in inputs:
+            part = replace(part, text=dump(inputs[part.call_id]))
+        found.append(part)
+    return tuple(found)
 
 
 def is_injected(text: str) -> bool:

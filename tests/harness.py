@@ -17,7 +17,8 @@ from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.model import Row
 from ctxtrim.stage import Original
-from ctxtrim.stream import Job, stream
+from ctxtrim.stream import stream
+from ctxtrim.stream.job import Job
 from ctxtrim.tokenizers import tokenizer
 
 

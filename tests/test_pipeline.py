@@ -12,7 +12,8 @@ from ctxtrim.config import configured
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.pipeline import StagePipeline
 from ctxtrim.stages import STAGES
-from ctxtrim.stream import Job, stream
+from ctxtrim.stream import stream
+from ctxtrim.stream.job import Job
 from ctxtrim.tokenizers import tokenizer
 
 DATA = (Path(__file__).parents[1] / "fixtures" / "agent.jsonl").read_bytes()

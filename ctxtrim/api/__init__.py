@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from ctxtrim.stage import Change, Outcome, Stage
     from ctxtrim.stages import STAGES
     from ctxtrim.stages.events import Event
-    from ctxtrim.stream import Done
+    from ctxtrim.stream.job import Done
     from ctxtrim.summaries.summarizer import Reply, Summarizer
     from ctxtrim.tokenizers import tokenizer
     from ctxtrim.tokens import Budget, Tokenizer

@@ -60,7 +60,7 @@ class PlainConversation:
             except SelfCheckError as error:
                 _must_be_well_formed(chunk)
                 raise error from None
-            data = lines.data
+            data = bytes(lines.data)
         found: list[dict[str, Any]] = json.loads(data)["messages"]
         return [_as_request(message) for message in found] if self.has_objects else found
 

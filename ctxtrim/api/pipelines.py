@@ -12,13 +12,14 @@ from ctxtrim.api.messages import M, System, Tools
 from ctxtrim.api.options import parse_options
 from ctxtrim.errors import UsageError, excerpt
 from ctxtrim.findings import Finding
+from ctxtrim.formats.lines import blocks
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import write_to
 from ctxtrim.pipeline import Services
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import Details, Origin, row
-from ctxtrim.stream import Done, Job
 from ctxtrim.stream.files import FilePipeline
+from ctxtrim.stream.job import Done, Job
 from ctxtrim.summaries import Summarizer
 
 MESSAGES = "messages"
@@ -206,7 +207,8 @@ class Pipeline:
         write = pieces.append if sink is None else sink.write
         try:
             for done in self._streamed(source):
-                write(done.data or b"")
+                for block in blocks(done.output or b""):
+                    write(block)
                 rows += done.rows
                 findings += done.findings
             if sink is not None and any(row.is_written for row in rows):

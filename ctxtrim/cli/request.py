@@ -32,8 +32,8 @@ from ctxtrim.reports.rows import Details
 from ctxtrim.stage import moves_results
 from ctxtrim.stages import STAGES
 from ctxtrim.stages.reasoning import Thinking
-from ctxtrim.stream import Job
 from ctxtrim.stream.files import FilePipeline, FileReader
+from ctxtrim.stream.job import Job
 from ctxtrim.tokenizers import LIGHT, tokenizer
 from ctxtrim.tokens.models import nearest_models
 

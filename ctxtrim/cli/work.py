@@ -14,6 +14,7 @@ from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, 
 from ctxtrim.findings import Code, Finding
 from ctxtrim.formats.chunks import joined_findings
 from ctxtrim.formats.conversion.losses import LossTotals
+from ctxtrim.formats.lines import blocks
 from ctxtrim.formats.reading import Detection, Reading
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Sink
@@ -23,7 +24,7 @@ from ctxtrim.io.spool import Spool
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.stage import Keeper
-from ctxtrim.stream import START, Done
+from ctxtrim.stream.job import START, Done
 from ctxtrim.text.records import BOM
 
 if TYPE_CHECKING:
@@ -258,13 +259,15 @@ class Work:
 
     def _write(self, done: Done, recording: "Recording | None", sink: Sink) -> None:
         """Write the bytes of a chunk, on a new line."""
-        added = b"" if self._ends_line or not done.data else b"\n"
+        output = done.output
+        added = b"" if self._ends_line or not output else b"\n"
         if recording is not None:
             recording.chunk(done.read, done.data, added)
-        if done.data:
-            sink.write(added + done.data)
+        if output:
+            for block in chain((added,), blocks(output)):
+                sink.write(block)
             is_shared = self._request.targets.shares_stdout
-            self._ends_line = done.is_open or done.data.endswith(b"\n") or not is_shared
+            self._ends_line = done.is_open or output.endswith(b"\n") or not is_shared
 
     def _finish(self, progress: Progress, recording: "Recording | None", sink: Sink) -> None:
         """Commit the output, unless the file must stay as it is, and report the rows."""

@@ -55,7 +55,7 @@ class Chunk(Struct, frozen=True, dict=True):
         if len(self.lines) == 1:  # as in most chunks; the check below is slow
             return self.joined(self.lines[0].data)
         if isinstance(self.lines, LineBlock):
-            return self.lines.data
+            return bytes(self.lines.data)
         return self.joined(b"".join([line.data for line in self.lines]))
 
     def joined(self, data: bytes) -> bytes:

@@ -8,7 +8,6 @@ import re
 from typing import Any, NamedTuple
 
 from ctxtrim.model import Wrapper
-from ctxtrim.text.splice import locate
 
 KEYS = ("output", "content")
 """Members that can contain the output text; the first one present is used."""
@@ -59,7 +58,11 @@ def unwrapped(string: str) -> Wrapped | None:
 def _start(string: str, key: str) -> int:
     """The position at which the value of a member starts."""
     found = list(re.finditer(rf'"{key}"\s*:\s*', string))
-    return found[0].end() if len(found) == 1 else locate(string, [(key,)])[key,]
+    if len(found) == 1:
+        return found[0].end()
+    from ctxtrim.text.splice import locate  # for keys that occur twice only
+
+    return locate(string, [(key,)])[key,]
 
 
 def failed(value: dict[str, Any]) -> bool | None:

@@ -5,50 +5,134 @@ times as much. So a format reads one value after another and keeps what it needs
 """
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from io import BytesIO
-from itertools import chain, islice
 from typing import Any
 
 from ctxtrim.model import Line, Message, Span
+from ctxtrim.text.json_spans import Range
 from ctxtrim.text.records import JsonRecord, value_in, value_of
 
 _REMEMBERED = 64
 """Values that are kept; those of all lines need several times the memory of their bytes."""
+_BLOCK = 1 << 20  # bytes that are compared or written at a time
+
+Fragment = bytes | Range
+"""New bytes, or a range of the source."""
+
+
+class Segments:
+    """Bytes made of ranges of a source and of new bytes.
+
+    The output of a large session repeats most lines of its input, and a range of the input needs no
+    memory of its own. Segments have the length, the slices and the comparison of `bytes`.
+    """
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self._new = BytesIO()
+        self._ends = array("Q")  # of the segments, in the bytes that they make
+        self._starts = array("Q")  # of the segments, in the source or in the new bytes
+        self._is_new = bytearray()
+        self._last = 0  # the end of the last segment, in the source or in the new bytes
+
+    def add(self, fragment: Fragment) -> int:
+        """Add a fragment; return the number of its bytes."""
+        if isinstance(fragment, bytes):
+            is_new, start = True, self._new.tell()
+            end = start + self._new.write(fragment)
+        else:
+            is_new, (start, end) = False, fragment
+        if start == end:
+            return 0
+        size = len(self) + end - start
+        if self._ends and self._is_new[-1] == is_new and self._last == start:
+            self._ends[-1] = size  # the fragment continues the last segment
+        else:
+            self._ends.append(size)
+            self._starts.append(start)
+            self._is_new.append(is_new)
+        self._last = end
+        return end - start
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, place: slice) -> bytes:
+        start, stop, _ = place.indices(len(self))
+        parts = []
+        number = bisect_right(self._ends, start)
+        while start < stop:
+            end = min(stop, self._ends[number])
+            begin = self._ends[number - 1] if number else 0
+            buffer = self._new.getvalue() if self._is_new[number] else self._source
+            shift = self._starts[number] - begin
+            parts.append(memoryview(buffer)[start + shift : end + shift])
+            start, number = end, number + 1
+        return b"".join(parts)
+
+    def __bytes__(self) -> bytes:
+        return self[:]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, bytes | Segments) or len(self) != len(other):
+            return False
+        return all(mine == its for mine, its in zip(blocks(self), blocks(other), strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def endswith(self, end: bytes) -> bool:
+        """Whether the last bytes are these."""
+        return self[max(0, len(self) - len(end)) :] == end
+
+
+Bytes = bytes | Segments
+
+
+def blocks(data: Bytes) -> Iterator[bytes]:
+    """Bytes in parts of one size, except for the last part, which has the rest."""
+    for start in range(0, len(data), _BLOCK):
+        yield data[start : start + _BLOCK]
 
 
 class ByteBlock(Sequence[bytes]):
     """Pieces of one block of bytes. `add` appends the next piece; `size` is that of all so far."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: Bytes) -> None:
         self.data = data
         self.size = 0
         self._ends = array("Q")
 
     @classmethod
-    def of(cls, pieces: Iterable[bytes]) -> "ByteBlock":
-        """The block of some pieces."""
-        pieces = iter(pieces)
-        start = list(islice(pieces, 2))
-        if len(start) == 1:  # a document, which may be large, is not copied
-            block = cls(start[0])
-            block.add(len(block.data))
-            return block
-        data, sizes = BytesIO(), array("Q", [])
-        for piece in chain(start, pieces):
-            sizes.append(data.write(piece))
-        block = cls(data.getvalue())
+    def of(cls, source: bytes, pieces: Iterable[Iterable[Fragment]]) -> "ByteBlock":
+        """The block of some pieces, each given by its fragments."""
+        segments, sizes = Segments(source), array("Q")
+        for piece in pieces:
+            sizes.append(sum(map(segments.add, piece)))
+        is_document = len(sizes) == 1
+        block = cls(bytes(segments) if is_document else segments)
         for size in sizes:
             block.add(size)
+        return block
+
+    @classmethod
+    def of_lines(cls, lines: Sequence[Line]) -> "ByteBlock":
+        """The block of some lines."""
+        if isinstance(lines, LineBlock):
+            return lines.block
+        block = cls(b"".join([line.data for line in lines]))
+        for line in lines:
+            block.add(len(line.data))
         return block
 
     def __len__(self) -> int:
         return len(self._ends)
 
     def __getitem__(self, index: Any) -> Any:
-        place = range(len(self))[index]
-        return self.data[self._ends[place - 1] if place else 0 : self._ends[place]]
+        start, end = self.range_at(index)
+        return self.data[start:end]
 
     def __iter__(self) -> Iterator[bytes]:
         start = 0
@@ -58,6 +142,11 @@ class ByteBlock(Sequence[bytes]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ByteBlock) and self.data == other.data
+
+    def range_at(self, index: int) -> Range:
+        """The range of a piece."""
+        place = range(len(self))[index]
+        return self._ends[place - 1] if place else 0, self._ends[place]
 
     def add(self, size: int) -> None:
         """Add a piece of some bytes."""
@@ -73,12 +162,12 @@ class ByteBlock(Sequence[bytes]):
 class LineBlock(Sequence[Line]):
     """Lines in one block of bytes, and their numbers in the file."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: Bytes) -> None:
         self.block = ByteBlock(data)
         self.numbers = array("Q")
 
     @property
-    def data(self) -> bytes:
+    def data(self) -> Bytes:
         """The bytes of all lines."""
         return self.block.data
 
@@ -111,7 +200,7 @@ class LineRecords:
 
     def __init__(
         self,
-        data: bytes,
+        data: Bytes,
         decoded: Callable[[], Iterable[JsonRecord]],
         expected: Sequence[Sequence[Message]] = (),
     ) -> None:
@@ -145,6 +234,11 @@ class SourceValues(Sequence[Any]):
         self.lines = lines
         self._value = lru_cache(_REMEMBERED)(lambda index: value_of(lines[index].data))
         self._inside = lru_cache(_REMEMBERED)(value_in)
+
+    @cached_property
+    def block(self) -> ByteBlock:
+        """The bytes of the lines."""
+        return ByteBlock.of_lines(self.lines)
 
     def __len__(self) -> int:
         return len(self.lines)

@@ -10,7 +10,7 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.json_in_string import unwrapped
-from ctxtrim.formats.lines import ByteBlock, LineRecords
+from ctxtrim.formats.lines import ByteBlock, Bytes, LineRecords
 from ctxtrim.model import Line, Message, Part, Transcript
 from ctxtrim.text.records import JsonRecord, document, split
 
@@ -22,7 +22,7 @@ class WrittenChunk(Struct, frozen=True):
     `linked`: the line numbers of `Rewritten.linked`.
     """
 
-    data: bytes | None
+    data: Bytes | None
     read_back: Mapping[int, Transcript] = {}
     linked: Sequence[int] = ()
 
@@ -58,8 +58,9 @@ def written_chunk(chunk: Chunk, out: Sequence[Transcript], failed: Sequence[bool
     ]
     if chunk.element is not None and not any(pieces[0].strip(b"[] \t\r\n")):
         raise SelfCheckError(f"an edit empties an element of an array; it was not written; {BUG}")
+    is_element = chunk.element is not None
     return WrittenChunk(
-        chunk.joined(pieces.data),
+        chunk.joined(bytes(pieces.data)) if is_element else pieces.data,
         dict(zip(places, found, strict=True)),
         [chunk.lines[index].number for index in rewritten.linked],
     )

@@ -23,7 +23,6 @@ from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.summaries.markers import pieces
 from ctxtrim.text.json_paths import each_element
 from ctxtrim.text.records import dump
-from ctxtrim.text.splice import locate
 
 ROLES: dict[object, Role] = {
     "human": "user",
@@ -133,6 +132,8 @@ def calls_in(text: str, span: Span, block: Span | None = None) -> list[Part]:
     keys = {
         path: "arguments" if "arguments" in call else "parameters" for path, call in calls.items()
     }
+    from ctxtrim.text.splice import locate  # for several texts that quote each other only
+
     starts = locate(text, [(*path, key) for path, key in keys.items()])
     parts = []
     for path, call in calls.items():

@@ -4,9 +4,7 @@ Changes are found by comparing values with the source, not by flags. A dropped m
 with all its spans, and a container that becomes empty is removed too.
 """
 
-import json
 from collections.abc import Iterator, Sequence, Set
-from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
 from msgspec import Struct
@@ -23,11 +21,12 @@ from ctxtrim.conversation.edits import (
 )
 from ctxtrim.errors import BUG, NotEditableError, SelfCheckError
 from ctxtrim.formats.base import Edit, Format, Insertion, Site
+from ctxtrim.formats.json_style import JsonStyle
 from ctxtrim.formats.line_edits import LineEdit, LineEdits
-from ctxtrim.formats.lines import ByteBlock, SourceValues
-from ctxtrim.model import Document, Line, Message, Part, Span, Transcript
+from ctxtrim.formats.lines import ByteBlock, Fragment, SourceValues
+from ctxtrim.model import Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.splice import splice
+from ctxtrim.text.splice import Patch, ValueEdits, patches
 
 
 class Rewritten(Struct, frozen=True):
@@ -72,7 +71,8 @@ def rewrite(
         whole = Edit(lines, source, removed, transcripts, inserted, texts=edits.texts)
         _relink(dialect, edits, whole)
         linked = sorted(edits.without - before)
-    return Rewritten(ByteBlock.of(_written(dialect, source, edits)), linked)
+    pieces = ByteBlock.of(bytes(source.block.data), _written(dialect, source, edits))
+    return Rewritten(pieces, linked)
 
 
 def _relink(dialect: Format, edits: LineEdits, edit: Edit) -> None:
@@ -195,42 +195,70 @@ def _owners(
     return owners
 
 
-def _written(dialect: Format, source: SourceValues, edits: LineEdits) -> Iterator[bytes]:
+class _OutputLine(Struct, frozen=True):
+    """A kept or a new line. `number`: that of a kept line, 0 for a new one."""
+
+    number: int
+    fragments: Sequence[Fragment]
+    has_break: bool
+
+
+def _written(
+    dialect: Format, source: SourceValues, edits: LineEdits
+) -> Iterator[Sequence[Fragment]]:
     """The kept and new lines. A line that lost its line break with a dropped neighbour gets one."""
     end = b"\r\n" if source.lines and source.lines[0].data.endswith(b"\r\n") else b"\n"
-    last: tuple[int, bytes] | None = None
+    last: _OutputLine | None = None
+    for line in _output_lines(dialect, source, edits):
+        if last is not None:
+            is_same_line = line.number != 0 and line.number == last.number
+            yield last.fragments if is_same_line else _ended(last, end)
+        last = line
+    if last is not None:
+        yield _ended(last, end) if source.lines[-1].data.endswith(b"\n") else last.fragments
+
+
+def _output_lines(dialect: Format, source: SourceValues, edits: LineEdits) -> Iterator[_OutputLine]:
     for index, line in enumerate(source.lines):
         edit = edits.lines.get(index, _NOTHING)
-        is_kept = index not in edits.without
-        for number, data in (
-            *((0, _line(value, line)) for value in edit.before),
-            *(((line.number, _edited(dialect, source, index, edit)),) if is_kept else ()),
-            *((0, _line(value, line)) for value in edit.after),
-        ):
-            if last is not None:
-                is_same_line = number != 0 and number == last[0]
-                yield last[1] if is_same_line else _ended(last[1], end)
-            last = number, data
-    if last is not None:
-        yield _ended(last[1], end) if source.lines[-1].data.endswith(b"\n") else last[1]
+        for value in edit.before:
+            yield _new_line(value, line)
+        if index not in edits.without:
+            start, end = source.block.range_at(index)
+            fragments = _fragments(start, end, _patches(dialect, source, index, edit))
+            yield _OutputLine(line.number, fragments, line.data.endswith(b"\n"))
+        for value in edit.after:
+            yield _new_line(value, line)
 
 
-def _ended(line: bytes, end: bytes) -> bytes:
-    return line if line.endswith(b"\n") else line + end
+def _fragments(start: int, end: int, patches: Sequence[Patch]) -> list[Fragment]:
+    """The fragments of the line at a range: those between its patches, and their new bytes."""
+    fragments: list[Fragment] = []
+    done = start
+    for patch_start, patch_end, new in patches:
+        fragments += ((done, start + patch_start), new)
+        done = start + patch_end
+    fragments.append((done, end))
+    return fragments
+
+
+def _ended(line: _OutputLine, end: bytes) -> Sequence[Fragment]:
+    return line.fragments if line.has_break else (*line.fragments, end)
 
 
 _NOTHING = LineEdit()
 
 
-def _line(value: Any, neighbour: Line) -> bytes:
-    return _Spelling.of(neighbour)(value).encode()
+def _new_line(value: Any, neighbour: Line) -> _OutputLine:
+    return _OutputLine(0, (JsonStyle.of(neighbour)(value).encode(),), has_break=False)
 
 
-def _edited(dialect: Format, source: SourceValues, index: int, edit: LineEdit) -> bytes:
-    line = source.lines[index]
+def _patches(dialect: Format, source: SourceValues, index: int, edit: LineEdit) -> Sequence[Patch]:
+    """The patches of a line."""
     if not (edit.replace or edit.remove or edit.members or edit.elements or edit.cuts):
-        return line.data
-    spell = _Spelling.of(line)
+        return ()
+    line = source.lines[index]
+    spell = JsonStyle.of(line)
     replace = {path: spell(new) for path, new in edit.replace.items()}
     insert = {
         array: [
@@ -256,7 +284,8 @@ def _edited(dialect: Format, source: SourceValues, index: int, edit: LineEdit) -
         for array, places in edit.cuts.items()
     }
     try:
-        return splice(line.data, replace, edit.remove, add, insert, cut, spell.is_ascii)
+        value_edits = ValueEdits(replace, edit.remove, add, insert, cut, spell.is_ascii)
+        return patches(line.data, value_edits)
     except KeyError as error:
         raise SelfCheckError(
             f"line {line.number} has no value at {error}; nothing was written; {BUG}"
@@ -275,7 +304,7 @@ Both halves of a split message carry them; others stay with one half.
 
 
 def _halves(
-    dialect: Format, source: SourceValues, array: Span, new: Sequence[Insertion], spell: "_Spelling"
+    dialect: Format, source: SourceValues, array: Span, new: Sequence[Insertion], spell: JsonStyle
 ) -> str:
     """The text that closes an array's owner, adds the new values, and opens the owner again."""
     line = source.lines[array.line].data
@@ -303,30 +332,3 @@ def _halves(
     if owner:
         between = comma
     return between.join((end, *(spell(insertion.value) for insertion in new), begin))
-
-
-class _Spelling(Struct, frozen=True):
-    """How a line writes JSON: escaped to ASCII or not, with spaces or without.
-
-    Detected once per line.
-    """
-
-    is_ascii: bool
-    separators: tuple[str, str] | None
-
-    @classmethod
-    def of(cls, line: Line) -> "_Spelling":
-        whole = line.document or Document(line.data)
-        return cls(whole.is_ascii, None if whole.has_spaces else (",", ":"))
-
-    def __call__(self, value: Any) -> str:
-        """A value as JSON. Characters without a UTF-8 form are always escaped."""
-        if isinstance(value, str):  # much faster than an encoder for each string
-            text = encode_basestring_ascii(value) if self.is_ascii else encode_basestring(value)
-        else:
-            text = json.dumps(value, ensure_ascii=self.is_ascii, separators=self.separators)
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return json.dumps(value, separators=self.separators)
-        return text

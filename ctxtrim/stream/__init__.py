@@ -9,7 +9,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ctxtrim.errors import ArchiveError, SelfCheckError
 from ctxtrim.findings import Finding, is_handled, overflow
 from ctxtrim.formats.chunks import Chunk
-from ctxtrim.formats.conversion import Conversion
+from ctxtrim.formats.lines import Bytes
 from ctxtrim.formats.reading import Reading
 from ctxtrim.formats.self_check import written_chunk
 from ctxtrim.io.spool import Spool
@@ -26,66 +26,12 @@ from ctxtrim.model import Transcript
 from ctxtrim.pipeline import PipelineRun, Services, StagePipeline
 from ctxtrim.reports.failures import not_archived, not_handled, not_written
 from ctxtrim.reports.model import Row
-from ctxtrim.reports.rows import PLAIN, Details, Origin, row
-from ctxtrim.stage import NOTHING_STORED, Keeper, Memory, StageOriginals
-from ctxtrim.stages.events import Event
+from ctxtrim.reports.rows import Origin, row
+from ctxtrim.stage import NOTHING_STORED, Keeper
+from ctxtrim.stream.job import Done, Job
 
 if TYPE_CHECKING:
-    from ctxtrim.summaries import Summarizer
     from ctxtrim.summaries.identity import Identity
-
-START = 200
-"""Bytes of each chunk as read that a message may quote."""
-
-
-class Job(Struct, frozen=True):
-    """What to do with every transcript.
-
-    `on_overflow`: leave out a transcript that does not fit (`fail`), keep it unchanged (`keep`), or
-    write it as edited (`write`). `summarizer` writes summaries. `memory` stores them between runs,
-    and new ones if it `remembers`. `on_event` is called for each compaction, with the path and the
-    line of its transcript. `keeps_snapshots`: keep snapshot and progress lines of dropped
-    messages. `is_quick`: an upper bound of the tokens is enough if it fits. `details`: what rows
-    have besides the results. `shows_tracebacks`: the finding about a transcript that cannot be
-    handled includes the traceback. `convert`: the output is a request for each transcript, not the
-    edited bytes.
-    """
-
-    pipeline: StagePipeline
-    on_overflow: Literal["fail", "keep", "write"] = "fail"
-    keeps_snapshots: bool = False
-    is_quick: bool = False
-    details: Details = PLAIN
-    shows_tracebacks: bool = False
-    summarizer: "Summarizer | None" = None
-    memory: Memory | None = None
-    remembers: bool = True
-    on_event: Callable[[str, int, Event], object] | None = None
-    convert: Callable[[Transcript], Conversion] | None = None
-
-
-class Done(Struct, frozen=True):
-    """The result of one chunk: bytes read, bytes to write (None: left out), rows and findings.
-
-    `is_lossy`: a transcript was left out, so the file must not be replaced. `originals`: what a
-    keeper must store before the bytes are written, if this was made ahead of its turn. `is_open`:
-    the next result continues the line or document of this one.
-    """
-
-    read: bytes
-    data: bytes | None
-    rows: tuple[Row, ...]
-    findings: tuple[Finding, ...]
-    is_changed: bool
-    is_lossy: bool
-    originals: StageOriginals = ()
-    is_open: bool = False
-
-    def store(self, keeper: Keeper | None) -> None:
-        """Let a keeper store the originals, in the turn of this result."""
-        if keeper is not None:
-            for originals, stage in self.originals:
-                keeper.keep(originals, stage)
 
 
 def stream(path: str, reading: Reading, job: Job, keeper: Keeper | None = None) -> Iterator[Done]:
@@ -121,9 +67,10 @@ def _array(
         for chunk in chain((first,), others):
             done = _done(path, chunk, job, keeper, written)
             is_lossy |= done.is_lossy
-            data = done.data if done.is_changed else None
+            output = done.output if done.is_changed else None
             stored = () if keeper is None else keeper.take()
-            waiting.append((len(done.read), replace(done, read=b"", data=data, originals=stored)))
+            done_later = replace(done, read=b"", output=output, originals=stored)
+            waiting.append((len(done.read), done_later))
             if chunk.element is None or chunk.element.is_last:
                 break
         for remember in written if not is_lossy else ():
@@ -132,7 +79,7 @@ def _array(
         for size, done in waiting:
             done.store(keeper)
             read = array.data[start : start + size]
-            done = replace(done, read=read, data=done.data if done.is_changed else read)
+            done = replace(done, read=read, output=done.output if done.is_changed else read)
             yield _left_out(done) if is_lossy else done
             start += size
     finally:
@@ -142,7 +89,7 @@ def _array(
 def _left_out(done: Done) -> Done:
     """A result of which nothing is written."""
     rows = tuple(replace(row, is_written=False) for row in done.rows)
-    return replace(done, data=None, rows=rows, is_changed=True, is_lossy=True)
+    return replace(done, output=None, rows=rows, is_changed=True, is_lossy=True)
 
 
 def _done(
@@ -311,8 +258,8 @@ def _not_archived(
 
 def _written(
     chunk: Chunk, tasks: list[_Task], results: list[PipelineRun], job: Job
-) -> tuple[bytes | None, list[PipelineRun], list[bool]]:
-    """The bytes of the chunk, the results counted as read back, and what is left out.
+) -> tuple[Bytes | None, list[PipelineRun], list[bool]]:
+    """The output of the chunk, the results counted as read back, and what is left out.
 
     A stage may drop the message that names the model. If the output then names another model and
     does not fit it, the stages run once more for that model.

@@ -15,7 +15,8 @@ from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.reading import Numbered, Reading, line_chunks, open_reading
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.stage import Keeper
-from ctxtrim.stream import Done, Job, done_chunks
+from ctxtrim.stream import done_chunks
+from ctxtrim.stream.job import Done, Job
 
 LineWatch = Callable[[Iterable[bytes]], Iterable[bytes]]
 """Passes on the lines of a file, and sees them."""
@@ -69,7 +70,7 @@ class FilePipeline(Struct, frozen=True):
             if session is None:
                 yield done
             else:
-                yield replace(done, data=session.canonical(done.read, done.data))
+                yield replace(done, output=session.canonical(done.read, done.data))
 
     def run_chunks(
         self, path: str, chunks: Iterable[Chunk], keeper: Keeper | None = None

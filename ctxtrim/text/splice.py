@@ -10,17 +10,40 @@ import json
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, pairwise
-from typing import Any, AnyStr
 
 from msgspec import Struct, field
 
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.json_spans import Leaf, Member, Range, members_within, skip, value_end, values_at
 
-Patch = tuple[int, int, str]  # replace text[start:end]
+Patch = tuple[int, int, bytes]
+"""The start and the end of a range of bytes, and the bytes that replace it."""
+_TextPatch = tuple[int, int, str]
 
 _UTF_8 = ("utf-8", "surrogatepass")  # a text that is not from a file may have lone surrogates
 _MARK = "\ufeff".encode().decode("latin-1")  # a byte order mark in a UTF-8 text as Latin-1
+
+
+class ValueEdits(Struct):
+    """The edits of values in a JSON text.
+
+    - `replace`: by path, the new JSON text
+    - `remove`: paths of array elements and object members
+    - `add`: by the path of an object, (key, JSON text) pairs with new keys
+    - `insert`: by the path of an array, (index, JSON text) pairs, in order; indices are those of
+      the original array
+    - `cut`: by the path of an array, (index, text) pairs: the text replaces the comma before that
+      element; the element before it must be kept
+    - `is_ascii`: other characters are escaped in strings that contain JSON; by default, if the text
+      has none
+    """
+
+    replace: Mapping[Path, str] = {}
+    remove: Collection[Path] = ()
+    add: Mapping[Path, Sequence[tuple[str, str]]] = {}
+    insert: Mapping[Path, Sequence[tuple[int, str]]] = {}
+    cut: Mapping[Path, Sequence[tuple[int, str]]] = {}
+    is_ascii: bool | None = None
 
 
 class _Wish(Struct):
@@ -34,70 +57,45 @@ class _Wish(Struct):
     inside: dict[str | int, "_Wish"] = field(default_factory=dict)
 
 
-def splice(
-    source: AnyStr,
-    replace: Mapping[Path, str] | None = None,
-    remove: Collection[Path] = (),
-    add: Mapping[Path, Sequence[tuple[str, str]]] | None = None,
-    insert: Mapping[Path, Sequence[tuple[int, str]]] | None = None,
-    cut: Mapping[Path, Sequence[tuple[int, str]]] | None = None,
-    is_ascii: bool | None = None,
-) -> AnyStr:
-    """The text with values replaced, elements or members removed, members added and elements
-    inserted.
+def splice(text: str, edits: ValueEdits) -> str:
+    """The edited text; a `KeyError` for a path that does not exist."""
+    data = text.encode(*_UTF_8)
+    pieces: list[bytes] = []
+    done = 0
+    for start, end, new in patches(data, edits):
+        pieces += (data[done:start], new)
+        done = end
+    return b"".join((*pieces, data[done:])).decode(*_UTF_8)
 
-    `source` is the text, or its UTF-8 form; the result has the same type.
-    `replace` maps a path to its new JSON text. `remove` contains paths of array elements and object
-    members. `add` maps an object's path to (key, JSON text) pairs with new keys. `insert` maps an
-    array's path to (index, JSON text) pairs, in order; indices are those of the original array.
-    `cut` maps an array's path to (index, text) pairs: the text replaces the comma before that
-    element; the element before it must be kept. `is_ascii`: other characters are escaped in strings
-    that contain JSON; by default, if the text has none. Raises a `KeyError` for a path that does
-    not exist.
+
+def patches(data: bytes, edits: ValueEdits) -> list[Patch]:
+    """The ranges of a text in UTF-8 that the edits replace, in order, each with the new bytes; a
+    `KeyError` for a path that does not exist.
     """
+    is_ascii = data.isascii() if edits.is_ascii is None else edits.is_ascii
+    text = _Text(data.decode("latin-1"), is_ascii, data)
+    found: list[_TextPatch] = []
+    _value(text, _whole(text.text, _MARK), _root(edits), (), found)
+    return [(start, end, new.encode()) for start, end, new in sorted(found)]
+
+
+def _root(edits: ValueEdits) -> _Wish:
+    """The edits of the whole value, with those of the values inside it."""
     root = _Wish()
-    for path, new in (replace or {}).items():
+    for path, new in edits.replace.items():
         _at(root, path).replacement = new
     removed: dict[Path, set[str | int]] = {}
-    for path in remove:
+    for path in edits.remove:
         removed.setdefault(path[:-1], set()).add(path[-1])
     for path, keys in removed.items():
         _at(root, path).removed = keys
-    for path, added in (add or {}).items():
+    for path, added in edits.add.items():
         _at(root, path).added = added
-    for path, elements in (insert or {}).items():
+    for path, elements in edits.insert.items():
         _at(root, path).inserted = elements
-    for path, elements in (cut or {}).items():
+    for path, elements in edits.cut.items():
         _at(root, path).cuts = elements
-    if isinstance(source, str):
-        return _spliced(source.encode(*_UTF_8), root, is_ascii).decode(*_UTF_8)
-    return _spliced(source, root, is_ascii)
-
-
-def _spliced(data: bytes, root: "_Wish", is_ascii: bool | None) -> bytes:
-    """The edited bytes."""
-    patches = _patches(data, root, data.isascii() if is_ascii is None else is_ascii)
-    encoded = [(start, end, new.encode()) for start, end, new in patches]
-    return b"".join(_pieces(memoryview(data), encoded))
-
-
-def _patches(data: bytes, root: "_Wish", is_ascii: bool) -> list[Patch]:
-    """The patches of a text in UTF-8, in order."""
-    text = _Text(data.decode("latin-1"), is_ascii, data)
-    patches: list[Patch] = []
-    _value(text, _whole(text.text, _MARK), root, (), patches)
-    return sorted(patches)
-
-
-def _pieces(source: Any, patches: Iterable[tuple[int, int, Any]]) -> list[Any]:
-    """The text between the patches, and their new texts, in order."""
-    pieces: list[Any] = []
-    done = 0
-    for start, end, new in patches:
-        pieces += (source[done:start], new)
-        done = end
-    pieces.append(source[done:])
-    return pieces
+    return root
 
 
 def _at(root: _Wish, path: Path) -> _Wish:
@@ -129,21 +127,23 @@ def _whole(text: str, mark: str = "\ufeff") -> Range:
     return skip(text, len(mark) if text.startswith(mark) else 0), end
 
 
-def _value(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
+def _value(
+    source: _Text, span: Range, wish: _Wish, path: Path, collected: list[_TextPatch]
+) -> None:
     """Collect the patches for the value at a range."""
     text, (start, end) = source.text, span
     if wish.replacement is not None:
-        patches.append((start, end, wish.replacement))
+        collected.append((start, end, wish.replacement))
     elif wish.inside or wish.removed or wish.added or wish.inserted or wish.cuts:
         if text[start] == '"':
-            patches += _in_string(source, span, wish, path)
+            collected += _in_string(source, span, wish, path)
             return
         if text[start] not in "[{":
             raise KeyError(path)
-        _container(source, span, wish, path, patches)
+        _container(source, span, wish, path, collected)
 
 
-def _in_string(source: _Text, span: Range, wish: _Wish, path: Path) -> Iterator[Patch]:
+def _in_string(source: _Text, span: Range, wish: _Wish, path: Path) -> Iterator[_TextPatch]:
     """The patches for the JSON inside the string at a range, escaped once more."""
     start, end = span
     spelling = source.text[start + 1 : end - 1]
@@ -151,7 +151,7 @@ def _in_string(source: _Text, span: Range, wish: _Wish, path: Path) -> Iterator[
     if is_latin:
         spelling = spelling.encode("latin-1").decode(*_UTF_8)
     leaf = Leaf(spelling)
-    inner: list[Patch] = []
+    inner: list[_TextPatch] = []
     try:
         _value(_Text(leaf.value, leaf.value.isascii()), _whole(leaf.value), wish, path, inner)
     except (ValueError, IndexError):
@@ -176,13 +176,15 @@ def _sizes(text: str, positions: Iterable[int]) -> dict[int, int]:
     return sizes
 
 
-def _container(source: _Text, span: Range, wish: _Wish, path: Path, patches: list[Patch]) -> None:
+def _container(
+    source: _Text, span: Range, wish: _Wish, path: Path, collected: list[_TextPatch]
+) -> None:
     text, (start, end) = source.text, span
     if not (wish.removed or wish.added or wish.inserted or wish.cuts):
         ranges = values_at(text, start, end, wish.inside, source.data)
         if ranges is not None:
             for (key, inner), at in zip(wish.inside.items(), ranges, strict=True):
-                _value(source, at, inner, (*path, key), patches)
+                _value(source, at, inner, (*path, key), collected)
             return
     found = members_within(text, start, end, source.data)
     inside, keys, removed = found.spans, found.keys, wish.removed
@@ -193,15 +195,15 @@ def _container(source: _Text, span: Range, wish: _Wish, path: Path, patches: lis
     values = _values(keys, inside, wish.inside)
     for key, inner in wish.inside.items():
         if key not in removed:
-            _value(source, values[key], inner, (*path, key), patches)
+            _value(source, values[key], inner, (*path, key), collected)
     kept = [index for index, key in enumerate(keys) if key not in removed]
     if removed:
-        patches += _removals(inside, kept)
+        collected += _removals(inside, kept)
     if wish.added:
-        patches.append(_addition(text, start, inside, bool(kept), wish.added))
+        collected.append(_addition(text, start, inside, bool(kept), wish.added))
     if wish.inserted:
-        patches += _insertions(text, start, inside, kept, wish.inserted)
-    patches += [(inside[index - 1][2], inside[index][0], new) for index, new in wish.cuts]
+        collected += _insertions(text, start, inside, kept, wish.inserted)
+    collected += [(inside[index - 1][2], inside[index][0], new) for index, new in wish.cuts]
 
 
 def _values(
@@ -217,7 +219,7 @@ def _values(
     }
 
 
-def _removals(inside: Sequence[Member], kept: Sequence[int]) -> Iterator[Patch]:
+def _removals(inside: Sequence[Member], kept: Sequence[int]) -> Iterator[_TextPatch]:
     """Patches that remove the members between those kept, with the comma before or after them."""
     if not kept:
         if inside:
@@ -236,7 +238,7 @@ def _addition(
     inside: Sequence[Member],
     has_kept: bool,
     added: Sequence[tuple[str, str]],
-) -> Patch:
+) -> _TextPatch:
     """The patch for new members at the end of an object, spelled like the others."""
     between, colon, end = ", ", ": ", start + 1
     if inside:
@@ -254,7 +256,7 @@ def _insertions(
     inside: Sequence[Member],
     kept: Sequence[int],
     inserted: Sequence[tuple[int, str]],
-) -> Iterator[Patch]:
+) -> Iterator[_TextPatch]:
     """Patches for new elements, each before the first kept element at or after its index, separated
     alike.
     """

@@ -14,7 +14,8 @@ from ctxtrim.formats.reading import open_reading
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.rows import Details
-from ctxtrim.stream import Done, Job, stream
+from ctxtrim.stream import stream
+from ctxtrim.stream.job import Done, Job
 from ctxtrim.tokenizers import tokenizer
 
 Stages = Sequence[tuple[str, dict[str, Any]]]
@@ -59,7 +60,7 @@ def merged(done: Sequence[Done]) -> Done:
     return replace(
         done[0],
         read=b"".join(each.read for each in done),
-        data=b"".join(written) if written else None,
+        output=b"".join(written) if written else None,
         rows=tuple(row for each in done for row in each.rows),
         findings=tuple(finding for each in done for finding in each.findings),
         is_changed=any(each.is_changed for each in done),

@@ -51,10 +51,17 @@ def test_lines_are_complete_although_a_reader_stops_early() -> None:
 
 
 def test_pieces_of_a_block_are_those_that_it_was_made_of() -> None:
-    pieces = (b"one\n", b"", b"two")
-    block = ByteBlock.of(iter(pieces))
-    assert block.data == b"one\ntwo"
+    pieces = (b"one\n", b"", b"two and three")
+    block = ByteBlock.of(b"one\nand\n", iter([[(0, 4)], [], [b"two ", (4, 7), b" three"]]))
+    assert block.data == b"one\ntwo and three"
     assert tuple(block) == pieces == (block[0], block[1], block[2])
+
+
+def test_a_document_is_joined() -> None:
+    block = ByteBlock.of(b'{"a": 1}', iter([[(0, 6), b"2", (7, 8)]]))
+    assert block.data == b'{"a": 2}'
+    assert isinstance(block.data, bytes)
+    assert tuple(block) == (b'{"a": 2}',)
 
 
 def test_values_are_parsed_again_after_many_others() -> None:

@@ -151,7 +151,8 @@ def test_s3_4_the_report_shows_hidden_messages_with_no_tokens() -> None:
 
     from ctxtrim.formats.reading import open_reading
     from ctxtrim.reports.rows import Details
-    from ctxtrim.stream import Job, stream
+    from ctxtrim.stream import stream
+    from ctxtrim.stream.job import Job
 
     data = lines({"messages": [TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, *TALK[3:]]})
     job = Job(

@@ -23,7 +23,8 @@ from ctxtrim.stages.reasoning import (
     thinking_of,
     without_invalid_reasoning,
 )
-from ctxtrim.stream import Job, stream
+from ctxtrim.stream import stream
+from ctxtrim.stream.job import Job
 from ctxtrim.tokenizers import tokenizer
 
 

@@ -199,7 +199,8 @@ def test_an_overflowing_transcript_is_counted_as_it_is_written() -> None:
     from ctxtrim.formats.reading import open_reading
     from ctxtrim.metering import Metering
     from ctxtrim.pipeline import Spec, StagePipeline
-    from ctxtrim.stream import Job, stream
+    from ctxtrim.stream import stream
+    from ctxtrim.stream.job import Job
 
     data = conversation(TALK)
     metering = Metering(tokenizer, tokenizer="chars4", limit=10)

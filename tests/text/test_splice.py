@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.splice import locate, splice
+from ctxtrim.text.splice import ValueEdits, locate, splice
 
 settings.register_profile("ctxtrim", deadline=None)
 settings.load_profile("ctxtrim")
@@ -21,7 +21,7 @@ RAW = (
 
 
 def test_without_edits_nothing_changes() -> None:
-    assert splice(RAW) == RAW
+    assert splice(RAW, ValueEdits()) == RAW
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def test_without_edits_nothing_changes() -> None:
 def test_only_the_selected_value_changes(
     replace: dict[Any, str], remove: list[Any], add: dict[Any, Any], expected: str
 ) -> None:
-    assert splice(RAW, replace, remove, add) == expected
+    assert splice(RAW, ValueEdits(replace, remove, add)) == expected
 
 
 def test_a_member_is_added_to_an_empty_object() -> None:
-    assert splice('{"a": { }}', add={("a",): [("n", "1")]}) == '{"a": {"n": 1 }}'
+    assert splice('{"a": { }}', ValueEdits(add={("a",): [("n", "1")]})) == '{"a": {"n": 1 }}'
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_a_member_is_added_to_an_empty_object() -> None:
     ],
 )
 def test_an_inserted_element_is_separated_like_the_others(text: str, expected: str) -> None:
-    assert splice(text, insert={(): [(1, "2")]}) == expected
+    assert splice(text, ValueEdits(insert={(): [(1, "2")]})) == expected
 
 
 def test_a_byte_order_mark_is_kept() -> None:
-    assert splice('\ufeff{"a": 1}', {("a",): "2"}) == '\ufeff{"a": 2}'
+    assert splice('\ufeff{"a": 1}', ValueEdits({("a",): "2"})) == '\ufeff{"a": 2}'
 
 
 @pytest.mark.parametrize("removed", [[], [("a", 1)], [("a", 0)], [("a", 1), ("a", 3)]])
@@ -75,7 +75,7 @@ def test_an_array_is_cut_between_two_kept_elements(removed: list[Any]) -> None:
         7,
         [position for position in kept if position >= 2],
     ]
-    out = splice('{"a": [0 , 1,2,\n3], "b": 1.10}', remove=removed, cut=cut)
+    out = splice('{"a": [0 , 1,2,\n3], "b": 1.10}', ValueEdits(remove=removed, cut=cut))
     assert json.loads(out.replace('{"a": [', '{"a": [[').replace(', "b"', '], "b"')) == {
         "a": wanted,
         "b": 1.1,
@@ -86,7 +86,7 @@ def test_an_array_is_cut_between_two_kept_elements(removed: list[Any]) -> None:
 @pytest.mark.parametrize("path", [("c",), ("a", "x", "y"), ("b", 7), ("b", "0")])
 def test_an_unknown_path_is_an_error(path: Any) -> None:
     with pytest.raises(KeyError):
-        splice(RAW, {path: "1"})
+        splice(RAW, ValueEdits({path: "1"}))
 
 
 values = st.recursive(
@@ -128,9 +128,9 @@ def test_any_edited_document_reads_as_the_edited_value(
 ) -> None:
     text = json.dumps(value, **style)
     path = data.draw(st.sampled_from(_paths(value)))
-    assert json.loads(splice(text, {path: '"new"'})) == _replaced(value, path)
+    assert json.loads(splice(text, ValueEdits({path: '"new"'}))) == _replaced(value, path)
     if path:
-        removed = splice(text, remove=[path])
+        removed = splice(text, ValueEdits(remove=[path]))
         assert json.loads(removed) == _removed(value, path)
         assert len(removed) < len(text)
 
@@ -159,18 +159,19 @@ def test_a_path_continues_inside_a_string_with_json() -> None:
     inner = '[{"text": "caf\\u00e9 \\"x\\""}, {"text": "b"}, {"text": "c"}]'
     text = '{"a": ' + json.dumps(inner) + ', "b": "\\u0041"}'
     paths: list[Path] = [("a", 0, "text"), ("a", 1)]
-    out = splice(text, {paths[0]: '"new \\"y\\""'}, [paths[1]], insert={("a",): [(3, '{"d": 1}')]})
+    edits = ValueEdits({paths[0]: '"new \\"y\\""'}, [paths[1]], insert={("a",): [(3, '{"d": 1}')]})
+    out = splice(text, edits)
     assert out.endswith(', "b": "\\u0041"}')
     assert json.loads(json.loads(out)["a"]) == [{"text": 'new "y"'}, {"text": "c"}, {"d": 1}]
     assert "caf" not in out
-    only = splice(text, remove=[("a", 1)])
+    only = splice(text, ValueEdits(remove=[("a", 1)]))
     assert only == text.replace(', {\\"text\\": \\"b\\"}', "")
 
 
 def test_json_in_a_string_may_contain_strings_with_json() -> None:
     deep = json.dumps({"x": json.dumps({"y": ["é", "z"]}, ensure_ascii=False)}, ensure_ascii=False)
     text = json.dumps([deep], ensure_ascii=False)
-    out = splice(text, {(0, "x", "y", 1): '"ü\\n"'})
+    out = splice(text, ValueEdits({(0, "x", "y", 1): '"ü\\n"'}))
     assert json.loads(json.loads(json.loads(out)[0])["x"]) == {"y": ["é", "ü\n"]}
     assert out == text.replace("z", "ü" + "\\" * 4 + "n")
 
@@ -179,16 +180,14 @@ def test_several_values_in_a_string_keep_the_characters_between_them() -> None:
     inner = json.dumps([{"t": "ä"}, {"t": "漢"}, {"t": "x"}, "ü"], ensure_ascii=False)
     text = json.dumps({"é": inner}, ensure_ascii=False)
     replace: dict[Path, str] = {("é", 0, "t"): '"ß"', ("é", 2, "t"): '"y"'}
-    out = splice(text.encode(), replace, [("é", 1)], is_ascii=False)
-    assert out.decode() == text.replace("ä", "ß").replace(', {\\"t\\": \\"漢\\"}', "").replace(
-        "x", "y"
-    )
+    out = splice(text, ValueEdits(replace, [("é", 1)], is_ascii=False))
+    assert out == text.replace("ä", "ß").replace(', {\\"t\\": \\"漢\\"}', "").replace("x", "y")
 
 
 @pytest.mark.parametrize("text", ['["no json"]', '["[1"]', '[""]', "[3]"])
 def test_a_path_into_a_string_without_json_does_not_exist(text: str) -> None:
     with pytest.raises(KeyError):
-        splice(text, {(0, 1): "2"})
+        splice(text, ValueEdits({(0, 1): "2"}))
 
 
 def test_a_value_inside_a_string_has_the_position_of_the_string() -> None:

@@ -13,7 +13,7 @@ from ctxtrim.findings import Finding
 from ctxtrim.formats.reading import Numbered, Reading
 from ctxtrim.io.inputs import Input
 from ctxtrim.stage import Keeper
-from ctxtrim.stream import Done
+from ctxtrim.stream.job import Done
 
 _PIECE = 1 << 21  # bytes of lines that a process works on at a time, at most
 _PIECES = 8  # pieces of a small input for each process, so that all end at about the same time

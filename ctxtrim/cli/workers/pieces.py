@@ -14,8 +14,8 @@ from ctxtrim.formats.reading import Detection, Numbered
 from ctxtrim.io.inputs import Input
 from ctxtrim.reports.model import Overview, largest
 from ctxtrim.stage import Keeper
-from ctxtrim.stream import START, Done
 from ctxtrim.stream.files import FilePipeline
+from ctxtrim.stream.job import START, Done
 
 if TYPE_CHECKING:
     from ctxtrim.archive.recorder import Register
@@ -111,13 +111,13 @@ class PieceWork(Struct, frozen=True):
             if register is not None:
                 yield replace(
                     done,
-                    data=done.read if done.data == done.read else done.data,
+                    output=done.read if done.output == done.read else done.data,
                     rows=rows,
                     originals=register.take(),
                 )
             else:
-                data = done.data if self.writes else None
-                yield replace(done, read=done.read[:START], data=data, rows=rows)
+                output = done.data if self.writes else None
+                yield replace(done, read=done.read[:START], output=output, rows=rows)
 
 
 def _register() -> "Register":

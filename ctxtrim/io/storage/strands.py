@@ -31,7 +31,7 @@ from ctxtrim.io.storage.pieces import (
 )
 from ctxtrim.text.json_spans import skip
 from ctxtrim.text.records import value_of
-from ctxtrim.text.splice import splice
+from ctxtrim.text.splice import ValueEdits, splice
 
 _NAME = re.compile(r"message_(\d+)\.json")
 _STATE = "conversation_manager_state"
@@ -73,7 +73,8 @@ class AgentDocument:
             number = _number(message)
             if number is None and self._is_free(before + 1, position):
                 number = before + 1
-                text = splice(message.text, replace={("message_id",): str(number)})
+                edits = ValueEdits(replace={("message_id",): str(number)})
+                text = splice(message.text, edits)
                 messages[position] = StoredPiece(text)
             if number is not None:
                 before = number

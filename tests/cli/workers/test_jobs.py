@@ -25,8 +25,8 @@ from ctxtrim.io.inputs import Input
 from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import StagePipeline
-from ctxtrim.stream import Job
 from ctxtrim.stream.files import FilePipeline, FileReader
+from ctxtrim.stream.job import Job
 from ctxtrim.tokenizers import tokenizer
 
 SAMPLES = ("agent.jsonl", "claude-code.jsonl", "broken.jsonl", "document.json")

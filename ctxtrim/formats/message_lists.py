@@ -251,6 +251,18 @@ def sent_site(site: Site, element: Callable[[Message | None], Span | None]) -> S
     return replace(site, later=later, messages=sent)
 
 
+def element_of(span: Span, *lists: Path) -> Span:
+    """The element that contains a span, which is the element or an item of one of its lists.
+
+    `lists`: paths of lists inside an element, such as `("content",)`; the first that fits counts.
+    """
+    for path in lists:
+        depth = len(path) + 1
+        if span.path[-depth:-1] == path:
+            return Span(span.line, span.path[:-depth])
+    return span
+
+
 def _end(message: Message, later: Message | None) -> Span:
     """The last span of a message before a later one, which may be between its lines."""
     spans = message.spans

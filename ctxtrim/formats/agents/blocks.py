@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import members, metadata_in
-from ctxtrim.formats.message_lists import ListContents
+from ctxtrim.formats.message_lists import ListContents, element_of
 from ctxtrim.formats.message_parts import event_id, text_of
 from ctxtrim.model import Message, Part, Role, Span
 
@@ -71,10 +71,10 @@ def insert_blocks(
     gets a new id too.
     """
     earlier, later = site.earlier, site.later
-    before = None if earlier is None else _element(earlier.spans[-1], key)
-    after = None if later is None else _element(later.spans[0], key)
+    before = None if earlier is None else element_of(earlier.spans[-1], (key,))
+    after = None if later is None else element_of(later.spans[0], (key,))
     is_after = site.follows(run) or after is None
-    span = (before if is_after else after) or _element(site.any.spans[0], key)
+    span = (before if is_after else after) or element_of(site.any.spans[0], (key,))
     neighbour = members(site.value_of(span))
     made = []
     for number, message in enumerate(run):
@@ -87,11 +87,6 @@ def insert_blocks(
     again = _new_id(neighbour, str(cut.path), len(run))
     reopened |= {} if again is None else {"id": again}
     return [Insertion(each.value, cut, cuts=True, reopened=reopened) for each in made]
-
-
-def _element(span: Span, key: str) -> Span:
-    """The element that contains a block."""
-    return Span(span.line, span.path[:-2]) if span.path[-2:-1] == (key,) else span
 
 
 def _new_id(neighbour: Mapping[str, Any], content: str, number: int) -> str | None:

@@ -19,7 +19,6 @@ from ctxtrim.formats.gemini.parts import (
     ROLES,
     SPELLED,
     content_value,
-    element_of,
     insert_contents,
     is_content,
     is_media,
@@ -28,7 +27,14 @@ from ctxtrim.formats.gemini.parts import (
     pieces_in,
     text_part,
 )
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, sent_site
+from ctxtrim.formats.message_lists import (
+    Dialect,
+    Element,
+    Envelope,
+    ListContents,
+    element_of,
+    sent_site,
+)
 from ctxtrim.formats.message_parts import event_id
 from ctxtrim.formats.request_options import gemini_options
 from ctxtrim.formats.usage import gemini_usage, is_complete
@@ -210,8 +216,7 @@ def _content_around(span: Span) -> Span | None:
     """The span of the element that contains a message; None for the system instruction."""
     if any(key in span.path for key in _SYSTEM):
         return None
-    outer = element_of(span, ("content", "parts"))
-    return outer if outer != span else element_of(span, ("parts",))
+    return element_of(span, ("content", "parts"), ("parts",))
 
 
 def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from ctxtrim.formats.gemini.gemini_cli_log import LoggedMessage, is_same, relink
 from ctxtrim.formats.gemini.parts import (
     LocatedPart,
     call_of,
-    element_of,
     insert_contents,
     is_media,
     member,
@@ -28,7 +27,7 @@ from ctxtrim.formats.gemini.parts import (
     pieces_in,
     result_of,
 )  # fmt: skip
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, element_of
 from ctxtrim.formats.message_parts import event_id
 from ctxtrim.formats.usage import gemini_usage
 from ctxtrim.model import Message, Part, Span
@@ -282,8 +281,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 def _content_around(span: Span) -> Span:
     if "toolCalls" in span.path:
         return Span(span.line, span.path[: span.path.index("toolCalls")])
-    outer = element_of(span, ("content",))
-    return outer if outer != span else element_of(span, ("parts",))
+    return element_of(span, ("content",), ("parts",))
 
 
 def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dict[str, Any]:

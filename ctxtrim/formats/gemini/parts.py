@@ -275,9 +275,3 @@ def insert_contents(
         Insertion(spell(messages, neighbour, number), span, is_after)
         for number, messages in enumerate(groups)
     ]
-
-
-def element_of(span: Span, parts: Path) -> Span:
-    """The element that contains a span of a message, directly or as one of its parts."""
-    deep = len(parts) + 1
-    return Span(span.line, span.path[:-deep]) if span.path[-deep:-1] == parts else span

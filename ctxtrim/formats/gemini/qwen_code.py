@@ -19,13 +19,13 @@ from ctxtrim.formats.gemini.parts import (
     ROLES,
     LocatedPart,
     content_value,
-    element_of,
     insert_contents,
     is_media,
     messages_of,
     pieces_in,
     text_part,
 )
+from ctxtrim.formats.message_lists import element_of
 from ctxtrim.formats.message_parts import event_id
 from ctxtrim.formats.usage import gemini_usage
 from ctxtrim.model import Line, Message, Span, Transcript
@@ -211,8 +211,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
 
 def _content_around(span: Span) -> Span:
-    outer = element_of(span, ("message", "parts"))
-    return outer if outer != span else element_of(span, ("parts",))
+    return element_of(span, ("message", "parts"), ("parts",))
 
 
 def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dict[str, Any]:

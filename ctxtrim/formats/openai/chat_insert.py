@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members
-from ctxtrim.formats.message_lists import insert_elements, sent_site
+from ctxtrim.formats.message_lists import element_of, insert_elements, sent_site
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.model import Message, Span
@@ -48,8 +48,7 @@ def _is_block(message: Message | None) -> TypeGuard[Message]:
 
 def _element(message: Message) -> Span:
     """The span of the element with a message, which may be a block of its content."""
-    span = message.spans[0]
-    return Span(span.line, span.path[:-2]) if span.path[-2:-1] == ("content",) else span
+    return element_of(message.spans[0], ("content",))
 
 
 def _whole(message: M) -> M:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
 from ctxtrim.formats.fields import members, role_in
+from ctxtrim.formats.message_lists import element_of
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Role, Span
 
@@ -132,8 +133,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
 def _message_around(span: Span) -> Span:
     """The message that contains a span, which is that message or one of its parts."""
-    is_part = span.path[-2:-1] == ("parts",)
-    return Span(span.line, span.path[:-2]) if is_part else span
+    return element_of(span, ("parts",))
 
 
 def _previous(span: Span, site: Site) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from ctxtrim.formats.base import Insertion, Site, parts_owner
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import media_of
-from ctxtrim.formats.message_lists import Dialect, Element, ListContents
+from ctxtrim.formats.message_lists import Dialect, Element, ListContents, element_of
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.model import Message, Part, PartKind, Role, Span
 from ctxtrim.text.records import dump
@@ -144,10 +144,7 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
 
 def _element(message: Message | None) -> Span | None:
     """The element with a message."""
-    if message is None:
-        return None
-    line, path = message.spans[0].line, message.spans[0].path
-    return Span(line, path[:-2] if path[-2:-1] == ("parts",) else path)
+    return None if message is None else element_of(message.spans[0], ("parts",))
 
 
 def _json_value(message: Message) -> dict[str, Any]:

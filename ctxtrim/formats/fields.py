@@ -26,6 +26,11 @@ def string(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def boolean(value: object) -> bool | None:
+    """The value if it is a boolean, else None."""
+    return value if isinstance(value, bool) else None
+
+
 def first_string(values: Iterable[object]) -> str | None:
     """The first string among some values, or None."""
     return next((value for value in values if isinstance(value, str)), None)

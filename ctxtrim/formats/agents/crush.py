@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
 from ctxtrim.formats.base import BEFORE_SUMMARY, Insertion, Site, parts_owner
-from ctxtrim.formats.fields import members, role_in, string
+from ctxtrim.formats.fields import boolean, members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, media_of, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, result_parts, text_of
@@ -147,7 +147,7 @@ def _result(value: Any, span: Span) -> tuple[Part, ...]:
         return ()
     data, data_span = _fields(value, span)
     text = data.get("content")
-    is_error = data["is_error"] if isinstance(data.get("is_error"), bool) else None
+    is_error = boolean(data.get("is_error"))
     parts = [
         Part("text", text, span=data_span.inside("content"))
         if isinstance(text, str)

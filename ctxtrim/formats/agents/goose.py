@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import elements, members, role_in, string
+from ctxtrim.formats.fields import boolean, elements, members, role_in, string
 from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, result_parts, text_of
@@ -158,7 +158,7 @@ def _result(value: Any, span: Span) -> tuple[Part, ...]:
     inner, place = answer.get("value"), outer_span.inside("value")
     is_error = None
     if isinstance(inner, dict):
-        is_error = inner["isError"] if isinstance(inner.get("isError"), bool) else None
+        is_error = boolean(inner.get("isError"))
         inner, place = inner.get("content"), place.inside("content")
     blocks = enumerate(elements(inner))
     parts = [_content(block, place.inside(at)) for at, block in blocks if not _is_for_user(block)]

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.agents.kimi_edits import insert, owner, relink
 from ctxtrim.formats.base import Format, Layout, session
-from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
+from ctxtrim.formats.fields import boolean, elements, first_string, members, metadata_in, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts
 from ctxtrim.formats.usage import kimi_usage
@@ -148,8 +148,7 @@ def _append(state: _Session, value: dict[str, Any], line: int) -> None:
     content_span = span.inside("content")
     parts = content_parts(message.get("content"), content_span, _block)
     if role == "tool":
-        error = message.get("isError")
-        is_error = error if isinstance(error, bool) else None
+        is_error = boolean(message.get("isError"))
         parts = result_parts(parts, string(message.get("toolCallId")), None, is_error)
     calls_span = span.inside("toolCalls")
     calls = [
@@ -274,13 +273,12 @@ def _result(state: _Session, event: dict[str, Any], value: dict[str, Any], line:
     if not isinstance(call_id, str) or call_id not in state.names:
         return
     span = Span(line, ("event", "result"))
-    name, error = state.names.pop(call_id), result.get("isError")
+    name = state.names.pop(call_id)
     parts = content_parts(result.get("output"), span.inside("output"), _block)
     note, note_span = result.get("note"), span.inside("note")
     if note and isinstance(note, str):
         parts += (Part("text", note, span=note_span, block=note_span),)
-    is_error = error if isinstance(error, bool) else None
-    found = result_parts(parts, call_id, name, is_error)
+    found = result_parts(parts, call_id, name, boolean(result.get("isError")))
     state.entries.append(_Entry("tool", list(found), [Span(line)], metadata=metadata_in(value)))
     state.flush()
 

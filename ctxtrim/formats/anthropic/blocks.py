@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.fields import elements, inside, members, metadata_in, string
+from ctxtrim.formats.fields import boolean, elements, inside, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.model import Message, Part, ServerLink, Span
@@ -104,7 +104,7 @@ def result(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     if call_id is None and isinstance(value.get("toolUseID"), str):
         return _run_of_amp(value, span)
     name = string(value.get("name")) if call_id is None else None
-    is_error = value["is_error"] if isinstance(value.get("is_error"), bool) else None
+    is_error = boolean(value.get("is_error"))
     if isinstance(content, str):
         place = inside(span, "content")
         return (Part("tool_result", content, call_id, name, is_error, span=place),)

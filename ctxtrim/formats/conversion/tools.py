@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ctxtrim.formats.conversion.block_members import NO_MEMBERS, BlockMembers, members_of
 from ctxtrim.formats.conversion.json_schema import object_schema
-from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.formats.fields import boolean, elements, members, string
 from ctxtrim.text.records import value_in
 
 _SCHEMAS = (
@@ -81,12 +81,11 @@ def _function(function: dict[str, Any], tool: dict[str, Any]) -> Iterator[Tool |
     schema: dict[str, Any] = next(
         (function[key] for key in _SCHEMAS if isinstance(function.get(key), dict)), {}
     )
-    strict = function.get("strict", tool.get("strict"))
     yield Tool(
         name,
         object_schema(schema),
         string(function.get("description")),
-        strict if isinstance(strict, bool) else None,
+        boolean(function.get("strict", tool.get("strict"))),
         members=members_of(tool),
     )
 

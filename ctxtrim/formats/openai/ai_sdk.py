@@ -9,7 +9,7 @@ as their JSON. [ai-sdk.dev, reference of `ModelMessage`]
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.fields import boolean, elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.model import Message, Part, Span
@@ -55,7 +55,7 @@ def results(content: Sequence[Any], span: Span, index: int) -> Iterator[Message]
 def _result(block: dict[str, Any], span: Span) -> tuple[Part, ...]:
     """The parts of a `tool-result` block. The result is `output`, in old versions `result`."""
     call_id, name = string(block.get("toolCallId")), string(block.get("toolName"))
-    is_error = block["isError"] if isinstance(block.get("isError"), bool) else None
+    is_error = boolean(block.get("isError"))
     output, value_span = block.get("output"), span.inside("output", "value")
     if "output" not in block:
         value, value_span = block.get("result"), span.inside("result")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site, content_owner
-from ctxtrim.formats.fields import members, metadata_in, role_in, string
+from ctxtrim.formats.fields import boolean, members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, insert_elements
 from ctxtrim.formats.message_parts import (
@@ -232,7 +232,7 @@ def _answer_block(block: Any, span: Span) -> Part:
 
 
 def _result(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
-    is_error = value["isError"] if isinstance(value.get("isError"), bool) else None
+    is_error = boolean(value.get("isError"))
     parts = content_in(value.get("content"), span.inside("content"), "tool")
     return result_parts(
         parts, string(value.get("toolCallId")), string(value.get("toolName")), is_error

@@ -55,6 +55,11 @@ class Site(Struct, frozen=True):
         """A message of the list, kept or not."""
         return self.messages[-1]
 
+    @property
+    def neighbour(self) -> Message:
+        """The message whose form new messages take: the one after them, else before, else any."""
+        return self.later or self.earlier or self.any
+
     def follows(self, run: Sequence[Message]) -> bool:
         """Whether new messages come right after the message before them, as results do."""
         return self.later is None or (run[0].role == "tool" and self.earlier is not None)

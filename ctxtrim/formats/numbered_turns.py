@@ -63,7 +63,7 @@ def _message(value: dict[str, Any], span: Span, whole: Span, index: int) -> Mess
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as an element with the turn of its neighbour and a derived id."""
-    neighbour = site.value_of((site.later or site.earlier or site.any).spans[0])
+    neighbour = site.value_of(site.neighbour.spans[0])
     numbers = count()
     return insert_elements(
         run, site, lambda message: _json_value(message, neighbour, next(numbers))

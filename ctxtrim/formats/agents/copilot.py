@@ -214,7 +214,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """
     if site.later is not None and site.later.spans[0].path in _FIRST:
         raise NotEditableError(_FIRST[site.later.spans[0].path])
-    neighbour = members(site.value_of(Span((site.later or site.earlier or site.any).spans[0].line)))
+    neighbour = members(site.value_of(Span(site.neighbour.spans[0].line)))
     found = insert_elements(run, site, _data)
     inserted = []
     for number, (insertion, message) in enumerate(zip(found, run, strict=True)):

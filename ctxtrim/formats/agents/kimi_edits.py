@@ -23,7 +23,7 @@ def owner(array: Path) -> Path | None:
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a record with the time of its neighbour."""
-    neighbour = members(site.value_of(Span((site.later or site.earlier or site.any).spans[0].line)))
+    neighbour = members(site.value_of(Span(site.neighbour.spans[0].line)))
     time = {key: neighbour[key] for key in ("time", "agentId") if key in neighbour}
     found = insert_elements(run, site, lambda message: _record(message, site) | time)
     return [replace(insertion, span=Span(insertion.span.line)) for insertion in found]

@@ -88,7 +88,7 @@ def owner(array: Path) -> Path | None:
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message in the form of its neighbour. Results have only one form."""
-    neighbour = members(site.value_of((site.later or site.earlier or site.any).spans[0]))
+    neighbour = members(site.value_of(site.neighbour.spans[0]))
     return insert_elements(run, site, lambda message: _json_value(message, neighbour))
 
 

@@ -70,7 +70,7 @@ def _result(event: dict[str, Any], span: Span) -> Part:
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as an event with the time of its neighbour."""
-    neighbour = members(site.value_of((site.later or site.earlier or site.any).spans[0]))
+    neighbour = members(site.value_of(site.neighbour.spans[0]))
     return insert_elements(run, site, lambda message: _event(message, neighbour.get("timestamp")))
 
 

@@ -260,7 +260,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     if site.later is None and beyond.path[-1:] == ("systemPrompt",):
         first = Span(beyond.line, (*beyond.path[:-1], "messages", 0))
         return [Insertion(json_value(message, last, site), first) for message in run]
-    neighbour = _value(site, site.later or site.earlier or site.any)
+    neighbour = _value(site, site.neighbour)
     return insert_elements(
         run,
         site,

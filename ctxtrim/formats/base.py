@@ -124,6 +124,17 @@ class Edit(Struct, frozen=True, dict=True):
             ]
         return value
 
+    def with_value(self, spans: Set[Span], value: Any) -> "Edit":
+        """The edit in which some removed members stay, with another value.
+
+        It is for members without which a line would have another effect, such as a summary.
+        """
+        members = {span: dict(changes) for span, changes in self.members.items()}
+        for span in spans:
+            *path, key = span.path
+            members.setdefault(Span(span.line, tuple(path)), {})[str(key)] = value
+        return replace(self, removed=self.removed - spans, members=members)
+
     def with_parallel(self, items: Path, entries: Path, entry: Any) -> "Edit":
         """The edit with the array at `entries` kept parallel to the one at `items`, in every line.
 

@@ -300,12 +300,11 @@ class _Lists:
         if dialect.separate is not None:
             elements = [element for talk in self._talks(edit.values) for element in talk.elements]
             edit = replace(edit, inserted=dialect.separate(elements, edit))
-        emptied: dict[Span, dict[str, Any]] = {}
+        if not dialect.texts:
+            return edit
         replaced = {insert.span for insert in edit.inserted if insert.replaces}
-        for span in edit.removed - replaced if dialect.texts else ():
-            if span.path[-1:] in dialect.texts:  # so that reading finds the envelope again
-                emptied.setdefault(Span(span.line, span.path[:-1]), {})[str(span.path[-1])] = []
-        return replace(edit, members={**edit.members, **emptied})
+        emptied = {span for span in edit.removed - replaced if span.path[-1:] in dialect.texts}
+        return edit.with_value(emptied, [])  # so that reading finds the envelope again
 
 
 @lru_cache(_STRINGS)

@@ -152,10 +152,7 @@ def _result_value(message: Message) -> dict[str, Any]:
 def relink(edit: Edit) -> Edit:
     """The edit with null for dropped contents."""
     emptied = {span for span in edit.removed if span.path[-1:] and span.path[-1] in _EMPTIED}
-    found: dict[Span, dict[str, Any]] = {span: dict(new) for span, new in edit.members.items()}
-    for span in emptied:
-        found.setdefault(Span(span.line, span.path[:-1]), {})[str(span.path[-1])] = None
-    return replace(edit, removed=edit.removed - emptied, members=found)
+    return edit.with_value(emptied, None)
 
 
 DIALECT = Dialect(

@@ -267,9 +267,7 @@ def relink(edit: Edit) -> Edit:
     A dropped system prompt or summary becomes an empty text.
     """
     emptied = {span for span in edit.removed if span.path[-1:] and span.path[-1] in _EMPTIED}
-    found = {Span(span.line, span.path[:-1]): {str(span.path[-1]): ""} for span in emptied}
-    edit = replace(edit, removed=edit.removed - emptied, members={**edit.members, **found})
-    return _GRAPH.relink(edit)
+    return _GRAPH.relink(edit.with_value(emptied, ""))
 
 
 FORMAT = Format("copilot-cli", sniff, read, owner, insert, relink)

@@ -288,13 +288,8 @@ def relink(edit: Edit) -> Edit:
     from ctxtrim.formats.openai.codex_edits import valid  # for edited rollouts only
     from ctxtrim.formats.openai.item_insert import separate
 
-    separated = replace(
-        edit,
-        removed=edit.removed - emptied,
-        inserted=separate(items, edit, spell),
-        members={Span(span.line, ("payload",)): {"message": ""} for span in emptied},
-    )
-    return valid(separated)
+    separated = replace(edit, inserted=separate(items, edit, spell))
+    return valid(separated.with_value(emptied, ""))
 
 
 FORMAT = Format("codex", sniff, read, owner, insert, relink, takes)

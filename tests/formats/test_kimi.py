@@ -9,6 +9,7 @@ from harness import read, run
 from insertions import written
 from msgspec.structs import replace
 
+from ctxtrim.formats.agents.kimi import FORMAT
 from ctxtrim.model import Message, Part
 from ctxtrim.model.request import Usage
 
@@ -116,6 +117,18 @@ def test_a_dropped_summary_stays_as_an_empty_text_so_that_older_messages_stay_aw
     out = run(lines(*values), [("trim", {})], limit=30).data or b""
     assert out == lines(*values).replace(json.dumps(LONG).encode(), b'""')
     assert texts(*map(json.loads, out.splitlines())) == ["Now?"]
+
+
+def test_a_block_of_a_summary_is_removed_alone() -> None:
+    blocks = [{"type": "text", "text": "They met."}, {"type": "think", "think": LONG}]
+    data = lines(said("user", "One."), compaction(compactedCount=1, summary={"content": blocks}))
+    (chunk,) = read(data)
+    (transcript,) = chunk.transcripts
+    (summary,) = transcript.messages
+    meant = replace(transcript, messages=(replace(summary, parts=summary.parts[:1]),))
+    assert written(chunk, FORMAT, meant) == data.replace(
+        b", " + json.dumps(blocks[1]).encode(), b""
+    )
 
 
 def test_undone_turns_and_cleared_messages_are_not_live() -> None:

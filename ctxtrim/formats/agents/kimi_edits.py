@@ -12,7 +12,7 @@ from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Span
 from ctxtrim.text.json_paths import Path
 
-_EMPTIED = ("systemPrompt", "contextSummary", "summary")
+_EMPTIED: tuple[Path, ...] = (("systemPrompt",), ("contextSummary",), ("summary",))
 """Members that become an empty text if their message is dropped: the record keeps its effect."""
 
 
@@ -62,7 +62,7 @@ def relink(edit: Edit) -> Edit:
     """
     from ctxtrim.formats.agents.kimi_branches import renumbered  # for edits only
 
-    emptied = {span for span in edit.removed if span.path and span.path[0] in _EMPTIED}
+    emptied = {span for span in edit.removed if span.path in _EMPTIED}
     found: dict[Span, dict[str, Any]] = {}
     for span in emptied:
         found.setdefault(Span(span.line), {})[str(span.path[0])] = ""

@@ -16,7 +16,7 @@ from ctxtrim.formats.message_lists import (
     Element,
     Envelope,
     ListContents,
-    Tells,
+    Predicate,
     messages_as,
 )
 from ctxtrim.model import Line, Message, Source, Span, Transcript
@@ -97,13 +97,13 @@ class _Lists:
         own = self._conversations(value, self._is_ours)
         return {place.path[1:] for lists in own for place in lists}
 
-    def _layout(self, value: object, is_own: Tells) -> Layout | None:
+    def _layout(self, value: object, is_own: Predicate) -> Layout | None:
         if any(self._conversations(value, is_own)) or self._is_logged(value, is_own):
             return "conversation"
         is_element = self._has_lines and isinstance(value, dict)
         return "events" if is_element and is_own(Place((), [value], {}, (), ())) else None
 
-    def _is_logged(self, value: object, is_own: Tells) -> bool:
+    def _is_logged(self, value: object, is_own: Predicate) -> bool:
         """Whether the first messages of a log service contain conversations."""
         texts = islice(log_messages(value), _STRINGS if self._has_lines else 0)
         return any(any(self._conversations(json_in(text), is_own)) for _, text in texts)
@@ -111,7 +111,7 @@ class _Lists:
     def _claims(self, place: Place) -> bool:
         """Whether a list certainly belongs to the dialect."""
         dialect, items = self._dialect, _items(place)
-        if dialect.takes(place):
+        if dialect.owns_place(place):
             return True
         if isinstance(items, str):
             return False
@@ -122,7 +122,7 @@ class _Lists:
     def _is_ours(self, place: Place) -> bool:
         """Whether the dialect can read a list, judged by the list alone."""
         dialect, items = self._dialect, _items(place)
-        if dialect.takes(place):
+        if dialect.owns_place(place):
             return True
         if isinstance(items, str):
             return False
@@ -130,11 +130,11 @@ class _Lists:
             return dialect.takes_empty or dialect.admits is not None
         return self._holds(items, dialect.admits or dialect.knows)
 
-    def _holds(self, items: Sequence[Any], tells: Tells) -> bool:
-        return not self._dialect.has_foreign(items) and any(map(tells, items))
+    def _holds(self, items: Sequence[Any], knows: Predicate) -> bool:
+        return not self._dialect.has_foreign(items) and any(map(knows, items))
 
     def _conversations(
-        self, value: object, is_own: Tells, unread: list[list[Place]] | None = None
+        self, value: object, is_own: Predicate, unread: list[list[Place]] | None = None
     ) -> Iterator[list[Place]]:
         """The conversations of the dialect in a value, each as its lists; others go to `unread`."""
         found: set[Path] = set()
@@ -192,7 +192,7 @@ class _Lists:
         return len(found) < len(value) and bool(self._others)
 
     def _elsewhere(
-        self, value: object, is_own: Tells, found: set[Path], refused: dict[Path, list[Place]]
+        self, value: object, is_own: Predicate, found: set[Path], refused: dict[Path, list[Place]]
     ) -> Iterator[list[Place]]:
         """The conversations at the other places. A place counts only if all its lists are there."""
         for together in self._others:
@@ -209,17 +209,17 @@ class _Lists:
                         refused.setdefault(own[0].among, own)
             found |= here
 
-    def _talks(self, values: Iterable[Any], takes: bool = False) -> Iterator[_Talk]:
+    def _talks(self, values: Iterable[Any], consumes: bool = False) -> Iterator[_Talk]:
         """Every conversation in some values. Single elements form one conversation, the last.
 
-        `takes`: take elements out of their lists as they are read, so that messages can use their
-        memory.
+        `consumes`: take elements out of their lists as they are read, so that messages can use
+        their memory.
         """
         dialect = self._dialect
         admits = dialect.admits or dialect.knows
         loose: list[Element] = []
         for line, value in enumerate(values):
-            found = [] if dialect.has_own_lists(value) else self._values(line, value, takes)
+            found = [] if dialect.has_own_lists(value) else self._values(line, value, consumes)
             yield from found
             if not found and isinstance(value, dict):
                 loose.append(Element(value, Span(line), Span(line)))
@@ -227,20 +227,20 @@ class _Lists:
             ours = [element for element in loose if not dialect.has_foreign([element.value])]
             yield _Talk(ours, NOTHING_AROUND, (), len(loose) - len(ours))
 
-    def _values(self, line: int, value: Any, takes: bool) -> list[_Talk]:
+    def _values(self, line: int, value: Any, consumes: bool) -> list[_Talk]:
         """The conversations in a value, or in the messages of a log service that it has."""
-        found = self._talks_at(Span(line), value, takes)
+        found = self._talks_at(Span(line), value, consumes)
         if found or not self._has_lines:
             return found
         for path, text in log_messages(value):
-            found += self._talks_at(Span(line, path), value_in(text), takes)
+            found += self._talks_at(Span(line, path), value_in(text), consumes)
         return found
 
-    def _talks_at(self, span: Span, value: Any, takes: bool) -> list[_Talk]:
+    def _talks_at(self, span: Span, value: Any, consumes: bool) -> list[_Talk]:
         """The conversations in a value, and those of other formats without their elements."""
         unread: list[list[Place]] = []
         found = list(self._conversations(value, self._is_ours, unread))
-        talks = [self._talk(span, value, lists, takes) for lists in found]
+        talks = [self._talk(span, value, lists, consumes) for lists in found]
         if not unread:
             return talks
         places = [lists[0].among for lists in found]
@@ -252,14 +252,14 @@ class _Lists:
                 places.append(lists[0].among)
         return [talks[index] for index in sorted(range(len(talks)), key=places.__getitem__)]
 
-    def _talk(self, span: Span, value: Any, lists: Sequence[Place], takes: bool) -> _Talk:
+    def _talk(self, span: Span, value: Any, lists: Sequence[Place], consumes: bool) -> _Talk:
         """The conversation in some lists, with contents that are stored next to them."""
         dialect = self._dialect
         envelope = dialect.header(_top(value, lists[0].path))
         elements = []
         for place in lists:
             envelope |= dialect.envelope(place.envelope, span.inside(*place.envelope_path))
-            own = _elements(span, place, takes)
+            own = _elements(span, place, consumes)
             elements.append(
                 own if dialect.resolved is None else dialect.resolved(own, place.envelope)
             )
@@ -268,7 +268,7 @@ class _Lists:
 
     def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The conversations in some records. Their values lose the elements that were read."""
-        talks = self._talks((record.value for record in records), takes=True)
+        talks = self._talks((record.value for record in records), consumes=True)
         expected = iter(records.expected if isinstance(records, LineRecords) else ())
         return [self._transcript(talk, lines, next(expected, ())) for talk in talks]
 
@@ -330,7 +330,7 @@ def _items(place: Place) -> list[Any] | str:
     return [place.items] if isinstance(place.items, dict) else place.items
 
 
-def _elements(around: Span, place: Place, takes: bool) -> Iterator[Element]:
+def _elements(around: Span, place: Place, consumes: bool) -> Iterator[Element]:
     """The elements of a list, made without a call of a Python function for each."""
     items, span = place.items, around.inside(*place.path)
     if not isinstance(items, list):
@@ -338,7 +338,7 @@ def _elements(around: Span, place: Place, takes: bool) -> Iterator[Element]:
     paths = map(span.path.__add__, zip(range(len(items))))
     spans, wholes = tee(map(Span, repeat(span.line), paths))  # of one element at a time
     values: Iterable[Any] = items
-    if takes:
+    if consumes:
         items.reverse()
         values = map(list.pop, repeat(items, len(items)))
     return map(_element, zip(values, spans, wholes, strict=True))

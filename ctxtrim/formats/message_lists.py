@@ -24,7 +24,7 @@ from ctxtrim.model.request import RequestOptions, Usage
 from ctxtrim.text.json_paths import Path, Place, matches, patterns
 from ctxtrim.text.records import dump, parsed
 
-Tells = Callable[[Any], bool]
+Predicate = Callable[[Any], bool]
 
 
 class Element(NamedTuple):
@@ -162,7 +162,7 @@ class Dialect(Struct, frozen=True):
 
     - `claims`: whether elements and their envelope certainly belong to this dialect; for dialects
       whose `knows` also accepts elements of others
-    - `takes`: whether the surroundings of a list show that it belongs to this dialect
+    - `owns_place`: whether the surroundings of a list show that it belongs to this dialect
     - `has_foreign`: whether some elements show that their whole list belongs to another dialect;
       alone on a line, such an element is counted as unknown
     - `takes_empty`: whether an empty list is valid
@@ -185,9 +185,9 @@ class Dialect(Struct, frozen=True):
     has_foreign: Callable[[Sequence[Any]], bool] = lambda items: False
     records_calls: bool = True
     relink: Callable[[Edit], Edit] = no_links
-    opens: Tells = lambda value: False
-    takes: Callable[[Place], bool] = lambda place: False
-    admits: Tells | None = None
+    opens: Predicate = lambda value: False
+    owns_place: Callable[[Place], bool] = lambda place: False
+    admits: Predicate | None = None
     texts: tuple[Path, ...] = ()
     separate: Callable[[Sequence[Element], Edit], Sequence[Insertion]] | None = None
     visibility: Visibility | None = None

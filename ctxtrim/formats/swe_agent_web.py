@@ -101,6 +101,6 @@ DIALECT = Dialect(
     insert,
     envelope=envelope,
     places=("history", "[*].history"),
-    takes=lambda place: "issue_text" in place.envelope and isinstance(place.items, list),
+    owns_place=lambda place: "issue_text" in place.envelope and isinstance(place.items, list),
     must_alternate=True,  # a summary joins the prompt, before which no element can be
 )

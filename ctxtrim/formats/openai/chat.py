@@ -117,7 +117,7 @@ def _is_server_use(block: dict[str, Any]) -> bool:
     return block.get("type") == "tool_use" and "tool_type" in block
 
 
-def takes(place: Place) -> bool:
+def owns_place(place: Place) -> bool:
     """Whether a list is that of a trajectory of mini-swe-agent, which may have responses only."""
     return str(place.envelope.get("trajectory_format")).startswith("mini-swe-agent")
 
@@ -279,7 +279,7 @@ DIALECT = Dialect(
     other_places=OTHER_PLACES,
     takes_empty=True,
     has_foreign=has_foreign,
-    takes=takes,
+    owns_place=owns_place,
 )
 
 

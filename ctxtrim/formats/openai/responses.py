@@ -108,7 +108,7 @@ def _is_chat(value: Any) -> bool:
     return value.get("role") in ("tool", "function") or "tool_calls" in value
 
 
-def takes(place: Place) -> bool:
+def owns_place(place: Place) -> bool:
     """Whether the envelope of a list, or of a string in its place, is a Responses request or
     response.
     """
@@ -223,7 +223,7 @@ DIALECT = Dialect(
     places=PLACES,
     other_places=_OTHER_PLACES,
     is_draft=is_draft,
-    takes=takes,
+    owns_place=owns_place,
     admits=admits,
     has_foreign=has_foreign,
     texts=(("input",), _OUTPUT),

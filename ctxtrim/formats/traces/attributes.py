@@ -7,6 +7,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.traces.requests import Field
 from ctxtrim.model import Message, Part, Span
 
 _SCALARS = ("boolValue", "doubleValue", "bytesValue")
@@ -51,6 +52,11 @@ class Attributes(Struct):
         """The value of an attribute; None without one."""
         attribute = self.by_name.get(name)
         return None if attribute is None else attribute.value
+
+    def field_of(self, name: str) -> Field | None:
+        """The value of an attribute with its location; None without one."""
+        attribute = self.by_name.get(name)
+        return None if attribute is None else Field(attribute.value, attribute.span)
 
     def plain(self, value: Mapping[str, Any], place: Span, span: Span) -> Any:
         """The plain value of an OTLP value at `place`, which is read as if it were at `span`."""

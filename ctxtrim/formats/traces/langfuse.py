@@ -7,12 +7,13 @@ values, or JSON in a string.
 
 from typing import Any
 
-from ctxtrim.formats.fields import elements, first_string, members
+from ctxtrim.formats.fields import elements, first_string, members, string
 from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
 from ctxtrim.formats.traces.traces import record_format
 from ctxtrim.formats.usage import langfuse_usage
 from ctxtrim.model import Span
+from ctxtrim.text.names import snake_case
 from ctxtrim.text.records import dump
 
 _KINDS = (
@@ -42,7 +43,7 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     facts = Envelope(
         tools=dump(tools) if isinstance(tools, list | dict) else None,
         model=model,
-        id=first_string((value.get("id"),)),
+        id=string(value.get("id")),
         usage=langfuse_usage(opened(Field(usage, span)).value, model),
     )
     received = Field(value.get("output"), span.inside("output"))
@@ -74,8 +75,7 @@ def _is_schema(message: dict[str, Any]) -> bool:
 
 def _either(value: dict[str, Any], name: str) -> Any:
     """The value under a name in camel or snake case."""
-    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
-    return value.get(name, value.get(snake))
+    return value.get(name, value.get(snake_case(name)))
 
 
 FORMAT = record_format("langfuse", _INSIDE, _is_observation, _request)

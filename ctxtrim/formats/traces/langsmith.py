@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.fields import elements, first_string, members
+from ctxtrim.formats.fields import elements, first_string, members, string
 from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.traces.requests import (
     Field,
@@ -55,7 +55,7 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     facts = Envelope(
         tools=dump(tools) if isinstance(tools, list | dict) else None,
         model=first_string(models),
-        id=first_string((value.get("id"),)),
+        id=string(value.get("id")),
         usage=_usage(value, outputs, result),
     )
     return logged_request(span, _trace(value), (sent,), received, facts)
@@ -91,7 +91,7 @@ def _root_messages(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         before, after = after, None
     if before is None:
         return None
-    facts = Envelope(id=first_string((value.get("id"),)))
+    facts = Envelope(id=string(value.get("id")))
     nothing = Field(None, span)
     request = logged_request(span, _trace(value), (before,), after or nothing, facts)
     if request is None or not request.messages:

@@ -8,7 +8,7 @@ have no messages, but the request under `proxy_server_request`; all of them may 
 
 from typing import Any
 
-from ctxtrim.formats.fields import first_string, members
+from ctxtrim.formats.fields import first_string, members, string
 from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.request_options import chat_options, choice
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
@@ -36,7 +36,7 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     facts = Envelope(
         tools=dump(tools) if isinstance(tools, list | dict) else None,
         tool_choice=choice(settings),
-        model=first_string((value.get("model"),)),
+        model=string(value.get("model")),
         id=first_string((value.get("id"), value.get("request_id"))),
         usage=openai_usage(value),
         options=chat_options(settings),

@@ -79,5 +79,4 @@ def _content(event: Field, found: Attributes) -> Field:
         return Field(found.plain(body, place, place) if is_otlp else body, place)
     own = Attributes()
     own.add(value.get("attributes"), span.inside("attributes"))
-    attribute = own.by_name.get("gen_ai.event.content")
-    return Field(None, span) if attribute is None else Field(*attribute[:2])
+    return own.field_of("gen_ai.event.content") or Field(None, span)

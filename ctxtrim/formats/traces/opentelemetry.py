@@ -67,19 +67,21 @@ def _is_span(value: Any) -> bool:
     """Whether a value is a span or an event with attributes and the id of its trace."""
     if not isinstance(value, dict) or not isinstance(value.get("attributes"), dict | list):
         return False
-    return isinstance(_trace(value), str)
+    return _trace(value) is not None
 
 
-def _trace(value: dict[str, Any]) -> Any:
+def _trace(value: dict[str, Any]) -> str | None:
+    return _id_under(value, ("traceId", "trace_id"))
+
+
+def _id(value: dict[str, Any]) -> str | None:
+    return _id_under(value, ("spanId", "span_id"))
+
+
+def _id_under(value: dict[str, Any], keys: tuple[str, str]) -> str | None:
+    """The id under one of some keys of a span, or of its context."""
     context = members(value.get("context", value.get("spanContext")))
-    return first_string(
-        each.get(key) for each in (value, context) for key in ("traceId", "trace_id")
-    )
-
-
-def _id(value: dict[str, Any]) -> Any:
-    context = members(value.get("context", value.get("spanContext")))
-    return first_string(each.get(key) for each in (value, context) for key in ("spanId", "span_id"))
+    return first_string(each.get(key) for each in (value, context) for key in keys)
 
 
 def requests(value: Any, span: Span) -> Iterator[LoggedRequest]:
@@ -185,7 +187,7 @@ def _facts(found: Attributes, own: str | None) -> Envelope:
 def _field(found: Attributes, names: tuple[str, ...]) -> Field | None:
     """The first attribute with one of some names."""
     name = next((name for name in names if found.get(name) is not None), None)
-    return None if name is None else Field(*found.by_name[name][:2])
+    return None if name is None else found.field_of(name)
 
 
 def _instructions(found: Attributes) -> tuple[Message, ...]:

@@ -95,15 +95,17 @@ def request(
 ) -> LoggedRequest | None:
     """The request in attributes or events of a single SDK; None without one."""
     for name in ("ai.prompt.messages", "ai.prompt"):
-        if name in found.by_name:
-            return _ai_sdk_request(span, trace, Field(*found.by_name[name][:2]), found, facts)
+        prompt = found.field_of(name)
+        if prompt is not None:
+            return _ai_sdk_request(span, trace, prompt, found, facts)
     for name in ("events", "all_messages_events"):
-        if name in found.by_name:
-            listed = listed_request(span, trace, Field(*found.by_name[name][:2]), found, facts)
-            if listed is not None:
-                return listed
-    if "request_data" in found.by_name and found.get("gen_ai.request.model") is not None:
-        return _logfire_request(span, trace, found, facts)
+        listed = found.field_of(name)
+        request = listed and listed_request(span, trace, listed, found, facts)
+        if request is not None:
+            return request
+    sent = found.field_of("request_data")
+    if sent is not None and found.get("gen_ai.request.model") is not None:
+        return _logfire_request(span, trace, sent, found, facts)
     return strands_request(span, trace, events, facts)
 
 
@@ -165,12 +167,10 @@ def _calls(listed: Attribute | None) -> Iterator[Part]:
 
 
 def _logfire_request(
-    span: Span, trace: str | None, found: Attributes, facts: Envelope
+    span: Span, trace: str | None, sent: Field, found: Attributes, facts: Envelope
 ) -> LoggedRequest | None:
     """The request and the response of a provider's SDK."""
-    sent = Field(*found.by_name["request_data"][:2])
-    answer = found.by_name.get("response_data")
-    received = Field(*answer[:2]) if answer else Field(None, span)
+    received = found.field_of("response_data") or Field(None, span)
     request = logged_request(span, trace, (sent,), received, facts)
     if request is None:
         return None

@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
-from msgspec.structs import replace as with_fields
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Format, Insertion, Layout, Site
@@ -46,7 +45,7 @@ def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests
         insert,
         lazy_function("ctxtrim.formats.openai.chat_calls:with_copies"),
     )
-    return with_fields(
+    return replace(
         each,
         sniff=partial(sniff, layout="events"),
         read=partial(_read_traces, requests),
@@ -203,7 +202,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
         each if each is not None and _list(each) == sent_list else None
         for each in (site.earlier, site.later)
     )
-    return dialect.insert(run, with_fields(site, earlier=earlier, later=later, messages=sent))
+    return dialect.insert(run, replace(site, earlier=earlier, later=later, messages=sent))
 
 
 def _list(message: Message) -> Span | None:

@@ -15,6 +15,9 @@ from ctxtrim.model import Line, Message, Span
 from ctxtrim.text.json_spans import Range
 from ctxtrim.text.records import JsonRecord, value_in, value_of
 
+Numbered = tuple[int, bytes]
+"""A line of a file and its number, from 1."""
+
 _REMEMBERED = 64
 """Values that are kept; those of all lines need several times the memory of their bytes."""
 _BLOCK = 1 << 20  # bytes that are compared or written at a time

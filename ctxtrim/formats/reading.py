@@ -18,15 +18,10 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.formats.arrays import LARGE, ConversationArray, conversation_array, parted
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, unread_line, whole_chunk
-from ctxtrim.formats.lines import LineRecords
+from ctxtrim.formats.detection import Vote, extend_head, votes_for
+from ctxtrim.formats.lines import LineRecords, Numbered
 from ctxtrim.formats.other_files import reason_in
 from ctxtrim.text.records import BLANK, MAX_SIZE, NOT_JSON, JsonRecord, document, split
-
-HEAD = 64  # values inspected to detect the format
-HEAD_BYTES = 1 << 22
-
-Numbered = tuple[int, bytes]
-"""A line of a file and its number, from 1."""
 
 
 class Detection(Struct, frozen=True):
@@ -60,7 +55,7 @@ class Reading:
     rest: Iterator[Numbered]
     chunks: Iterator[Chunk]
     head: Sequence[Numbered] = ()
-    votes: Mapping[tuple[Format, Layout], int] = field(default_factory=dict)
+    votes: Mapping[Vote, int] = field(default_factory=dict)
     looked: int = 0
     reason: str | None = None
 
@@ -115,24 +110,8 @@ def open_reading(
     head, rest, elements = _beginning(
         iter(lines), max_size, lambda data, number: conversation_array(data, number, formats, large)
     )
-    first = [_vote(record.value, formats) for record in head]
-    size = sum(len(record.data) for record in head)
-    more = head
-    # one conversation is enough; the rest is read as a stream
-    while not (
-        elements is not None
-        or len(head) >= HEAD
-        or size > HEAD_BYTES
-        or _has_conversation(more, first[-len(more) :], formats)
-    ):
-        number, line = next(rest, (0, b""))
-        if not number:
-            break
-        more = split(line, number)
-        head += more
-        first += [_vote(record.value, formats) for record in more]
-        size += len(line)
-    votes = _votes([record.value for record in head], first, formats)
+    first = extend_head(head, rest if elements is None else iter(()), formats)
+    votes = votes_for([record.value for record in head], first, formats)
     dialect, layout = next(iter(votes), (None, None))
     is_lines = layout == "conversation" and all(is_line(record.data) for record in head)
     looked = sum(record.value is not BLANK for record in head)
@@ -166,57 +145,6 @@ def _lines_of(records: Iterable[JsonRecord]) -> list[Numbered]:
         (number, b"".join(record.data for record in together))
         for number, together in groupby(records, lambda record: record.number)
     ]
-
-
-_Vote = tuple[Format, Layout]
-
-
-def _vote(value: object, formats: Sequence[Format]) -> _Vote | None:
-    """The first format that recognizes a value."""
-    for dialect in formats:
-        layout = dialect.sniff(value)
-        if layout is not None:
-            return dialect, layout
-    return None
-
-
-def _has_conversation(
-    records: Sequence[JsonRecord], votes: Sequence[_Vote | None], formats: Sequence[Format]
-) -> bool:
-    """Whether a value is a conversation that no format before the one of its vote could read."""
-    for record, vote in zip(records, votes, strict=True):
-        if vote is not None and vote[1] == "conversation":
-            earlier = formats[: formats.index(vote[0])]
-            if not any(dialect.takes and dialect.takes(record.value) for dialect in earlier):
-                return True
-    return False
-
-
-def _votes(
-    values: Sequence[object], first: Sequence[_Vote | None], formats: Sequence[Format]
-) -> dict[_Vote, int]:
-    """The number of values that each format reads, the format of the file first.
-
-    `first` holds the vote of each value. The file has the format that reads the most values; ties
-    go to the first. If only one format is allowed, values that it shares with others count too.
-    """
-    candidates = {vote for vote in first if vote is not None}
-    if not candidates and len(formats) == 1 and (takes := formats[0].takes) is not None:
-        candidates = {
-            (formats[0], layout) for value in values if (layout := takes(value)) is not None
-        }
-    if not candidates:
-        return {}
-    readable: dict[_Vote, list[bool]] = {}
-    for dialect, layout in sorted(candidates, key=lambda vote: (formats.index(vote[0]), vote[1])):
-        reads = dialect.takes or dialect.sniff
-        readable[dialect, layout] = [reads(value) == layout for value in values]
-    best = max(readable, key=lambda vote: sum(readable[vote]))
-    votes = {best: sum(readable[best])}
-    for vote, is_read in zip(first, readable[best], strict=True):
-        if vote is not None and not is_read:
-            votes[vote] = votes.get(vote, 0) + 1
-    return votes
 
 
 class _Beginning(NamedTuple):

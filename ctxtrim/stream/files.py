@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.formats.chunks import Chunk
-from ctxtrim.formats.reading import Numbered, Reading, line_chunks, open_reading
+from ctxtrim.formats.lines import Numbered
+from ctxtrim.formats.reading import Reading, line_chunks, open_reading
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.stage import Keeper
 from ctxtrim.stream import done_chunks

@@ -10,7 +10,8 @@ from ctxtrim.cli.machine import PARALLEL_SIZE, cores, switch_often
 from ctxtrim.cli.workers.pieces import LinesPiece, PieceWork, Result
 from ctxtrim.cli.workers.pool import DeadWorkerError, Pool
 from ctxtrim.findings import Finding
-from ctxtrim.formats.reading import Numbered, Reading
+from ctxtrim.formats.lines import Numbered
+from ctxtrim.formats.reading import Reading
 from ctxtrim.io.inputs import Input
 from ctxtrim.stage import Keeper
 from ctxtrim.stream.job import Done

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from ctxtrim.cli.machine import collect_rarely
 from ctxtrim.errors import InputError
-from ctxtrim.formats.reading import Detection, Numbered
+from ctxtrim.formats.lines import Numbered
+from ctxtrim.formats.reading import Detection
 from ctxtrim.io.inputs import Input
 from ctxtrim.reports.model import Overview, largest
 from ctxtrim.stage import Keeper

@@ -1,0 +1,86 @@
+"""Detects the format of a file: each format votes for the first values that it recognizes."""
+
+from collections.abc import Iterator, Sequence
+
+from ctxtrim.formats.base import Format, Layout
+from ctxtrim.formats.lines import Numbered
+from ctxtrim.text.records import JsonRecord, split
+
+HEAD = 64  # values inspected to detect the format
+HEAD_BYTES = 1 << 22
+
+Vote = tuple[Format, Layout]
+"""A format that recognizes a value, and the layout of the value."""
+
+
+def extend_head(
+    head: list[JsonRecord], rest: Iterator[Numbered], formats: Sequence[Format]
+) -> list[Vote | None]:
+    """Move lines from the rest of a file to its head until they show its format.
+
+    Returns the vote of each value in the head.
+
+    One conversation is enough; the rest of the file is then read as a stream.
+    """
+    votes = [_vote(record.value, formats) for record in head]
+    size = sum(len(record.data) for record in head)
+    more = head
+    while len(head) < HEAD and size <= HEAD_BYTES:
+        if _has_conversation(more, votes[-len(more) :], formats):
+            break
+        number, line = next(rest, (0, b""))
+        if not number:
+            break
+        more = split(line, number)
+        head += more
+        votes += [_vote(record.value, formats) for record in more]
+        size += len(line)
+    return votes
+
+
+def _vote(value: object, formats: Sequence[Format]) -> Vote | None:
+    """The first format that recognizes a value."""
+    for dialect in formats:
+        layout = dialect.sniff(value)
+        if layout is not None:
+            return dialect, layout
+    return None
+
+
+def _has_conversation(
+    records: Sequence[JsonRecord], votes: Sequence[Vote | None], formats: Sequence[Format]
+) -> bool:
+    """Whether a value is a conversation that no format before the one of its vote could read."""
+    for record, vote in zip(records, votes, strict=True):
+        if vote is not None and vote[1] == "conversation":
+            earlier = formats[: formats.index(vote[0])]
+            if not any(dialect.takes and dialect.takes(record.value) for dialect in earlier):
+                return True
+    return False
+
+
+def votes_for(
+    values: Sequence[object], first: Sequence[Vote | None], formats: Sequence[Format]
+) -> dict[Vote, int]:
+    """The number of values that each format reads, the format of the file first.
+
+    `first` holds the vote of each value. The file has the format that reads the most values; ties
+    go to the first. If only one format is allowed, values that it shares with others count too.
+    """
+    candidates = {vote for vote in first if vote is not None}
+    if not candidates and len(formats) == 1 and (takes := formats[0].takes) is not None:
+        candidates = {
+            (formats[0], layout) for value in values if (layout := takes(value)) is not None
+        }
+    if not candidates:
+        return {}
+    readable: dict[Vote, list[bool]] = {}
+    for dialect, layout in sorted(candidates, key=lambda vote: (formats.index(vote[0]), vote[1])):
+        reads = dialect.takes or dialect.sniff
+        readable[dialect, layout] = [reads(value) == layout for value in values]
+    best = max(readable, key=lambda vote: sum(readable[vote]))
+    votes = {best: sum(readable[best])}
+    for vote, is_read in zip(first, readable[best], strict=True):
+        if vote is not None and not is_read:
+            votes[vote] = votes.get(vote, 0) + 1
+    return votes

@@ -12,9 +12,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats import fields
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import string
+from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.gemini.parts import (
     ROLES,
     SPELLED,
@@ -141,22 +140,22 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     around = [(value, span)]
     if isinstance(value.get("config"), dict):
         around.append((value["config"], span.inside("config")))
-    members = {key: inner for outer, _ in reversed(around) for key, inner in outer.items()}
-    tools = members.get("tools")
+    request = {key: inner for outer, _ in reversed(around) for key, inner in outer.items()}
+    tools = request.get("tools")
     return Envelope(
         dump(tools) if tools and isinstance(tools, list) else None,
-        _choice(members),
-        string(members.get("model", members.get("modelVersion"))),
-        string(members.get("id")),
-        gemini_usage(members.get("usageMetadata", members.get("usage_metadata"))),
+        _choice(request),
+        string(request.get("model", request.get("modelVersion"))),
+        string(request.get("id")),
+        gemini_usage(request.get("usageMetadata", request.get("usage_metadata"))),
         tuple(_system(around)),
-        gemini_options(members),
+        gemini_options(request),
     )
 
 
 def header(value: object) -> Envelope:
     """The model and the usage of the answer in a result of a batch."""
-    answer = fields.members(fields.members(value).get("response"))
+    answer = members(members(value).get("response"))
     usage = answer.get("usageMetadata", answer.get("usage_metadata"))
     return Envelope(model=string(answer.get("modelVersion")), usage=gemini_usage(usage))
 
@@ -179,12 +178,10 @@ def _system(around: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]:
             return
 
 
-def _choice(members: dict[str, Any]) -> str | None:
+def _choice(request: dict[str, Any]) -> str | None:
     """The name of the only allowed function, or a word like `auto` or `none`."""
-    config = fields.members(members.get("toolConfig", members.get("tool_config")))
-    inner = fields.members(
-        config.get("functionCallingConfig", config.get("function_calling_config"))
-    )
+    config = members(request.get("toolConfig", request.get("tool_config")))
+    inner = members(config.get("functionCallingConfig", config.get("function_calling_config")))
     mode = inner.get("mode")
     if not isinstance(mode, str):
         return None

@@ -65,7 +65,7 @@ def takes(value: object) -> Layout | None:
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session: its live context."""
-    state = _session(record.value for record in records)
+    state = _state_after(record.value for record in records)
     found = ListContents()
     read_items(state.items, found)
     if not found.messages:
@@ -133,73 +133,71 @@ class _Session(Struct):
             }
 
 
-def _session(values: Iterable[Any]) -> _Session:
+def _state_after(values: Iterable[Any]) -> _Session:
     """The state after all lines."""
-    session = _Session()
+    state = _Session()
     for line, value in enumerate(values):
         if isinstance(value, dict):
-            _take(session, value, line)
+            _take(state, value, line)
             metadata = metadata_in(value)
             if metadata:
-                session.metadata[line] = metadata
-    return session
+                state.metadata[line] = metadata
+    return state
 
 
-def _take(session: _Session, value: dict[str, Any], line: int) -> None:
-    """Apply one line to the session."""
+def _take(state: _Session, value: dict[str, Any], line: int) -> None:
+    """Apply one line to the state."""
     kind, payload = value.get("type"), value.get("payload")
     if not isinstance(payload, dict):
-        _take_bare(session, value, line)
+        _take_bare(state, value, line)
     elif kind == "response_item":
-        session.items.append(Element(payload, Span(line, ("payload",)), Span(line)))
+        state.items.append(Element(payload, Span(line, ("payload",)), Span(line)))
     elif kind == "inter_agent_communication":
-        session.items.append(
-            Element(payload | {"type": kind}, Span(line, ("payload",)), Span(line))
-        )
+        state.items.append(Element(payload | {"type": kind}, Span(line, ("payload",)), Span(line)))
     elif kind == "session_meta":
-        _take_meta(session, payload, line)
+        _take_meta(state, payload, line)
     elif kind == "turn_context":
-        session.model = string(payload.get("model")) or session.model
+        state.model = string(payload.get("model")) or state.model
     elif kind == "compacted":
-        session.compact(payload, line)
+        state.compact(payload, line)
     elif kind == "event_msg" and payload.get("type") == "token_count":
         usage = responses_usage(members(payload.get("info")).get("last_token_usage"))
         if usage is not None:
-            session.usages[len(session.items)] = replace(usage, model=session.model)
+            state.usages[len(state.items)] = replace(usage, model=state.model)
     elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
         turns = payload.get("num_turns")
-        session.roll_back(turns if isinstance(turns, int) else 0)
+        state.roll_back(turns if isinstance(turns, int) else 0)
 
 
-def _take_meta(session: _Session, payload: dict[str, Any], line: int) -> None:
+def _take_meta(state: _Session, payload: dict[str, Any], line: int) -> None:
     """Read the first line of a session. A fork repeats the one of its parent session.
 
     `history_base` names the rollout whose lines come before those of this one.
     """
-    if session.id is None:
-        session.base = string(members(payload.get("history_base")).get("thread_id"))
-    session.id = session.id or string(payload.get("id"))
+    if state.id is None:
+        state.base = string(members(payload.get("history_base")).get("thread_id"))
+    state.id = state.id or string(payload.get("id"))
     instructions, tools = payload.get("base_instructions"), payload.get("dynamic_tools")
-    session.tools = session.tools or (dump(tools) if tools else None)
+    state.tools = state.tools or (dump(tools) if tools else None)
     text = string(members(instructions).get("text"))
-    if text and session.instructions is None:
+    if text and state.instructions is None:
         whole = Span(line, ("payload", "base_instructions"))
-        session.instructions = Element(text, whole.inside("text"), whole)
-        session.items.append(session.instructions)
+        state.instructions = Element(text, whole.inside("text"), whole)
+        state.items.append(state.instructions)
 
 
-def _take_bare(session: _Session, value: dict[str, Any], line: int) -> None:
+def _take_bare(state: _Session, value: dict[str, Any], line: int) -> None:
     """Read a line without an envelope: the header or an item."""
     if kind_of(value) == "unsent":
         text = string(value.get("instructions"))
-        session.id = session.id or (string(value.get("id")) if "instructions" in value else None)
-        if text and session.instructions is None:
+        state.id = state.id or (string(value.get("id")) if "instructions" in value else None)
+        if text and state.instructions is None:
             span = Span(line, ("instructions",))
-            session.instructions = Element(text, span, span)
-            session.items.append(session.instructions)
+            state.instructions = Element(text, span, span)
+            state.items.append(state.instructions)
     elif kind_of(value) != "unknown":
-        session.items.append(Element(value, Span(line), Span(line)))
-        session.model = string(value.get("model")) or session.model
+        state.items.append(Element(value, Span(line), Span(line)))
+        state.model = string(value.get("model")) or state.model
 
 
 def _compacted(items: Sequence[Element], payload: dict[str, Any], line: int) -> Iterator[Element]:
@@ -222,22 +220,22 @@ def _compacted(items: Sequence[Element], payload: dict[str, Any], line: int) -> 
         )
 
 
-def _with_metadata(message: Message, session: _Session) -> Message:
+def _with_metadata(message: Message, state: _Session) -> Message:
     """The message with metadata that a stage wrote next to its item, if the item
     has its own line.
     """
     if message.role != "tool" or message.spans[0].path:
         return message
-    metadata = session.metadata.get(message.spans[0].line)
+    metadata = state.metadata.get(message.spans[0].line)
     return replace(message, metadata=metadata) if metadata else message
 
 
-def _usages(session: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
+def _usages(state: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
     """The newest usage of each answer. Every change of a rate limit repeats the last usage."""
     answers = answers_by_span(messages)
     found: dict[int | None, Usage] = {}
-    for position, usage in session.usages.items():
-        before = (session.items[place].whole for place in range(position - 1, -1, -1))
+    for position, usage in state.usages.items():
+        before = (state.items[place].whole for place in range(position - 1, -1, -1))
         answer = next((answers[whole] for whole in before if whole in answers), None)
         if answer is not None:
             found[answer] = replace(usage, message=answer)
@@ -279,7 +277,7 @@ def relink(edit: Edit) -> Edit:
 
     A dropped summary becomes empty: its line still ends the history before it.
     """
-    items = _session(edit.values).items
+    items = _state_after(edit.values).items
     emptied = {span for span in edit.removed if span.path == _SUMMARY}
 
     def spell(item: dict[str, Any], neighbour: Span) -> dict[str, Any]:

@@ -194,7 +194,7 @@ def _choice(choice: Any) -> str | None:
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """New messages where Anthropic's API takes them, as Converse writes them."""
     site = strands.list_site(run, site)
-    record = _record(site)
+    record = _new_record(site)
     return [
         replace(
             insertion,
@@ -207,22 +207,27 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
 
 def _reopened(insertion: Insertion, site: Site) -> dict[str, Any]:
     """The members around a message of Strands Agents that is split. One half has its number."""
-    span = insertion.span
-    at = next((at for at, key in enumerate(span.path) if key in _INSIDE), len(span.path))
-    record = members(site.value_of(Span(span.line, span.path[:at])))
+    record, key = _record_around(insertion.span, site)
     if "message_id" not in record:
         return {}
-    around = {key: value for key, value in record.items() if key != span.path[at]}
-    return {**around, "message_id": None}
+    return {name: record[name] for name in record if name != key} | {"message_id": None}
 
 
-def _record(site: Site) -> dict[str, Any]:
+def _new_record(site: Site) -> dict[str, Any]:
     """What Strands Agents writes around a message of the list. A new message has no number."""
-    span = site.any.spans[0]
-    depth = next((at for at, key in enumerate(span.path) if key in _INSIDE), len(span.path))
-    record = members(site.value_of(Span(span.line, span.path[:depth])))
-    around = {key: value for key, value in record.items() if key not in _INSIDE}
-    return {**around, "message_id": None} if "message_id" in around else around
+    record, _ = _record_around(site.any.spans[0], site)
+    around = {name: record[name] for name in record if name not in _INSIDE}
+    return around | {"message_id": None} if "message_id" in around else around
+
+
+def _record_around(span: Span, site: Site) -> tuple[dict[str, Any], str]:
+    """The object around the message at a span, and the key of the message; without one, the value
+    at the span and an empty key.
+    """
+    for depth, key in enumerate(span.path):
+        if key in _INSIDE:
+            return members(site.value_of(Span(span.line, span.path[:depth]))), str(key)
+    return members(site.value_of(span)), ""
 
 
 def _converse(value: dict[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:

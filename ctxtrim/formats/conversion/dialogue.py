@@ -6,7 +6,7 @@
                    └── pieces, read from the source
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from msgspec.structs import replace
@@ -135,23 +135,29 @@ def _followed(turns: list[Turn], losses: Losses) -> list[Turn]:
     """
     found: list[Turn] = []
     waiting: tuple[Piece, ...] = ()
-    for turn, following in zip(turns, [*turns[1:], None][: len(turns)], strict=True):
-        turn, waiting = replace(turn, pieces=(*waiting, *turn.pieces)), ()
-        if turn.role == "assistant":
-            count = sum(1 for _ in takewhile(_is_reasoning, reversed(turn.pieces)))
-            pieces, rest = turn.pieces[: len(turn.pieces) - count], turn.pieces[-count or None :]
-            if count and not pieces and following is not None and following.role == "assistant":
-                waiting = rest
-                continue
-            for _ in range(count):
-                what = "reasoning that no text and no call follows"
-                losses.lose("reasoning text", what, turn.message)
-            turn = replace(turn, pieces=pieces)
-            if not pieces:
-                continue
-        found.append(turn)
+    for position, turn in enumerate(turns):
+        if turn.role != "assistant":
+            found.append(turn)
+            continue
+        pieces, waiting = (*waiting, *turn.pieces), ()
+        end = _end_without_reasoning(pieces)
+        if end == 0 and pieces and _is_answer(turns[position + 1 : position + 2]):
+            waiting = pieces
+            continue
+        for _ in pieces[end:]:
+            what = "reasoning that no text and no call follows"
+            losses.lose("reasoning text", what, turn.message)
+        if end:
+            found.append(replace(turn, pieces=pieces[:end]))
     return found
 
 
-def _is_reasoning(piece: Piece) -> bool:
-    return piece.kind == "reasoning"
+def _end_without_reasoning(pieces: Sequence[Piece]) -> int:
+    """The number of pieces up to the last one that is not reasoning."""
+    others = [at for at, piece in enumerate(pieces, 1) if piece.kind != "reasoning"]
+    return others[-1] if others else 0
+
+
+def _is_answer(turns: Sequence[Turn]) -> bool:
+    """Whether the first of some turns is an answer."""
+    return bool(turns) and turns[0].role == "assistant"

@@ -5,14 +5,14 @@ encrypted content. A call whose arguments are not a JSON object is a custom tool
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 from ctxtrim.formats.conversion.arguments import is_object
 from ctxtrim.formats.conversion.attachments import WEB_IMAGES, Attachment
 from ctxtrim.formats.conversion.losses import Losses
-from ctxtrim.formats.conversion.pieces import Piece
+from ctxtrim.formats.conversion.pieces import Piece, content_blocks, content_of
 from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import Tool, is_dated
 from ctxtrim.formats.fields import elements, members
@@ -46,7 +46,7 @@ def _items(turn: Turn) -> Iterator[dict[str, Any]]:
     for is_content, together in groupby(turn.pieces, _is_content):
         if is_content:
             spell = output_text if turn.role == "assistant" else input_text
-            content = _blocks(together, spell)
+            content = content_blocks(together, spell)
             role = "developer" if turn.is_developer else turn.role
             yield {"type": "message", "role": role, "content": content}
         else:
@@ -66,18 +66,9 @@ def _call(piece: Piece) -> dict[str, Any]:
 
 def _output(answer: CallResult) -> dict[str, Any]:
     """The output of a call: one text as a string, else blocks."""
-    blocks = _blocks(answer.pieces, input_text)
-    is_text = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
-    content = blocks[0]["text"] if is_text else blocks or ""
+    content = content_of(content_blocks(answer.pieces, input_text)) or ""
     kind = "function_call_output" if is_object(answer.call) else "custom_tool_call_output"
     return {"type": kind, "call_id": answer.call.call_id, "output": content}
-
-
-def _blocks(pieces: Iterable[Piece], spell: Callable[[str], Any]) -> list[dict[str, Any]]:
-    return [
-        spell(piece.text) | dict(piece.members) if piece.kind == "text" else piece.value
-        for piece in pieces
-    ]
 
 
 def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:

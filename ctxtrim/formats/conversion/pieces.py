@@ -56,10 +56,12 @@ def content_of(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
     return str(blocks[0]["text"]) if is_text else blocks
 
 
-def content_blocks(pieces: Iterable[Piece]) -> list[dict[str, Any]]:
-    """Texts and attachments as content blocks."""
+def content_blocks(
+    pieces: Iterable[Piece], spell: Callable[[str], dict[str, Any]] = text_block
+) -> list[dict[str, Any]]:
+    """Texts, as `spell` writes them, and attachments as content blocks."""
     return [
-        text_block(piece.text) | dict(piece.members) if piece.kind == "text" else piece.value
+        spell(piece.text) | dict(piece.members) if piece.kind == "text" else piece.value
         for piece in pieces
     ]
 

@@ -109,11 +109,14 @@ def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:
 
 
 def _is_own_tool(tool: Mapping[str, Any]) -> bool:
-    """Whether a tool has Anthropic's schema key, or a dated Anthropic type such as
-    `memory_20250818`.
-    """
+    """Whether a tool has Anthropic's schema key, or is one that Anthropic defines."""
+    return "input_schema" in tool or is_dated(tool)
+
+
+def is_dated(tool: Mapping[str, Any]) -> bool:
+    """Whether a tool has a type with a date, such as `memory_20250818`: Anthropic defines it."""
     kind = tool.get("type")
-    return "input_schema" in tool or (isinstance(kind, str) and _DATED.search(kind) is not None)
+    return isinstance(kind, str) and _DATED.search(kind) is not None
 
 
 def _tells(value: object) -> bool:

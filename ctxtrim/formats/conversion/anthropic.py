@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ctxtrim.formats.anthropic.detect import is_dated
 from ctxtrim.formats.conversion.arguments import object_of
 from ctxtrim.formats.conversion.attachments import WEB_IMAGES, Attachment
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece, content_blocks, content_of
 from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
-from ctxtrim.formats.conversion.tools import EMPTY, Tool, is_dated
+from ctxtrim.formats.conversion.tools import EMPTY, Tool
 from ctxtrim.formats.fields import members
 from ctxtrim.model import Role
 from ctxtrim.stages.repair import ANSWER

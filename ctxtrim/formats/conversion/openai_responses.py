@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from ctxtrim.formats.anthropic.detect import is_dated
 from ctxtrim.formats.conversion.arguments import is_object
 from ctxtrim.formats.conversion.attachments import WEB_IMAGES, Attachment
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece, content_blocks, content_of
 from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
-from ctxtrim.formats.conversion.tools import Tool, is_dated
+from ctxtrim.formats.conversion.tools import Tool
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.media_blocks import input_text, output_text
 from ctxtrim.model import Role

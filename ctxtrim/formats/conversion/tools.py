@@ -1,7 +1,6 @@
 """Tool schemas without a provider: OpenAI, Anthropic, Gemini, MCP and flat declarations."""
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +15,6 @@ _SCHEMAS = (
     "parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema",
 )  # fmt: skip
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
-_DATED = re.compile(r"_\d{8}$")
 EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 """The JSON schema of a tool without parameters."""
 CUSTOM: dict[str, Any] = {
@@ -102,9 +100,3 @@ def _custom(tool: dict[str, Any]) -> Tool | None:
     if form.get("type") == "grammar":
         grammar = {"type": "grammar"} | members(form.get("grammar", form))
     return Tool(name, CUSTOM, string(inner.get("description")), is_custom=True, grammar=grammar)
-
-
-def is_dated(tool: dict[str, Any]) -> bool:
-    """Whether a tool has a type with a date, such as `bash_20250124`, as Anthropic defines them."""
-    kind = tool.get("type")
-    return isinstance(kind, str) and bool(_DATED.search(kind))

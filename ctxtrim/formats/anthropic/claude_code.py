@@ -20,6 +20,7 @@ from ctxtrim.formats.anthropic.claude_code_thread import (
     SYNTHETIC,
     ClaudeEvent,
     as_loaded,
+    event_around,
     event_list,
     event_of,
     events_in,
@@ -114,8 +115,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     earlier, later = site.earlier, site.later
     if earlier is not None and earlier.role == "system":
         earlier = None  # the snapshot of a prompt, which may be anywhere in the file
-    before = _event(earlier.spans[-1]) if earlier is not None else None
-    after = _event(later.spans[0]) if later is not None else None
+    before = event_around(earlier.spans[-1]) if earlier is not None else None
+    after = event_around(later.spans[0]) if later is not None else None
     if earlier is not None and later is not None and before is not None and before == after:
         neighbour, cut = site.value_of(before), later.spans[0]
         return [
@@ -125,19 +126,12 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
             for number, message in enumerate(run)
         ]
     is_after = site.follows(run)
-    span = (before if is_after else after) or _event(site.any.spans[0])
+    span = (before if is_after else after) or event_around(site.any.spans[0])
     neighbour = site.value_of(span)
     return [
         Insertion(_event_of(message, neighbour, number), span, is_after)
         for number, message in enumerate(run)
     ]
-
-
-def _event(span: Span) -> Span:
-    """The span of the event that contains a message or block."""
-    return (
-        Span(span.line, span.path[: span.path.index("message")]) if "message" in span.path else span
-    )
 
 
 def _event_of(message: Message, neighbour: dict[str, Any], number: int) -> dict[str, Any]:
@@ -153,11 +147,9 @@ def _event_of(message: Message, neighbour: dict[str, Any], number: int) -> dict[
     value |= {"type": role, "message": {"role": role, "content": content}}
     if "uuid" in neighbour:
         value["uuid"] = event_id(neighbour["uuid"], dump(content), number)
-    return (
-        value | {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
-        if message.is_summary
-        else value
-    )
+    if message.is_summary:
+        value |= {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
+    return value
 
 
 def relink(edit: Edit) -> Edit:
@@ -165,7 +157,11 @@ def relink(edit: Edit) -> Edit:
 
     The first half of a split event keeps its uuid; the rest is a new event.
     """
-    cuts = {insertion.span: _event(insertion.span) for insertion in edit.inserted if insertion.cuts}
+    cuts = {
+        insertion.span: event_around(insertion.span)
+        for insertion in edit.inserted
+        if insertion.cuts
+    }
     if not cuts:
         return GRAPH.relink(edit)
     dropped = set(edit.removed)
@@ -192,10 +188,8 @@ def relink(edit: Edit) -> Edit:
 
 def _rest_of(value: dict[str, Any], content: Sequence[Any]) -> dict[str, Any]:
     """A copy of an event with other content, without the fields that belong only to its results."""
-    like = {
-        key: value[key] for key in value if key not in ("toolUseResult", "sourceToolAssistantUUID")
-    }
-    return like | {
+    own = ("toolUseResult", "sourceToolAssistantUUID")
+    return {key: value[key] for key in value if key not in own} | {
         "uuid": event_id(value.get("uuid"), dump(content)),
         "message": value["message"] | {"content": list(content)},
     }

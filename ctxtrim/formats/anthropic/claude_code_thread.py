@@ -338,7 +338,7 @@ def _after_compaction(events: Sequence[ClaudeEvent]) -> int:
     return max((index + 1 for index, event in enumerate(events) if event.is_compaction), default=0)
 
 
-def _event_around(span: Span) -> Span:
+def event_around(span: Span) -> Span:
     """The span of the event that contains a message or block."""
     first = span.path[:1]
     if first == ("loglines",):
@@ -350,7 +350,7 @@ GRAPH = EventGraph(
     event_of,
     lambda values: as_loaded([_outline(event_of(*found)) for found in events_in(values)]),
     _thread,
-    _event_around,
+    event_around,
     links=(_ABOVE, *_LINKS),
     lasting=("leafUuid",),  # may name an event of another session
     finish=_with_preserved,

@@ -24,6 +24,7 @@ from ctxtrim.text.json_paths import Path, PathTable, Place, conversations, first
 from ctxtrim.text.records import JsonRecord, value_in
 
 _HEAD = 8  # elements inspected to detect a dialect
+_START = 8  # characters of a string that show whether it may be a list
 _ROLES = frozenset(("role", "from"))  # members that messages of most formats have
 _STRINGS = 8  # lists in strings that are kept: every format looks at them to detect a file
 _element = partial(tuple.__new__, Element)  # without a call of a Python function
@@ -309,10 +310,8 @@ class _Lists:
 
 @lru_cache(_STRINGS)
 def _list_in(text: str) -> Sequence[Any] | None:
-    """The elements of the list that a string contains as JSON; None for other strings, and for an
-    empty list, which is no conversation.
-    """
-    if not text[:_HEAD].lstrip().startswith("["):
+    """The elements of the list that a string contains as JSON; None for other strings and `[]`."""
+    if not text[:_START].lstrip().startswith("["):
         return None
     value = value_in(text)
     return value if isinstance(value, list) and value else None

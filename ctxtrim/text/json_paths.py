@@ -58,7 +58,7 @@ def patterns(text: str) -> list[Pattern]:
 
 def each_element(text: str) -> str:
     """The paths of a text in each element of an array."""
-    return " + ".join(f"[*].{path}" for path in text.split(" + "))
+    return _JOINT.join(f"[*].{path}" for path in text.split(_JOINT))
 
 
 def _pattern(text: str, start: int) -> Pattern:

@@ -15,17 +15,27 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
-from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Format, Insertion, Layout, Site, session
+from ctxtrim.formats.base import (
+    BEFORE_SUMMARY,
+    Edit,
+    Format,
+    Insertion,
+    Layout,
+    Site,
+    no_owner,
+    session,
+)
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import insert_elements
 from ctxtrim.formats.message_parts import call_part, event_id, text_of
 from ctxtrim.model import Companion, Line, Message, Part, Span, Transcript
-from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord
 
 _GROUPS = ("session.", "user.", "assistant.", "tool.", "system.", "hook.", "subagent.", "skill.")
+_OUTPUT = ("result", "content")
+_ERROR = ("error", "message")
 _SUMMARY = ("data", "summaryContent")
 _INITIAL = ("data", "initialMessage")
 _EMPTIED = ("summaryContent", "content")
@@ -135,7 +145,7 @@ def _execution(state: _Session, data: dict[str, Any], value: dict[str, Any], lin
 
 def _result(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
     span, success = Span(line, ("data",)), data.get("success")
-    member, key = ("result", "content") if isinstance(data.get("result"), dict) else _ERROR
+    member, key = _OUTPUT if isinstance(data.get("result"), dict) else _ERROR
     text = string(members(data.get(member)).get(key))
     part = Part(
         "tool_result",
@@ -146,9 +156,6 @@ def _result(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
         span=span.inside(member, key) if text is not None else None,
     )
     state.add(Message("tool", (part,), metadata=metadata_in(value), spans=(Span(line),)))
-
-
-_ERROR = ("error", "message")
 
 
 def _compaction(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
@@ -200,11 +207,6 @@ _FIRST = {
     _SUMMARY: BEFORE_SUMMARY,
     _INITIAL: "no message can come before the first message of a cleared context",
 }
-
-
-def owner(array: Path) -> Path | None:
-    """An answer stays with its last call removed: it may have a text."""
-    return None
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
@@ -270,4 +272,5 @@ def relink(edit: Edit) -> Edit:
     return _GRAPH.relink(edit.with_value(emptied, ""))
 
 
-FORMAT = Format("copilot-cli", sniff, read, owner, insert, relink)
+# no owner: an answer stays without its last call, as it may have a text
+FORMAT = Format("copilot-cli", sniff, read, no_owner, insert, relink)

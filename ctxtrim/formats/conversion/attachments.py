@@ -39,6 +39,8 @@ _SUFFIXES = {
     "wav": "audio/wav",
     "mp4": "video/mp4",
 }
+_NOUNS = {"image": "image", "audio": "sound", "pdf": "document", "sealed": "encrypted text"}
+_LONGEST = 80  # characters of a URL in a description
 _GOOGLE = ("gs://", "https://generativelanguage.googleapis.com/")
 _WEB = ("https://", "http://")
 
@@ -103,10 +105,6 @@ class Attachment(Struct, frozen=True):
         if self.url is not None:
             return f"{noun} at {self.url[:_LONGEST]}"
         return f"{noun} with a file id of {self.provider}"
-
-
-_NOUNS = {"image": "image", "audio": "sound", "pdf": "document", "sealed": "encrypted text"}
-_LONGEST = 80  # characters of a URL in a description
 
 
 def attachment_of(value: Any, media: Media) -> Attachment | None:

@@ -6,6 +6,11 @@ from typing import Any
 
 from ctxtrim.formats.fields import first_string, members, string
 
+_SIGNATURES = (
+    "signature", "data", "encrypted_content", "thoughtSignature", "thought_signature",
+    "thinkingSignature",
+)  # fmt: skip
+
 
 def native_reasoning(block: Any, message: Any) -> Any:
     """The block of the provider, or the block itself if no provider is known.
@@ -57,12 +62,6 @@ def signature_in(block: Any) -> str | None:
     if not isinstance(block, Mapping):
         return None
     return first_string(block.get(key) for key in _SIGNATURES)
-
-
-_SIGNATURES = (
-    "signature", "data", "encrypted_content", "thoughtSignature", "thought_signature",
-    "thinkingSignature",
-)  # fmt: skip
 
 
 def thought_signature(block: Any) -> str | None:

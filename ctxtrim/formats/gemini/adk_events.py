@@ -18,6 +18,12 @@ from ctxtrim.model import Part, Span
 
 _INTERNAL = ("adk_request_credential", "adk_request_confirmation")
 _CALLS = ("functionCall", "function_call", "functionResponse", "function_response")
+_START = "start_timestamp"
+_SNAKE = {
+    "startTimestamp": _START,
+    "endTimestamp": "end_timestamp",
+    "compactedContent": "compacted_content",
+}
 _SPOKEN = (
     (("inputTranscription", "input_transcription"), "user"),
     (("outputTranscription", "output_transcription"), "model"),
@@ -97,14 +103,6 @@ def _compaction(event: Any) -> dict[str, Any]:
     fields = {_SNAKE.get(key, key): value for key, value in found.items()}
     times = (fields.get(_START), fields.get("end_timestamp"))
     return fields if all(isinstance(time, int | float) for time in times) else {}
-
-
-_START = "start_timestamp"
-_SNAKE = {
-    "startTimestamp": _START,
-    "endTimestamp": "end_timestamp",
-    "compactedContent": "compacted_content",
-}
 
 
 def _summary(event: Element) -> SentContent | None:

@@ -33,8 +33,9 @@ _LISTS = (
 _PLACE = " + ".join(_LISTS)
 _OUTPUT = ("output",)
 PLACES = (_PLACE, each_element(_PLACE), "")
-_OTHER_PLACES = (("data",), ("items",), ("history",))  # lists of the API, sessions
 """The JSON paths of such lists. All lists of one object are one conversation, in this order."""
+
+_OTHER_PLACES = (("data",), ("items",), ("history",))  # lists of the API, sessions
 
 _TYPES = (
     "function_call", "custom_tool_call", "local_shell_call", "computer_call", "shell_call",
@@ -46,7 +47,7 @@ _REQUEST = {
     "instructions", "tools", "tool_choice", "previous_response_id", "max_output_tokens",
     "reasoning", "store", "parallel_tool_calls", "truncation", "include",
 }  # fmt: skip
-
+"""Fields of a request that no other API has together with `input`."""
 
 _FIELDS = _REQUEST | {
     "background", "context_management", "conversation", "input", "max_tool_calls", "metadata",
@@ -54,8 +55,10 @@ _FIELDS = _REQUEST | {
     "service_tier", "stream", "stream_options", "temperature", "text", "top_logprobs", "top_p",
     "user",
 }  # fmt: skip
-# whose requests have an input and a model too
+"""All fields of a request."""
+
 _OTHER_APIS = ("embed", "moderation", "tts", "whisper")
+"""Words in the names of models of other APIs, whose requests have an input and a model too."""
 
 
 def knows(value: object) -> bool:

@@ -18,8 +18,6 @@ from ctxtrim.model import Span
 from ctxtrim.text.records import dump
 
 _INSIDE = ("kwargs", "standard_logging_object", "data")
-
-
 _BODY = "proxy_server_request"
 
 

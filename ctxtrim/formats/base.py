@@ -162,7 +162,7 @@ class Edit(Struct, frozen=True, dict=True):
         value = self.value_at(Span(array.line, array.path[:-1])).get(array.path[-1])
         return len(value) if isinstance(value, list) else 0
 
-    @property
+    @cached_property
     def around(self) -> dict[tuple[Span, bool], list[Insertion]]:
         """The insertions by their span, and whether they come after it."""
         found: dict[tuple[Span, bool], list[Insertion]] = {}
@@ -307,6 +307,7 @@ def _with_mark(message: Message) -> Message:
 def _is_ours(message: Message) -> bool:
     """Whether a user message contains only a summary or digests written by ctxtrim."""
     text = message.parts[0].text
-    return is_only_summary(text) or (
-        len(message.parts) == 1 and pieces(text)[1:] != (None, None) and pieces(text)[2] is None
-    )
+    if is_only_summary(text):
+        return True
+    _, digests, own = pieces(text)
+    return len(message.parts) == 1 and digests is not None and own is None

@@ -72,6 +72,7 @@ def _oddities(value: Any, path: Path) -> Iterator[str]:
 
 
 def _of_object(value: dict[str, Any], path: Path) -> Iterator[str]:
+    """The problems of an object and its members, without those inside of members."""
     for key, inner in value.items():
         pointer = _pointer((*path, key))
         if key in _NAMES and not isinstance(inner, str | dict):
@@ -80,35 +81,30 @@ def _of_object(value: dict[str, Any], path: Path) -> Iterator[str]:
             yield f"`{pointer}` is {_kind(inner)}, not an id"
         elif key in _TEXTS and isinstance(inner, bool | int | float) and not _has_counters(value):
             yield f"`{pointer}` is {_kind(inner)}, not a text"
-        elif (
-            key in _LISTS
-            and not isinstance(inner, str | list | None)
-            and not any(key in _CONTENTS for key in _keys(inner))
-        ):
-            yield f"`{pointer}` is {_kind(inner)}, not a text or an array"
-        elif key in _LISTS and isinstance(inner, list):
-            odd = next(
-                (
-                    position
-                    for position, item in enumerate(inner)
-                    if not isinstance(item, str | dict) or not item
-                ),
-                None,
-            )
-            if odd is not None:
-                yield f"`{pointer}[{odd}]` is {_kind(inner[odd])}, not an object with members"
+        elif key in _LISTS:
+            yield from _of_content(inner, pointer)
     role = value.get("role")
     if isinstance(role, str) and not any(value.get(key) is not None for key in _MESSAGE):
         yield f"`{_pointer(path) or '.'}` has the role {role!r:.40} and no content"
 
 
+def _of_content(value: Any, pointer: str) -> Iterator[str]:
+    """The problem of a value that is a text, a list of objects, or an object of `_CONTENTS`."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            if not isinstance(item, str | dict) or not item:
+                yield f"`{pointer}[{index}]` is {_kind(item)}, not an object with members"
+                return
+    elif isinstance(value, dict):
+        if not any(key in value for key in _CONTENTS):
+            yield f"`{pointer}` is {_kind(value)}, not a text or an array"
+    elif not isinstance(value, str | None):
+        yield f"`{pointer}` is {_kind(value)}, not a text or an array"
+
+
 def _has_counters(value: dict[str, Any]) -> bool:
     """Whether an object counts the tokens or costs of an input and an output."""
     return isinstance(value.get("input"), int | float)
-
-
-def _keys(value: Any) -> Sequence[str]:
-    return tuple(value) if isinstance(value, dict) else ()
 
 
 def _reused_ids(events: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[Malformed]:

@@ -7,6 +7,7 @@ from uuid import NAMESPACE_OID, uuid5
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ctxtrim.formats.fields import elements, members
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
@@ -30,6 +31,18 @@ def call_part(
         return Part("tool_call", arguments, known_id, known_name, span=span, block=block)
     text = "" if arguments is None else dump(arguments)
     return Part("tool_call", text, known_id, known_name, block=block)
+
+
+def listed_calls(
+    calls: Any, span: Span, arguments: str, call_id: str = "id", name: str = "name"
+) -> list[Part]:
+    """The calls in a list of objects at a span, with the keys of their arguments, id and name."""
+    found = []
+    for index, call in enumerate(map(members, elements(calls))):
+        block = span.inside(index)
+        values = call.get(arguments), call.get(call_id), call.get(name)
+        found.append(call_part(*values, block.inside(arguments), block))
+    return found
 
 
 def result_parts(

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents
-from ctxtrim.formats.message_parts import call_part, text_of
+from ctxtrim.formats.message_parts import listed_calls, text_of
 from ctxtrim.model import Message, Part, Role, Span
 
 _SIDES: tuple[tuple[str, Role], ...] = (("agent", "assistant"), ("user", "user"))
@@ -63,15 +63,9 @@ def _pieces(value: Any, span: Span) -> Iterator[_Piece]:
         chunk, value_span = members(value.get(f"{side}_chunk")), span.inside(f"{side}_chunk")
         parts, spans = _speech(chunk, value_span)
         key = f"{side}_tool_calls"
-        for index, call in enumerate(map(members, elements(value.get(key)))):
-            block = span.inside(key, index)
-            value_span = block.inside("arguments")
-            parts.append(
-                call_part(
-                    call.get("arguments"), call.get("id"), call.get("name"), value_span, block
-                )
-            )
-            spans.append(block)
+        calls = listed_calls(value.get(key), span.inside(key), "arguments")
+        parts += calls
+        spans += [span.inside(key, index) for index in range(len(calls))]
         if parts:
             yield role, parts, spans, chunk.get("source") == _INSERTED
         key = f"{side}_tool_results"

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Format, Insertion, Layout, Site, no_owner, session
-from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.fields import members, metadata_in, string
 from ctxtrim.formats.message_lists import insert_elements
-from ctxtrim.formats.message_parts import call_part, text_of
+from ctxtrim.formats.message_parts import listed_calls, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
 from ctxtrim.text.records import JsonRecord
 
@@ -85,13 +85,7 @@ def _parts(role: Role, value: dict[str, Any], span: Span, name: str | None) -> t
         return tuple(parts)
     if string(value.get("thinking")):
         parts.insert(0, Part("reasoning", value["thinking"]))
-    for index, call in enumerate(map(members, elements(value.get("tool_calls")))):
-        block = span.inside("tool_calls", index)
-        parts.append(
-            call_part(
-                call.get("args"), call.get("id"), call.get("name"), block.inside("args"), block
-            )
-        )
+    parts += listed_calls(value.get("tool_calls"), span.inside("tool_calls"), "args")
     return tuple(parts)
 
 

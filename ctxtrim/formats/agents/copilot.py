@@ -29,7 +29,7 @@ from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import insert_elements
-from ctxtrim.formats.message_parts import call_part, event_id, text_of
+from ctxtrim.formats.message_parts import event_id, listed_calls, text_of
 from ctxtrim.model import Companion, Line, Message, Part, Span, Transcript
 from ctxtrim.text.records import JsonRecord
 
@@ -126,11 +126,8 @@ def _answer(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
         parts.append(Part("reasoning", media=media_of(block)))
     if string(data.get("content")):
         parts.append(Part("text", data["content"], span=span.inside("content")))
-    for index, call in enumerate(map(members, elements(data.get("toolRequests")))):
-        block_span = span.inside("toolRequests", index)
-        call_id, name = call.get("toolCallId"), call.get("name")
-        arguments_span = block_span.inside("arguments")
-        parts.append(call_part(call.get("arguments"), call_id, name, arguments_span, block_span))
+    requests, home = data.get("toolRequests"), span.inside("toolRequests")
+    parts += listed_calls(requests, home, "arguments", call_id="toolCallId")
     state.add(Message("assistant", tuple(parts), spans=(Span(line),)))
 
 

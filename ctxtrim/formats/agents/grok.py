@@ -13,7 +13,7 @@ from ctxtrim.formats.base import Format, Layout, session
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
 from ctxtrim.formats.media_blocks import block_part, media_of
 from ctxtrim.formats.message_lists import each_as
-from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
+from ctxtrim.formats.message_parts import content_parts, listed_calls, result_parts, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, dump
@@ -137,12 +137,7 @@ def _content(value: dict[str, Any], span: Span) -> Iterator[Part]:
         )
         parts = result_parts(parts, string(value.get("tool_call_id")))
     yield from parts
-    for index, call in enumerate(map(members, elements(value.get("tool_calls")))):
-        block = span.inside("tool_calls", index)
-        arguments_span = block.inside("arguments")
-        yield call_part(
-            call.get("arguments"), call.get("id"), call.get("name"), arguments_span, block
-        )
+    yield from listed_calls(value.get("tool_calls"), span.inside("tool_calls"), "arguments")
 
 
 def _block(value: Any, span: Span) -> Part:

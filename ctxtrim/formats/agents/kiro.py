@@ -19,7 +19,7 @@ from ctxtrim.formats.agents.kiro_pairs import HALVES, insert, relink
 from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
-from ctxtrim.formats.message_parts import call_part, result_parts
+from ctxtrim.formats.message_parts import listed_calls, result_parts
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.records import dump
 
@@ -97,10 +97,7 @@ def _assistant(value: dict[str, Any], entry: Span) -> Iterator[Message]:
         parts.append(Part("reasoning", thinking["text"]))
     if string(inner.get("content")):
         parts.append(Part("text", inner["content"], span=span.inside("content")))
-    for index, call in enumerate(map(members, elements(inner.get("tool_uses")))):
-        block = span.inside("tool_uses", index)
-        inner_span, call_id = block.inside("args"), call.get("id")
-        parts.append(call_part(call.get("args"), call_id, call.get("name"), inner_span, block))
+    parts += listed_calls(inner.get("tool_uses"), span.inside("tool_uses"), "args")
     if parts:
         yield Message("assistant", tuple(parts), spans=(entry.inside("assistant"),))
 

@@ -35,6 +35,14 @@ def block_part(value: Any, span: Span, spell: Callable[[str], Any] = text_block)
     return Part("text", dump(value), block=span)
 
 
+def text_or_block(value: Any, span: Span) -> Part:
+    """The text of a block, which can be edited; a block without one as in `block_part`."""
+    text = value.get("text") if isinstance(value, dict) else None
+    if isinstance(text, str):
+        return Part("text", text, span=span.inside("text"), block=span)
+    return block_part(value, span)
+
+
 def media_of(block: Block) -> Media | None:
     """The attachment in a block; None if there is none, or if it is a text document.
 

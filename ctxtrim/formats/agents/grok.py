@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Format, Layout, session
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
-from ctxtrim.formats.media_blocks import block_part, media_of
+from ctxtrim.formats.media_blocks import media_of, text_or_block
 from ctxtrim.formats.message_lists import each_as
 from ctxtrim.formats.message_parts import content_parts, listed_calls, result_parts, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
@@ -128,22 +128,16 @@ def _sealed(text: object) -> Iterator[Part]:
 
 def _content(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """The content of a message, and its calls."""
-    parts = content_parts(value["content"] or None, span.inside("content"), _block)
+    parts = content_parts(value["content"] or None, span.inside("content"), text_or_block)
     if value["type"] == "tool_result":
         images = elements(value.get("images"))
         parts += tuple(
-            replace(_block(image, span.inside("images", index)), text_block=None)
+            replace(text_or_block(image, span.inside("images", index)), text_block=None)
             for index, image in enumerate(images)  # their list has no place for a text
         )
         parts = result_parts(parts, string(value.get("tool_call_id")))
     yield from parts
     yield from listed_calls(value.get("tool_calls"), span.inside("tool_calls"), "arguments")
-
-
-def _block(value: Any, span: Span) -> Part:
-    if isinstance(value, dict) and isinstance(value.get("text"), str):
-        return Part("text", value["text"], span=span.inside("text"), block=span)
-    return block_part(value, span)
 
 
 def owner(array: Path) -> Path | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import members, role_in, string
-from ctxtrim.formats.media_blocks import block_part, text_block
+from ctxtrim.formats.media_blocks import text_block, text_or_block
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
 from ctxtrim.formats.message_parts import content_parts, text_of
 from ctxtrim.formats.openai import chat as openai_chat
@@ -60,7 +60,7 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
         elif _is_step(value):
             found.uncounted += 1
         elif _has_sender(value):
-            parts = content_parts(value["parts"], span.inside("parts"), _block)
+            parts = content_parts(value["parts"], span.inside("parts"), text_or_block)
             found.add(_ROLES[value["sender"]], parts, value, whole)
         else:
             openai_chat.read([element], found)
@@ -73,12 +73,6 @@ def _step_part(value: dict[str, Any], span: Span) -> Part:
     if string(inner.get(key)) is None:
         return Part("text", dump(inner))
     return Part("text", inner[key], span=span.inside(kind, key))
-
-
-def _block(value: Any, span: Span) -> Part:
-    if isinstance(value, dict) and isinstance(value.get("text"), str):
-        return Part("text", value["text"], span=span.inside("text"), block=span)
-    return block_part(value, span, text_block)
 
 
 def owner(array: Path) -> Path | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ctxtrim.formats.fields import boolean, elements, members, metadata_in, string
-from ctxtrim.formats.media_blocks import block_part
+from ctxtrim.formats.media_blocks import block_part, text_or_block
 from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.records import dump
@@ -67,15 +67,8 @@ def _result(block: dict[str, Any], span: Span) -> tuple[Part, ...]:
     if isinstance(value, str):
         return (Part("tool_result", value, call_id, name, is_error, span=value_span),)
     if isinstance(output, dict) and output.get("type") == "content":
-        parts = [_content(inner, value_span.inside(at)) for at, inner in enumerate(elements(value))]
+        blocks = enumerate(elements(value))
+        parts = [text_or_block(inner, value_span.inside(at)) for at, inner in blocks]
         return result_parts(parts, call_id, name, is_error)
     text = "" if value is None else dump(value)
     return (Part("tool_result", text, call_id, name, is_error),)
-
-
-def _content(block: Any, span: Span) -> Part:
-    """A block of a result: a text, or a file in base64."""
-    text = members(block).get("text")
-    if isinstance(text, str):
-        return Part("text", text, span=span.inside("text"), block=span)
-    return block_part(block, span)

@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.fields import members, role_in, string
-from ctxtrim.formats.media_blocks import block_part, media_of
+from ctxtrim.formats.fields import role_in, string
+from ctxtrim.formats.media_blocks import media_of, text_or_block
 from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts
 from ctxtrim.formats.traces.attributes import Attribute, Attributes
@@ -79,7 +79,7 @@ def _texts(fields: _Fields) -> Iterator[Part]:
     content = fields.get("content")
     if content is not None and content.value:
         value, span = opened(Field(content.value, content.span))
-        yield from content_parts(value, span, _block)
+        yield from content_parts(value, span, text_or_block)
     blocks = {int(match[1]): match[0] for name in fields if (match := _BLOCK.fullmatch(name))}
     for number in sorted(blocks):
         block = fields[blocks[number]]
@@ -88,13 +88,6 @@ def _texts(fields: _Fields) -> Iterator[Part]:
             yield Part("attachment", media=media_of(image))
         else:
             yield Part("text", str(block.value), span=block.span)
-
-
-def _block(value: Any, span: Span) -> Part:
-    text = members(value).get("text")
-    if isinstance(text, str):
-        return Part("text", text, span=span.inside("text"), block=span)
-    return block_part(value, span)
 
 
 def _calls(fields: _Fields) -> Iterator[Part]:

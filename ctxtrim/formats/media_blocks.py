@@ -49,20 +49,21 @@ def media_of(block: Block) -> Media | None:
     Never raises. URLs and file ids have no size. A video counts as a file.
     """
     if block.get("type") == "encrypted_content":
-        return _sealed(block)
+        return sealed_media(block.get("encrypted_content"))
     found = media_source(block)
-    return None if found is None else _inline(found.data, found.mime, found.kind, found.detail)
+    if found is None:
+        return None
+    return inline_media(found.data, found.mime, found.kind, found.detail)
 
 
-def _sealed(block: Block) -> Media:
-    """OpenAI: `encrypted_content` in base64, of reasoning, compactions or other
-    agents' messages.
-    """
-    data = block.get("encrypted_content")
+def sealed_media(data: object) -> Media:
+    """Encrypted content in base64, of OpenAI's reasoning, compactions or other agents' messages."""
     return Media("sealed", size=len(data) * 3 // 4 if isinstance(data, str) else None)
 
 
-def _inline(data: object, mime: object, kind: MediaKind, detail: object = None) -> Media:
+def inline_media(
+    data: object, mime: object, kind: MediaKind = "file", detail: object = None
+) -> Media:
     """The attachment in base64 data.
 
     Its kind comes from the media type or the first bytes, else from `kind`.

@@ -33,7 +33,7 @@ from ctxtrim.formats.agents.blocks import insert_blocks
 from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
 from ctxtrim.formats.gemini.parts import response_text
-from ctxtrim.formats.media_blocks import media_of, text_block
+from ctxtrim.formats.media_blocks import inline_media, media_of, text_block
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.model import Message, Part, Role, Span
@@ -96,7 +96,7 @@ def _attachments(value: dict[str, Any], home: Span) -> Iterator[Part]:
         if kind and kind.startswith("text/") and url and url.startswith("data:"):
             yield Part("text", _decoded(url), block=home.inside(at))
         elif kind:
-            media = media_of({"inlineData": {"data": url, "mimeType": kind}})
+            media = inline_media(url, kind)
             yield Part("attachment", media=media, block=home.inside(at))
 
 
@@ -114,11 +114,8 @@ def _spoken(value: Any, span: Span) -> Part | None:
     if part.get("type") == "text" and isinstance(part.get("text"), str):
         return Part("text", part["text"], span=span.inside("text"), block=span)
     if part.get("type") == "file":
-        data = {
-            "data": part.get("url", part.get("data")),
-            "mimeType": part.get("mediaType", part.get("mimeType")),
-        }
-        media = media_of({"inlineData": data})
+        data = part.get("url", part.get("data"))
+        media = inline_media(data, part.get("mediaType", part.get("mimeType")))
         return Part("attachment", media=media, block=span, text_block=text_block)
     return None
 

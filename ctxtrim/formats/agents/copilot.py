@@ -27,7 +27,7 @@ from ctxtrim.formats.base import (
 )
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
-from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.media_blocks import media_of, sealed_media
 from ctxtrim.formats.message_lists import insert_elements
 from ctxtrim.formats.message_parts import event_id, listed_calls, text_of
 from ctxtrim.model import Companion, Line, Message, Part, Span, Transcript
@@ -122,8 +122,7 @@ def _answer(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
     if string(data.get("reasoningText")):
         parts.append(Part("reasoning", data["reasoningText"]))
     if string(data.get("encryptedContent")):
-        block = {"type": "encrypted_content", "encrypted_content": data["encryptedContent"]}
-        parts.append(Part("reasoning", media=media_of(block)))
+        parts.append(Part("reasoning", media=sealed_media(data["encryptedContent"])))
     if string(data.get("content")):
         parts.append(Part("text", data["content"], span=span.inside("content")))
     requests, home = data.get("toolRequests"), span.inside("toolRequests")

@@ -27,7 +27,7 @@ from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
 from ctxtrim.formats.base import BEFORE_SUMMARY, Insertion, Site, parts_owner
 from ctxtrim.formats.fields import boolean, members, role_in, string
-from ctxtrim.formats.media_blocks import block_part, media_of, text_block
+from ctxtrim.formats.media_blocks import block_part, inline_media, media_of, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, result_parts, text_of
 from ctxtrim.model import Message, Part, Role, Span
@@ -130,7 +130,7 @@ def _file(data: Mapping[str, Any], span: Span, spell: Callable[[str], Any]) -> P
             f"<file path='{data.get('Path')}'>\n\n{_decoded(content)}\n</file>\n",
             block=span,
         )
-    media = media_of({"inlineData": {"data": content, "mimeType": mime}})
+    media = inline_media(content, mime)
     return Part("attachment", media=media, block=span, text_block=spell)
 
 
@@ -154,7 +154,7 @@ def _result(value: Any, span: Span) -> tuple[Part, ...]:
         else Part("text", dump(text))
     ]
     if data.get("data") and not is_error:
-        media = media_of({"inlineData": {"data": data["data"], "mimeType": data.get("mime_type")}})
+        media = inline_media(data["data"], data.get("mime_type"))
         parts.append(Part("attachment", media=media, block=data_span.inside("data")))
     call, name = string(data.get("tool_call_id")), string(data.get("name"))
     return result_parts(parts, call, name, is_error)

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import boolean, elements, members, role_in, string
-from ctxtrim.formats.media_blocks import media_of, text_block
+from ctxtrim.formats.media_blocks import inline_media, media_of, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, result_parts, text_of
 from ctxtrim.model import Message, Part, Role, Span
@@ -137,8 +137,7 @@ def _content(value: Any, span: Span) -> Part:
     if kind == "text" and isinstance(block.get("text"), str):
         return Part("text", block["text"], span=span.inside("text"), block=span)
     if kind == "image":
-        data = {"data": block.get("data"), "mimeType": block.get("mimeType")}
-        media = media_of({"inlineData": data})
+        media = inline_media(block.get("data"), block.get("mimeType"))
         return Part("attachment", media=media, block=span, text_block=text_block)
     text = members(block.get("resource")).get("text")
     if kind == "resource" and isinstance(text, str):

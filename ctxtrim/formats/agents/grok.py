@@ -11,7 +11,11 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Format, Layout, session
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
+<<<<<<< ours
 from ctxtrim.formats.media_blocks import media_of, text_or_block
+=======
+from ctxtrim.formats.media_blocks import block_part, sealed_media
+>>>>>>> theirs
 from ctxtrim.formats.message_lists import each_as
 from ctxtrim.formats.message_parts import content_parts, listed_calls, result_parts, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
@@ -122,8 +126,7 @@ def _thoughts(blocks: Any) -> list[Part]:
 def _sealed(text: object) -> Iterator[Part]:
     """Encrypted reasoning."""
     if isinstance(text, str) and text:
-        block = {"type": "encrypted_content", "encrypted_content": text}
-        yield Part("reasoning", media=media_of(block))
+        yield Part("reasoning", media=sealed_media(text))
 
 
 def _content(value: dict[str, Any], span: Span) -> Iterator[Part]:

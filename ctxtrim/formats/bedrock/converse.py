@@ -14,7 +14,7 @@ from ctxtrim.formats.anthropic import messages as anthropic
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.bedrock import SYSTEM, is_empty, knows, message_in, strands, text_block
 from ctxtrim.formats.fields import elements, first_string, members, role_in, string
-from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.media_blocks import inline_media
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, result_parts
 from ctxtrim.formats.request_options import anthropic_options
@@ -120,7 +120,7 @@ def _attachment(kind: str, block: Mapping[str, Any], span: Span) -> Part:
     if kind == "document" and ("text" in source or "content" in source):
         return Part("attachment", dump(block), block=span, text_block=text_block)
     mime = f"text/{name}" if name in _TEXT_FORMATS else f"{_MEDIA[kind]}/{name}"
-    media = media_of({"inlineData": {"data": _data(source.get("bytes")), "mimeType": mime}})
+    media = inline_media(_data(source.get("bytes")), mime)
     return Part("attachment", media=media, block=span, text_block=text_block)
 
 

@@ -7,9 +7,15 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.json_in_string import Wrapped, failed, unwrapped
-from ctxtrim.formats.media_blocks import block_part, input_text, media_of, output_text
+from ctxtrim.formats.media_blocks import (
+    block_part,
+    input_text,
+    media_of,
+    output_text,
+    sealed_media,
+)
 from ctxtrim.formats.message_parts import call_part, content_parts
-from ctxtrim.model import Media, Part, PartKind, Span
+from ctxtrim.model import Part, PartKind, Span
 from ctxtrim.text.records import dump
 
 # calls that always have an output
@@ -65,14 +71,7 @@ def _reasoning(value: dict[str, Any], span: Span) -> Iterator[Part]:
         if isinstance(text, str):
             yield Part("reasoning", text, source=span)
     if isinstance(value.get("encrypted_content"), str):
-        yield Part("reasoning", media=sealed(value), source=span)
-
-
-def sealed(value: dict[str, Any]) -> Media | None:
-    """The encrypted content of an item."""
-    return media_of(
-        {"type": "encrypted_content", "encrypted_content": value.get("encrypted_content")}
-    )
+        yield Part("reasoning", media=sealed_media(value["encrypted_content"]), source=span)
 
 
 def tool_schemas(value: dict[str, Any]) -> list[Any]:
@@ -91,7 +90,7 @@ def communication(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     text = f"Message Type: {kind}\nTask name: {to}\nSender: {sender}\nPayload:\n"
     return (
         Part("text", text, source=span),
-        Part("attachment", media=sealed(value), source=span),
+        Part("attachment", media=sealed_media(value["encrypted_content"]), source=span),
     )
 
 

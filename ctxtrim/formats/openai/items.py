@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
+from ctxtrim.formats.media_blocks import sealed_media
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai.item_parts import (
     answer_parts,
@@ -26,7 +27,6 @@ from ctxtrim.formats.openai.item_parts import (
     communication,
     content,
     output,
-    sealed,
     tool_schemas,
 )
 from ctxtrim.model import Message, Part, Role, Span
@@ -222,7 +222,7 @@ def _other_message(element: Element, index: int) -> Message:
         part = Part("text", dump(value), source=span)
         return Message("user", (part,), None, True, index=index, spans=(whole,), continues=True)
     if value.get("type") in _COMPACTIONS:
-        part = Part("attachment", media=sealed(value), source=span)
+        part = Part("attachment", media=sealed_media(value.get("encrypted_content")), source=span)
         return Message("user", (part,), None, True, True, index=index, spans=(whole,))
     role = ROLES[value["role"]] if value.get("type") in ("message", None) else "user"
     replaces_all = is_summary(value)

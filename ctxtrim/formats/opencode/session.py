@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import parts_owner
 from ctxtrim.formats.fields import elements, members, metadata_in, string
-from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.media_blocks import inline_media
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part
 from ctxtrim.formats.opencode.live import SentMessages, info_of, insert, knows, relink
@@ -140,8 +140,8 @@ def _prompt_part(value: Any, span: Span) -> Part | None:
 def _file(value: Any, span: Span) -> Part:
     """A file, whose URL usually contains its data."""
     file = members(value)
-    data = {"data": file.get("url"), "mimeType": file.get("mime")}
-    return Part("attachment", media=media_of({"inlineData": data}), block=span)
+    media = inline_media(file.get("url"), file.get("mime"))
+    return Part("attachment", media=media, block=span)
 
 
 def _text_part(file: dict[str, Any], text: str) -> dict[str, Any]:

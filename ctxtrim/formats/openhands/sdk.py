@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
-from ctxtrim.formats.media_blocks import media_of, text_block
+from ctxtrim.formats.media_blocks import media_of, sealed_media, text_block
 from ctxtrim.formats.message_parts import result_parts
-from ctxtrim.formats.openai.item_parts import sealed
 from ctxtrim.formats.openhands.actions import Contents, call_of
 from ctxtrim.model import ROLES, Message, Part, Role, Span
 from ctxtrim.text.records import dump
@@ -133,7 +132,7 @@ def _reasoning_item(item: dict[str, Any], span: Span) -> Iterator[Part]:
             if isinstance(text, str):
                 yield Part("reasoning", text, source=span)
     if string(item.get("encrypted_content")):
-        yield Part("reasoning", media=sealed(item), source=span)
+        yield Part("reasoning", media=sealed_media(item["encrypted_content"]), source=span)
 
 
 def _thinking(block: dict[str, Any], span: Span) -> Part | None:

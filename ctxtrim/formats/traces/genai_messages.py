@@ -9,10 +9,10 @@ from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site, parts_owner
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
-from ctxtrim.formats.media_blocks import media_of
-from ctxtrim.formats.message_lists import Dialect, Element, ListContents, element_of
+from ctxtrim.formats.media_blocks import inline_media, media_of
+from ctxtrim.formats.message_lists import Dialect, Element, element_of, ListContents
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
-from ctxtrim.model import Message, Part, PartKind, Role, Span
+from ctxtrim.model import Media, Message, Part, PartKind, Role, Span
 from ctxtrim.text.records import dump
 
 ROLES: dict[object, Role] = {
@@ -119,9 +119,9 @@ def _part(value: Any, block: Span) -> Part:
     if kind in ("blob", "uri", "file", "file_data"):
         mime = part.get("mime_type")
         modality = _MODALITIES.get(str(part.get("modality")))
-        inline = {"inlineData": {"mimeType": mime, "data": content}}
-        plain = {"type": modality, "data": content}
-        media = media_of(plain if modality and not isinstance(mime, str) else inline)
+        media: Media | None = inline_media(content, mime)
+        if modality and not isinstance(mime, str):
+            media = media_of({"type": modality, "data": content})
         return Part("attachment", media=media, block=block, text_block=_text_part)
     return Part("text", dump(value), block=block)
 

@@ -250,28 +250,31 @@ def insert_contents(
     before = content_around(earlier.spans[-1]) if earlier is not None else None
     after = content_around(later.spans[0]) if later is not None else None
     are_results = all(message.role == "tool" for message in run)
-
-    def has_company(message: Message) -> bool:
-        return (
-            are_results
-            and message.role == "tool"
-            and message.spans[0].path[-len(parts) - 1 : -1] == parts
-        )
-
-    if earlier is not None and ((before is not None and before == after) or has_company(earlier)):
+    is_inside = before is not None and before == after
+    if earlier is not None and (is_inside or (are_results and _is_result_part(earlier, parts))):
         return [Insertion(part_value(message), earlier.spans[-1], is_after=True) for message in run]
-    if later is not None and has_company(later):
+    if later is not None and are_results and _is_result_part(later, parts):
         return [Insertion(part_value(message), later.spans[0]) for message in run]
     is_after = after is None or (run[0].role == "tool" and before is not None)
     span = (before if is_after else after) or content_around(site.any.spans[0]) or site.any.spans[0]
     neighbour = site.value_of(span)
+    return [
+        Insertion(spell(messages, neighbour, number), span, is_after)
+        for number, messages in enumerate(_with_results_together(run))
+    ]
+
+
+def _is_result_part(message: Message, parts: Path) -> bool:
+    """Whether a message is a result in the list of parts of a content."""
+    return message.role == "tool" and message.spans[0].path[-len(parts) - 1 : -1] == parts
+
+
+def _with_results_together(run: Iterable[Message]) -> list[list[Message]]:
+    """The messages in groups: consecutive results together, any other message alone."""
     groups: list[list[Message]] = []
     for message in run:
         if groups and message.role == groups[-1][0].role == "tool":
             groups[-1].append(message)
         else:
             groups.append([message])
-    return [
-        Insertion(spell(messages, neighbour, number), span, is_after)
-        for number, messages in enumerate(groups)
-    ]
+    return groups

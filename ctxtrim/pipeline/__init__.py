@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ctxtrim.conversation import edits
 from ctxtrim.errors import UsageError
 from ctxtrim.findings import Finding, has_overflow
 from ctxtrim.metering import USAGE, Meter, Metering
@@ -217,6 +216,8 @@ class StagePipeline(Struct, frozen=True):
             mode = self.thinking or thinking_of(meter.model)
             outcome = without_invalid_reasoning(transcript, stage(transcript), mode)
             if outcome.transcript is not transcript:
+                from ctxtrim.conversation import edits  # for edited transcripts only
+
                 edits.check(outcome.transcript, spec.name)
             if keeper is None:
                 return outcome, {}

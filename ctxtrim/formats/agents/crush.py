@@ -27,7 +27,7 @@ from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
 from ctxtrim.formats.base import BEFORE_SUMMARY, Insertion, Site, parts_owner
 from ctxtrim.formats.fields import boolean, members, role_in, string
-from ctxtrim.formats.media_blocks import block_part, inline_media, media_of, text_block
+from ctxtrim.formats.media_blocks import block_part, inline_media, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, result_parts, text_of
 from ctxtrim.model import Message, Part, Role, Span

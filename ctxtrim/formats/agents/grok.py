@@ -11,11 +11,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Format, Layout, session
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
-<<<<<<< ours
-from ctxtrim.formats.media_blocks import media_of, text_or_block
-=======
-from ctxtrim.formats.media_blocks import block_part, sealed_media
->>>>>>> theirs
+from ctxtrim.formats.media_blocks import sealed_media, text_or_block
 from ctxtrim.formats.message_lists import each_as
 from ctxtrim.formats.message_parts import content_parts, listed_calls, result_parts, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript

@@ -117,12 +117,12 @@ class Envelope(Struct, frozen=True):
             return later
         return Envelope(
             self.tools or later.tools,
-            self.tool_choice or later.tool_choice,
-            later.model or self.model,
-            later.id or self.id,
-            later.usage or self.usage,
-            self.preamble or later.preamble,
-            self.options | later.options,
+            tool_choice=self.tool_choice or later.tool_choice,
+            model=later.model or self.model,
+            id=later.id or self.id,
+            usage=later.usage or self.usage,
+            preamble=self.preamble or later.preamble,
+            options=self.options | later.options,
         )
 
 

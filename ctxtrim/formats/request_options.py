@@ -23,7 +23,10 @@ def chat_options(fields: Fields) -> RequestOptions:
     wanted = members(members(fields.get("response_format")).get("json_schema"))
     is_thinking = members(fields.get("thinking")).get("type") == "enabled"
     return RequestOptions(
-        "chat", _output(wanted, "schema"), "enabled" if is_thinking else None, hidden=hidden
+        "chat",
+        output=_output(wanted, "schema"),
+        reasoning="enabled" if is_thinking else None,
+        hidden=hidden,
     )
 
 
@@ -33,8 +36,8 @@ def responses_options(fields: Fields) -> RequestOptions:
     mode = members(fields.get("reasoning")).get("mode")
     return RequestOptions(
         "responses",
-        _output(wanted, "schema"),
-        "pro" if mode == "pro" else None,
+        output=_output(wanted, "schema"),
+        reasoning="pro" if mode == "pro" else None,
         hidden=_stored(fields) + _injected(fields),
     )
 
@@ -64,8 +67,8 @@ def anthropic_options(fields: Fields) -> RequestOptions:
     thinking = members(fields.get("thinking")).get("type")
     return RequestOptions(
         "anthropic",
-        _output(wanted, "schema"),
-        thinking if thinking in ("enabled", "adaptive") else None,
+        output=_output(wanted, "schema"),
+        reasoning=thinking if thinking in ("enabled", "adaptive") else None,
         task_budget="task_budget" in config,
         citations=any(
             members(block.get("citations")).get("enabled") is True for block in _blocks(fields)

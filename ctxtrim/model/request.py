@@ -38,13 +38,13 @@ class RequestOptions(Struct, frozen=True):
         """The combined fields of two parts of one request; the first value wins."""
         return RequestOptions(
             self.api or later.api,
-            self.output or later.output,
-            self.reasoning or later.reasoning,
-            self.task_budget or later.task_budget,
-            self.citations or later.citations,
-            tuple(dict.fromkeys(self.hidden + later.hidden)),
-            self.base or later.base,
-            tuple(dict.fromkeys(self.unread + later.unread)),
+            output=self.output or later.output,
+            reasoning=self.reasoning or later.reasoning,
+            task_budget=self.task_budget or later.task_budget,
+            citations=self.citations or later.citations,
+            hidden=tuple(dict.fromkeys(self.hidden + later.hidden)),
+            base=self.base or later.base,
+            unread=tuple(dict.fromkeys(self.unread + later.unread)),
         )
 
 

@@ -53,7 +53,9 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         metadata = metadata_in(value) if role == "tool" else ()
         index = len(messages)
         messages.append(
-            Message(role, parts, None, is_injected, False, metadata, index, spans=(span,))
+            Message(
+                role, parts, is_injected=is_injected, metadata=metadata, index=index, spans=(span,)
+            )
         )
     return session(messages, lines, uncounted)
 

@@ -48,7 +48,14 @@ def read(items: Iterable[Element], found: ListContents) -> None:
         spans = (steps[first].whole, *(item.whole for item in steps[:first]))
         parts = _observed(steps[first])
         found.messages.append(
-            Message("user", parts, None, True, True, index=len(found.messages), spans=spans)
+            Message(
+                "user",
+                parts,
+                is_injected=True,
+                is_summary=True,
+                index=len(found.messages),
+                spans=spans,
+            )
         )
     for item in steps[first + 1 :]:
         role = STEP_ROLES[item.value["source"]]

@@ -108,12 +108,12 @@ def _prompt(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
         if "data" in blob
     ]
     is_injected = data.get("source", "user") not in ("user", None)
-    state.add(Message("user", (part, *images), None, is_injected, spans=(Span(line),)))
+    state.add(Message("user", (part, *images), is_injected=is_injected, spans=(Span(line),)))
 
 
 def _notification(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
     part = Part("text", string(data.get("content")) or "", span=Span(line, ("data", "content")))
-    state.add(Message("user", (part,), None, is_injected=True, spans=(Span(line),)))
+    state.add(Message("user", (part,), is_injected=True, spans=(Span(line),)))
 
 
 def _answer(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
@@ -160,7 +160,7 @@ def _compaction(state: _Session, data: dict[str, Any], value: dict[str, Any], li
         return
     span = Span(line, _SUMMARY)
     part = Part("text", text, span=span)
-    summary = Message("user", (part,), None, is_injected=True, is_summary=True, spans=(span,))
+    summary = Message("user", (part,), is_injected=True, is_summary=True, spans=(span,))
     state.restart([summary] if text else [])
 
 

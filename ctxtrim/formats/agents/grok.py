@@ -79,7 +79,13 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
             is_injected = role == "user" and _is_client(value, parts)
             metadata = metadata_in(value) if role == "tool" else ()
             messages.append(
-                Message(role, tuple(parts), None, is_injected, False, metadata, None, tuple(spans))
+                Message(
+                    role,
+                    tuple(parts),
+                    is_injected=is_injected,
+                    metadata=metadata,
+                    spans=tuple(spans),
+                )
             )
             parts, spans = [], []
     if spans:

@@ -77,12 +77,11 @@ class _Entry(Struct, eq=False):
         return Message(
             self.role,
             tuple(self.parts),
-            None,
-            is_injected,
-            self.is_summary,
-            self.metadata,
-            index,
-            (*self.lines, *self.spans),
+            is_injected=is_injected,
+            is_summary=self.is_summary,
+            metadata=self.metadata,
+            index=index,
+            spans=(*self.lines, *self.spans),
         )
 
 

@@ -111,7 +111,11 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     if isinstance(summary, str) and summary:
         inner_span = span.inside("latest_summary")
         part = Part("text", summary, span=inner_span.inside(0))
-        preamble = (Message("user", (part,), None, True, True, index=0, spans=(inner_span,)),)
+        preamble = (
+            Message(
+                "user", (part,), is_injected=True, is_summary=True, index=0, spans=(inner_span,)
+            ),
+        )
     return Envelope(
         dump(tools) if tools else None,
         model=string(info.get("model_id", value.get("model"))),

@@ -70,7 +70,9 @@ def _add_summary(text: str, span: Span, found: ListContents) -> None:
     """Add the summary of a compaction. What it replaces is not known, so nothing is dropped."""
     part = Part("text", text, span=span.inside("data", "summary"))
     index = len(found.messages)
-    found.messages.append(Message("user", (part,), None, True, True, index=index, spans=(span,)))
+    found.messages.append(
+        Message("user", (part,), is_injected=True, is_summary=True, index=index, spans=(span,))
+    )
 
 
 def _part(value: Any, span: Span) -> Part | None:

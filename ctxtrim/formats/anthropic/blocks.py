@@ -170,7 +170,7 @@ def user_messages(
                 index, run, spans = index + 1, [], []
             parts, metadata = result(value, span), metadata_in(value)
             yield Message(
-                "tool", parts, parts[0].name, metadata=metadata, index=index, spans=(span,)
+                "tool", parts, name=parts[0].name, metadata=metadata, index=index, spans=(span,)
             )
             index += 1
         else:

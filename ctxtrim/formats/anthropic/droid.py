@@ -31,7 +31,7 @@ def compact(found: ListContents, rows: Sequence[NumberedElement]) -> None:
     before = dict.fromkeys(element.whole for element, _ in (*rows[:first], *older))
     start, cut = rows[0][1], rows[first][1]
     parts = tuple(_parts(value, span))
-    summary = Message("user", parts, None, True, True, spans=(whole, *before))
+    summary = Message("user", parts, is_injected=True, is_summary=True, spans=(whole, *before))
     messages = [summary, *found.messages[cut:]]
     found.usages.clear()
     found.messages[start:] = [

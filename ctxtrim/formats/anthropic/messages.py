@@ -196,7 +196,7 @@ def _compacted(
     span = inner_span.inside(position)
     part = Part("text", content[position]["content"], span=span.inside("content"))
     spans = (span, *(inner_span.inside(other) for other in range(position)), *before)
-    return Message(role, (part,), None, True, True, index=index, spans=spans)
+    return Message(role, (part,), is_injected=True, is_summary=True, index=index, spans=spans)
 
 
 def _messages(
@@ -238,14 +238,14 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     spoken = isinstance(system, (str, list)) and bool(system)
     return Envelope(
         dump(tools) if isinstance(tools, list) and tools else None,
-        _choice(value.get("tool_choice")),
-        string(value.get("model")),
-        string(value.get("id")),
-        anthropic_usage(value.get("usage")),
-        (Message("system", _parts(system, system_span), index=0, spans=(system_span,)),)
+        tool_choice=_choice(value.get("tool_choice")),
+        model=string(value.get("model")),
+        id=string(value.get("id")),
+        usage=anthropic_usage(value.get("usage")),
+        preamble=(Message("system", _parts(system, system_span), index=0, spans=(system_span,)),)
         if spoken
         else (),
-        anthropic_options(value),
+        options=anthropic_options(value),
     )
 
 

@@ -147,12 +147,12 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     more = members(value.get("additionalModelRequestFields"))
     return Envelope(
         _tools(config),
-        _choice(config.get("toolChoice")),
-        first_string((value.get("modelId"), value.get("model"))),
-        first_string((value.get("requestId"), value.get("recordId"), value.get("id"))),
-        bedrock_usage(value.get("usage")),
-        _system(value, span),
-        anthropic_options({"thinking": more.get("thinking", more.get("reasoning_config"))}),
+        tool_choice=_choice(config.get("toolChoice")),
+        model=first_string((value.get("modelId"), value.get("model"))),
+        id=first_string((value.get("requestId"), value.get("recordId"), value.get("id"))),
+        usage=bedrock_usage(value.get("usage")),
+        preamble=_system(value, span),
+        options=anthropic_options({"thinking": more.get("thinking", more.get("reasoning_config"))}),
     )
 
 

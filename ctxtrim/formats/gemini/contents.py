@@ -144,12 +144,12 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     tools = request.get("tools")
     return Envelope(
         dump(tools) if tools and isinstance(tools, list) else None,
-        _choice(request),
-        string(request.get("model", request.get("modelVersion"))),
-        string(request.get("id")),
-        gemini_usage(request.get("usageMetadata", request.get("usage_metadata"))),
-        tuple(_system(around)),
-        gemini_options(request),
+        tool_choice=_choice(request),
+        model=string(request.get("model", request.get("modelVersion"))),
+        id=string(request.get("id")),
+        usage=gemini_usage(request.get("usageMetadata", request.get("usage_metadata"))),
+        preamble=tuple(_system(around)),
+        options=gemini_options(request),
     )
 
 

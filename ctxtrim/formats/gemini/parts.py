@@ -92,9 +92,15 @@ def messages_of(
             found[-1] = _with(last, part, span)
         else:
             found.append(
-                Message("user", (part,), None, is_injected, index=index + len(found), spans=(span,))
+                Message(
+                    "user",
+                    (part,),
+                    is_injected=is_injected,
+                    index=index + len(found),
+                    spans=(span,),
+                )
             )
-    return found or [Message("user", (), None, is_injected, index=index, spans=whole)]
+    return found or [Message("user", (), is_injected=is_injected, index=index, spans=whole)]
 
 
 def _with(message: Message, part: Part, span: Span) -> Message:

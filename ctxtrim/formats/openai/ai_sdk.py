@@ -41,14 +41,14 @@ def results(content: Sequence[Any], span: Span, index: int) -> Iterator[Message]
             yield Message(
                 "tool",
                 parts,
-                parts[0].name,
+                name=parts[0].name,
                 metadata=metadata_in(block),
                 index=index,
                 spans=(value_span,),
             )
         else:
             part = block_part(block, value_span)
-            yield Message("user", (part,), None, True, index=index, spans=(value_span,))
+            yield Message("user", (part,), is_injected=True, index=index, spans=(value_span,))
         index += 1
 
 

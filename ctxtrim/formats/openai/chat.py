@@ -208,11 +208,11 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     tools = value.get("tools") or value.get("functions") or value.get("function")
     return Envelope(
         tools_in(tools),
-        choice(value),
+        tool_choice=choice(value),
         # the second: inspect
-        string(value.get("model")) or string(members(value.get("output")).get("model")),
-        string(value.get("id")),
-        openai_usage(value.get("usage")),
+        model=string(value.get("model")) or string(members(value.get("output")).get("model")),
+        id=string(value.get("id")),
+        usage=openai_usage(value.get("usage")),
         options=chat_options(value),
     )
 
@@ -308,7 +308,14 @@ def _message(
             parts = _FUNCTIONS["with_calls"](value, parts, span)
     is_demo = value.get("is_demo") is True
     message = Message(
-        role, parts, name, is_demo, index=index, spans=spans, action=action, is_demo=is_demo
+        role,
+        parts,
+        name=name,
+        is_injected=is_demo,
+        index=index,
+        spans=spans,
+        action=action,
+        is_demo=is_demo,
     )
     if role == "user" and parts and parts[0].text.startswith("<system>"):
         message = _FUNCTIONS["with_note"](message)

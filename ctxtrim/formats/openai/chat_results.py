@@ -38,7 +38,9 @@ def add_results(
     else:
         parts = result_parts(content_parts(content, content_span, block), call_id, name, is_error)
     metadata, index = metadata_in(value), len(messages)
-    messages.append(Message("tool", parts, name, metadata=metadata, index=index, spans=(whole,)))
+    messages.append(
+        Message("tool", parts, name=name, metadata=metadata, index=index, spans=(whole,))
+    )
 
 
 def _has_results(content: Sequence[Any]) -> bool:

@@ -220,17 +220,23 @@ def _other_message(element: Element, index: int) -> Message:
         return Message(role, (Part("text", value, span=span),), index=index, spans=(whole,))
     if value.get("type") == "mcp_approval_response":
         part = Part("text", dump(value), source=span)
-        return Message("user", (part,), None, True, index=index, spans=(whole,), continues=True)
+        return Message(
+            "user", (part,), is_injected=True, index=index, spans=(whole,), continues=True
+        )
     if value.get("type") in _COMPACTIONS:
         part = Part("attachment", media=sealed_media(value.get("encrypted_content")), source=span)
-        return Message("user", (part,), None, True, True, index=index, spans=(whole,))
+        return Message(
+            "user", (part,), is_injected=True, is_summary=True, index=index, spans=(whole,)
+        )
     role = ROLES[value["role"]] if value.get("type") in ("message", None) else "user"
     replaces_all = is_summary(value)
     is_injected = role == "user" and (replaces_all or not is_prompt(value))
     parts = content(value, span)
     if value.get("type") == "inter_agent_communication":
         parts = communication(value, span)
-    return Message(role, parts, None, is_injected, replaces_all, index=index, spans=(whole,))
+    return Message(
+        role, parts, is_injected=is_injected, is_summary=replaces_all, index=index, spans=(whole,)
+    )
 
 
 def is_prompt(value: Any) -> bool:
@@ -276,4 +282,4 @@ def _result(element: Element, index: int) -> Message:
     name, metadata = string(value.get("name")), metadata_in(value)
     key = next((key for key in _OUTPUTS if key in value), "output")
     parts = tuple(output(value.get(key), span.inside(key), call_id(value), name))
-    return Message("tool", parts, name, metadata=metadata, index=index, spans=(whole,))
+    return Message("tool", parts, name=name, metadata=metadata, index=index, spans=(whole,))

@@ -148,12 +148,12 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     )
     return Envelope(
         dump(tools) if tools and isinstance(tools, list) else None,
-        choice(value),
-        string(value.get("model")) or None,
-        string(value.get("id")),
-        responses_usage(value.get("usage")) if is_one else None,
-        preamble,
-        responses_options(value),
+        tool_choice=choice(value),
+        model=string(value.get("model")) or None,
+        id=string(value.get("id")),
+        usage=responses_usage(value.get("usage")) if is_one else None,
+        preamble=preamble,
+        options=responses_options(value),
     )
 
 

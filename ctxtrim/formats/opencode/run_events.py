@@ -72,7 +72,9 @@ def _conversation(name: str, pieces: Sequence[_Piece], lines: Sequence[Line]) ->
         answer = []
         span, index = piece.span, len(found.messages)
         text = Part("text", piece.part["text"], span=span.inside("text"), block=span)
-        found.messages.append(Message("user", (text,), None, True, index=index, spans=(span,)))
+        found.messages.append(
+            Message("user", (text,), is_injected=True, index=index, spans=(span,))
+        )
     add_steps(answer, found, None, has_usage)
     places = {piece.span: piece.lines for piece in pieces}
     messages = [_on_lines(message, places) for message in found.messages]

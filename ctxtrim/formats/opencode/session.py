@@ -96,7 +96,14 @@ def _add_summary(summary: Element, replaced: Sequence[Element], found: ListConte
         spans = tuple(element.whole for element in (summary, *replaced))
         index = len(found.messages)
         found.messages.append(
-            Message("user", (*texts, *thoughts), None, True, True, index=index, spans=spans)
+            Message(
+                "user",
+                (*texts, *thoughts),
+                is_injected=True,
+                is_summary=True,
+                index=index,
+                spans=spans,
+            )
         )
 
 
@@ -119,7 +126,7 @@ def _add_prompt(item: Element, found: ListContents) -> None:
         parts = tuple(part for _, part in sent)
         index = len(found.messages)
         found.messages.append(
-            Message("user", parts, None, is_injected, index=index, spans=(whole,))
+            Message("user", parts, is_injected=is_injected, index=index, spans=(whole,))
         )
 
 

@@ -195,7 +195,7 @@ def _observation(value: dict[str, Any], span: Span) -> Contents | None:
     elif isinstance(success, bool):
         is_error = not success
     part = Part("tool_result", text, call_id, name, is_error, span=content_span)
-    return Contents(Message("tool", (part,), name, metadata=metadata_in(value)))
+    return Contents(Message("tool", (part,), name=name, metadata=metadata_in(value)))
 
 
 def _name_and_id(value: dict[str, Any], kind: str) -> tuple[str | None, str | None]:

@@ -205,4 +205,4 @@ def _result(value: dict[str, Any], span: Span) -> Contents:
             parts.append(Part("text", dump({name: seen[name] for name in seen if name != "kind"})))
     call_id, name = string(value.get("tool_call_id")), string(value.get("tool_name"))
     answer = result_parts(parts, call_id, name, is_error)
-    return Contents(Message("tool", answer, name, metadata=metadata_in(value)))
+    return Contents(Message("tool", answer, name=name, metadata=metadata_in(value)))

@@ -178,7 +178,7 @@ def message_in(
         # without ids, results are matched by name
         name = parts[0].name if parts[0].call_id is None else None
         metadata = metadata_in(value if container is None else container)
-        message = Message(role, parts, name, metadata=metadata, index=index, spans=(whole,))
+        message = Message(role, parts, name=name, metadata=metadata, index=index, spans=(whole,))
         return with_visibility(message, value)
     if kind in ("branchSummary", "compactionSummary"):
         parts = summary_in(value, span)
@@ -191,7 +191,9 @@ def message_in(
     is_summary = kind == "compactionSummary" or (role == "user" and _begins(parts, TITLE))
     is_injected = is_summary or kind in _INJECTED or value.get("runtimeContextCarrier") is True
     is_injected |= _begins(parts, _INTERNAL)
-    message = Message(role, parts, None, is_injected, is_summary, index=index, spans=(whole,))
+    message = Message(
+        role, parts, is_injected=is_injected, is_summary=is_summary, index=index, spans=(whole,)
+    )
     return with_visibility(message, value)
 
 

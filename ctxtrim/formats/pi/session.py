@@ -173,11 +173,13 @@ def _add(
         prompt += _add_message(value.get("message"), span.inside("message"), span, value, found)
     elif entry.kind == "custom_message" and is_sent(value):
         parts = content_in(value.get("content"), span.inside("content"), "user")
-        message = Message("user", parts, None, is_injected=True, index=index, spans=(span,))
+        message = Message("user", parts, is_injected=True, index=index, spans=(span,))
         found.messages.append(with_visibility(message, value))
     elif entry.kind in ("branch_summary", "compaction") and value.get("summary"):
         parts = summary_in(value, span)
-        message = Message("user", parts, None, True, is_first, index=index, spans=(span,))
+        message = Message(
+            "user", parts, is_injected=True, is_summary=is_first, index=index, spans=(span,)
+        )
         found.messages.append(
             with_visibility(message, value) if entry.kind == "branch_summary" else message
         )

@@ -209,6 +209,15 @@ class Announced(Protocol):
         ...
 
 
+@runtime_checkable
+class FitsBudget(Protocol):
+    """A stage that drops and shortens messages to fit a budget."""
+
+    def first_edit(self, transcript: Transcript) -> int | None:
+        """The position of the first message that the stage edits; None if the transcript fits."""
+        ...
+
+
 DROP, KEEP, SUMMARIES, RULES, REPORT = (
     "What to drop",
     "What to keep",

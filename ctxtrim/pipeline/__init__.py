@@ -24,7 +24,7 @@ from ctxtrim.stage import (
 )
 from ctxtrim.stages import STAGES
 from ctxtrim.stages.events import OnEvent, State, announced, state
-from ctxtrim.stages.reasoning import Thinking, thinking_of, without_invalid_reasoning
+from ctxtrim.stages.reasoning import Thinking, run_stage, thinking_of
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.counter import Count, Counter
 
@@ -214,7 +214,7 @@ class StagePipeline(Struct, frozen=True):
         def work() -> tuple[Outcome, Mapping[int, str]]:
             """The outcome, and the names of the stored originals by message index."""
             mode = self.thinking or thinking_of(meter.model)
-            outcome = without_invalid_reasoning(transcript, stage(transcript), mode)
+            outcome = run_stage(stage, transcript, mode)
             if outcome.transcript is not transcript:
                 from ctxtrim.conversation import edits  # for edited transcripts only
 

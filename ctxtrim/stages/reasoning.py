@@ -6,16 +6,16 @@ removed as a whole; a message that contains nothing else is dropped.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from msgspec.structs import replace
 
 from ctxtrim.conversation.turns import current_loop, visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import Outcome, change_of
+from ctxtrim.stage import FitsBudget, Outcome, Stage, change_of
 
 Thinking = Literal["keep", "strip-after-edit", "keep-current-loop", "strip"]
 """`keep`: all. `strip-after-edit`: remove reasoning after the first edit. `keep-current-loop`: keep
@@ -38,33 +38,86 @@ def thinking_of(model: str | None) -> Thinking:
     )
 
 
-def without_invalid_reasoning(before: Transcript, outcome: Outcome, mode: Thinking) -> Outcome:
-    """The outcome of a stage without the reasoning that its edits invalidate."""
+def run_stage(stage: Stage, transcript: Transcript, mode: Thinking) -> Outcome:
+    """The outcome of a stage, without the reasoning that its edits invalidate.
+
+    A stage that fits a budget gets the transcript without that reasoning, so that it drops no more
+    than it must.
+    """
+    if mode == "keep":
+        return stage(transcript)
+    lean: dict[int, Message] = {}
+    if isinstance(stage, FitsBudget):
+        start = stage.first_edit(transcript) if mode == "strip-after-edit" else 0
+        if start is not None:
+            lean = _stripped(transcript, start, mode)
+    outcome = stage(_with(transcript, lean))
+    return without_invalid_reasoning(transcript, outcome, mode, lean)
+
+
+def without_invalid_reasoning(
+    before: Transcript, outcome: Outcome, mode: Thinking, lean: Mapping[int, Message] = {}
+) -> Outcome:
+    """The outcome of a stage without the reasoning that its edits invalidate.
+
+    `lean`: by position in `before`, the messages that the stage got without reasoning.
+    """
     after = outcome.transcript
     start = _first_invalid(before, after, mode)
-    if start is None:
-        return outcome
-    loop = current_loop(after.messages)
-    end = loop or 0 if mode == "keep-current-loop" else len(after.messages)
-    stripped = dict(_stripped(after, start, end))
+    invalid = {} if start is None else _stripped(after, start, mode)
+    final = _with(after, invalid)
+    kept = {message.index for message in final.messages}
+    stripped = [
+        _Stripped(before, position, message)
+        for position, message in lean.items()
+        if message.index in kept or not message.parts
+    ]
+    stripped += [_Stripped(after, position, message) for position, message in invalid.items()]
     if not stripped:
         return outcome
-    kept = []
-    for position, message in enumerate(after.messages):
-        rest = stripped.get(position, message)
-        if rest is message or rest.parts:
-            kept.append(rest)
     reason = "thinking: " + (
         "something before it has changed" if mode == "strip-after-edit" else mode
     )
-    changes = [change_of(after.messages, position, "stripped", reason) for position in stripped]
-    finding = _finding(after, stripped, reason, loop)
+    changes = [
+        change_of(each.transcript.messages, each.position, "stripped", reason) for each in stripped
+    ]
     return replace(
         outcome,
-        transcript=replace(after, messages=tuple(kept)),
+        transcript=final,
         changes=(*outcome.changes, *changes),
-        findings=(*outcome.findings, finding),
+        findings=(*outcome.findings, _finding(stripped, reason)),
     )
+
+
+class _Stripped(NamedTuple):
+    """A message of a transcript, by its position, and the message without reasoning."""
+
+    transcript: Transcript
+    position: int
+    message: Message
+
+    @property
+    def blocks(self) -> int:
+        """The number of removed blocks."""
+        return len(self.transcript.messages[self.position].parts) - len(self.message.parts)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the message is after the current task."""
+        loop = current_loop(self.transcript.messages)
+        return loop is not None and self.position > loop
+
+
+def _with(transcript: Transcript, stripped: Mapping[int, Message]) -> Transcript:
+    """The transcript with messages that lost their reasoning; empty ones are left out."""
+    if not stripped:
+        return transcript
+    kept = []
+    for position, message in enumerate(transcript.messages):
+        rest = stripped.get(position, message)
+        if rest is message or rest.parts:
+            kept.append(rest)
+    return replace(transcript, messages=tuple(kept))
 
 
 def _first_invalid(before: Transcript, after: Transcript, mode: Thinking) -> int | None:
@@ -82,11 +135,15 @@ def _first_invalid(before: Transcript, after: Transcript, mode: Thinking) -> int
     return None
 
 
-def _stripped(transcript: Transcript, start: int, end: int) -> Iterator[tuple[int, Message]]:
-    """The messages in a range that contain reasoning, each without it.
+def _stripped(transcript: Transcript, start: int, mode: Thinking) -> dict[int, Message]:
+    """The messages from a position on that contain reasoning, each without it.
 
     Hidden messages are not changed.
     """
+    end = len(transcript.messages)
+    if mode == "keep-current-loop":
+        end = current_loop(transcript.messages) or 0
+    found = {}
     for position in range(start, end):
         message = transcript.messages[position]
         if not message.agent_visible:
@@ -95,17 +152,13 @@ def _stripped(transcript: Transcript, start: int, end: int) -> Iterator[tuple[in
             part for part in message.parts if part.kind != "reasoning" or part.block is None
         )
         if len(parts) < len(message.parts):
-            yield position, replace(message, parts=parts)
+            found[position] = replace(message, parts=parts)
+    return found
 
 
-def _finding(
-    transcript: Transcript, stripped: dict[int, Message], reason: str, loop: int | None
-) -> Finding:
-    def blocks(position: int) -> int:
-        return len(transcript.messages[position].parts) - len(stripped[position].parts)
-
-    count = sum(map(blocks, stripped))
-    current = sum(blocks(position) for position in stripped if loop is not None and position > loop)
+def _finding(stripped: Sequence[_Stripped], reason: str) -> Finding:
+    count = sum(each.blocks for each in stripped)
+    current = sum(each.blocks for each in stripped if each.is_current)
     text = (
         f"{count} thinking block{'' if count == 1 else 's'} removed "
         f"({reason.removeprefix('thinking: ')})"

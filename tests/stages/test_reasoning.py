@@ -80,8 +80,10 @@ def thoughts(ran: Ran) -> list[str | None]:
         ("keep", 1000, ["thinking of one", f"thinking of {LONG}", "thinking of three"]),
         ("strip-after-edit", 1000, ["thinking of one", f"thinking of {LONG}", "thinking of three"]),
         ("keep", 150, ["thinking of one", "thinking of three"]),
-        ("strip-after-edit", 150, ["thinking of one", None]),
-        ("keep-current-loop", 150, [None, "thinking of three"]),
+        ("strip-after-edit", 150, ["thinking of one", None, None]),
+        ("strip-after-edit", 100, ["thinking of one", None]),
+        ("keep-current-loop", 150, [None, None, "thinking of three"]),
+        ("keep-current-loop", 100, [None, "thinking of three"]),
         ("keep-current-loop", 1000, [None, None, "thinking of three"]),
         ("strip", 1000, [None, None, None]),
     ],
@@ -130,7 +132,7 @@ def test_a_debug_key_does_not_invalidate_thinking() -> None:
 
 def test_thinking_right_after_an_edit_is_dropped() -> None:
     talk = [user("first"), thought(LONG), thought("two"), user("third"), thought("three")]
-    ran = run(conversation(talk), "strip-after-edit", 150)
+    ran = run(conversation(talk), "strip-after-edit", 100)
     assert [message["content"] for message in json.loads(ran.data or b"")["messages"]] == [
         "first",
         "two",
@@ -155,7 +157,7 @@ def test_thinking_right_after_an_edit_is_dropped() -> None:
 def test_by_default_only_signed_thinking_is_dropped(model: str | None, mode: Thinking) -> None:
     assert thinking_of(model) == mode
     expected = None if mode == "strip-after-edit" else "thinking of three"
-    assert thoughts(run(conversation(TALK), None, 150, model=model)) == [
+    assert thoughts(run(conversation(TALK), None, 100, model=model)) == [
         "thinking of one",
         expected,
     ]
@@ -165,6 +167,22 @@ def test_thinking_before_the_first_edit_is_kept() -> None:
     talk = [user("go"), thought("plan"), *step("a", "x" * 9000), thought("end")]
     ran = run(conversation(talk), "strip-after-edit", 100_000, "truncate")
     assert thoughts(ran) == ["thinking of plan", None, None]
+
+
+@pytest.mark.parametrize("mode", ["strip-after-edit", "strip"])
+def test_no_message_is_dropped_for_thinking_that_is_removed_anyway(mode: Thinking) -> None:
+    """A provider refuses thinking after an edit, so its tokens are free for messages."""
+    loop = [message for number in range(8) for message in step(f"c{number}", f"row {number}")]
+    for message in loop[::2]:
+        message["reasoning_content"] = LONG
+    bare = [
+        {key: message[key] for key in message if key != "reasoning_content"} for message in loop
+    ]
+    ran = run(conversation([user("go"), *loop, says("done")]), mode, 300)
+    assert json.loads(ran.data or b"")["messages"] == [user("go"), *bare, says("done")]
+    (result,) = ran.rows[0].steps
+    assert [measured.change.action for measured in result.changes].count("stripped") == 8
+    assert "8 thinking blocks removed" in result.findings[-1].message
 
 
 def test_a_message_of_thinking_alone_is_dropped() -> None:
@@ -181,7 +199,7 @@ def test_a_message_of_thinking_alone_is_dropped() -> None:
 
 def test_the_report_counts_dropped_thinking_with_the_reason() -> None:
     talk = [user("first"), *TALK[2:5], thought("three"), user("fourth"), thought("four")]
-    row = run(conversation(talk), "strip-after-edit", 150).rows[0]
+    row = run(conversation(talk), "strip-after-edit", 100).rows[0]
     findings = [finding for finding in row.steps[0].findings if finding.code == "thinking-stripped"]
     assert [finding.message for finding in findings] == [
         "2 thinking blocks removed (something before it has changed), 1 of them after the "

@@ -128,24 +128,41 @@ class Trim(KeepRules, _Order):
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Drop and shorten messages until the rest fits. Changes then name every message."""
+        available = self.budget.available
+        fit = self._needed_fit(transcript)
+        if fit is None:
+            return with_stored(self.counter, Outcome(transcript), self.stored, available)
+        outcome = self._outcome(transcript, fit)
+        if outcome.findings:  # it does not fit
+            return outcome
+        if self.summarize and len(fit.kept) < len(transcript.messages):
+            outcome = self._summarized(transcript, fit) or outcome
+        else:
+            outcome = with_stored(self.counter, outcome, self.stored, available)
+        cached = tuple(_cached(fit.situation, outcome.transcript.messages))
+        return replace(outcome, findings=(*outcome.findings, *cached))
+
+    def first_edit(self, transcript: Transcript) -> int | None:
+        """The position of the first message that is dropped or shortened, without a summary."""
+        fit = self._needed_fit(transcript)
+        if fit is None:
+            return None
+        for position in visible(transcript.messages):
+            form = fit.kept.get(position)
+            if form is None or form.action != "kept":
+                return position
+        return None
+
+    def _needed_fit(self, transcript: Transcript) -> Fit | None:
+        """The messages to keep; None if all of them fit."""
         messages = transcript.messages
         costs = [cost.total for cost in self.counter.costs(messages)]
         fixed, available = self.counter.fixed(transcript), self.budget.available
         if fixed + sum(costs) <= available:
-            return with_stored(self.counter, Outcome(transcript), self.stored, available)
+            return None
         situation = self._situation(messages, costs, transcript.strict_roles)
         ranking = Ranking(situation, STRATEGIES[self.strategy])
-        forms = Forms(situation)
-        fit = self._fit(ranking, forms, fixed, available - self._reserve(transcript))
-        outcome = self._outcome(transcript, fit)
-        if outcome.findings:  # it does not fit
-            return outcome
-        if self.summarize and len(fit.kept) < len(messages):
-            outcome = self._summarized(transcript, fit) or outcome
-        else:
-            outcome = with_stored(self.counter, outcome, self.stored, available)
-        cached = tuple(_cached(situation, outcome.transcript.messages))
-        return replace(outcome, findings=(*outcome.findings, *cached))
+        return self._fit(ranking, Forms(situation), fixed, available - self._reserve(transcript))
 
     def _fit(self, ranking: Ranking, forms: Forms, fixed: int, available: int) -> Fit:
         """The messages kept within `available` tokens, or within the target if the protected

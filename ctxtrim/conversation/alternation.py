@@ -26,7 +26,7 @@ def separate_prompts(
 
     The cheapest dropped answer without calls between the two prompts is restored if there is room
     (`room`, tokens), unless it is a piece of a split answer. Otherwise the first of the two prompts
-    is dropped. If it is protected and a system message continues it, the second one is dropped.
+    is dropped; the second one if the first is protected.
     Without `alternates`, prompts may be adjacent, but not with such a system message between them.
     Edits `dropped`, a set of positions.
     """
@@ -48,7 +48,7 @@ def separate_prompts(
                 if before and answer is not None:
                     spent += costs[answer]
                     dropped.remove(answer)
-                elif _ends_with_system(messages, before) and position not in protected:
+                elif before and position not in protected:
                     spent -= _drop(position, shape, costs, dropped)
                     continue
             before, between = [position], []

@@ -87,6 +87,7 @@ class Repair:
         """
         messages = transcript.messages
         following = dict(pairwise(visible(messages)))
+        has_names = any(message.role == "tool" and message.name for message in messages)
         for position, message in enumerate(messages):
             after = following.get(position)
             if position in orphans:
@@ -102,7 +103,7 @@ class Repair:
             if is_last and self.repair == "synthesize":
                 for call in unanswered.pop(call_position, ()):
                     reason = f"call {call_label(call)} had no result"
-                    yield _answer(call), Change(None, "repaired", reason, position + 1)
+                    yield _answer(call, has_names), Change(None, "repaired", reason, position + 1)
 
     def _without(
         self, transcript: Transcript, position: int, calls: list[Part], is_continued: bool
@@ -129,6 +130,8 @@ class Repair:
         return replace(message, parts=parts), change
 
 
-def _answer(call: Part) -> Message:
-    name = call.name if call.call_id is None else None  # without ids, the name identifies the call
+def _answer(call: Part, has_name: bool) -> Message:
+    """A result for a call; `has_name`: with a name, as other results of the transcript."""
+    is_identified = call.call_id is not None  # else the name identifies the call
+    name = call.name if has_name or not is_identified else None
     return Message("tool", (Part("tool_result", ANSWER, call.call_id, call.name),), name)

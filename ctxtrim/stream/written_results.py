@@ -16,8 +16,8 @@ def recounted(
 ) -> PipelineRun | None:
     """A result counted as it reads back; None if it names another model and does not fit it.
 
-    Neighbors may have become one message. Raises `SelfCheckError` if the result then exceeds the
-    budget.
+    Neighbors may have become one message. Raises `SelfCheckError` if the result then exceeds a
+    budget that it is to fit.
     """
     if again is None:
         return result
@@ -27,7 +27,8 @@ def recounted(
     if not _is_regrouped(result.transcript, again):
         return result
     count = meter.counter.fresh().count(again)
-    if count.tokens > max(result.count.tokens, meter.budget.available):
+    most = max(result.count.tokens, meter.budget.available)
+    if _is_to_fit(pipeline, result) and count.tokens > most:
         raise SelfCheckError(
             f"the edited transcript has {count.tokens:,} tokens instead of "
             f"{result.count.tokens:,}; {BUG}"
@@ -39,8 +40,7 @@ def _renamed(pipeline: StagePipeline, result: PipelineRun, again: Transcript) ->
     """A result counted for the model that the output names; None if it should fit and does not."""
     meter, named = result.meter, pipeline.metering.meter(again)
     count = named.counter.count(again)
-    is_to_fit = pipeline.fits_budget and not result.overflows
-    if is_to_fit and count.tokens > named.budget.available:
+    if _is_to_fit(pipeline, result) and count.tokens > named.budget.available:
         return None
     if named.counter != meter.counter:  # another name may mean the same numbers
         text = (
@@ -51,6 +51,11 @@ def _renamed(pipeline: StagePipeline, result: PipelineRun, again: Transcript) ->
         named = replace(named, notes=(*named.notes, note))
     whole = again if _is_regrouped(result.transcript, again) else result.transcript
     return replace(result, transcript=whole, meter=named, count=count, edited=result.transcript)
+
+
+def _is_to_fit(pipeline: StagePipeline, result: PipelineRun) -> bool:
+    """Whether a stage made the result fit its budget."""
+    return pipeline.fits_budget and not result.overflows
 
 
 def _is_regrouped(meant: Transcript, found: Transcript) -> bool:

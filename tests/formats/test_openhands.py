@@ -540,3 +540,30 @@ def answer_of(call_id: str | None, name: str = "bash") -> Message:
 def test_other_formats_are_not_detected(value: Any) -> None:
     detected = open_reading(BytesIO(json.dumps(value).encode() + b"\n")).format
     assert detected is None or detected.name != "openhands"
+
+
+@pytest.mark.parametrize("limit", [10, 40, 60, 100])
+@pytest.mark.parametrize("has_result", [True, False])
+def test_a_missing_observation_is_made_whatever_the_budget(limit: int, has_result: bool) -> None:
+    """It reads back with the name of its tool, as observations do, which costs tokens."""
+    history = [message_event(0, "user", "fix")]
+    if has_result:
+        history += [action(1, "c1"), seen(2, "c1", "ok")]
+    history += [action(3, "c2"), message_event(4, "agent", "done")]
+    repair = ("repair", {"repair": "synthesize"})
+    ran = run(json.dumps(history).encode(), [repair], limit=limit, model="gpt-4o")
+    again = run(ran.data or b"", model="gpt-4o")
+    assert ANSWER in (ran.data or b"").decode()
+    assert again.rows[0].count.tokens == ran.rows[0].count.tokens
+
+
+@pytest.mark.parametrize("limit", range(40, 100, 3))
+def test_a_made_observation_has_its_whole_cost_before_a_trim(limit: int) -> None:
+    history = [message_event(0, "user", "fix"), action(1, "c1"), seen(2, "c1", "ok")]
+    history += [action(3, "c2"), message_event(4, "agent", "done")]
+    stages = [("repair", {"repair": "synthesize"}), ("trim", {})]
+    ran = run(json.dumps(history).encode(), stages, limit=limit, model="gpt-4o")
+    assert {finding.code for finding in ran.rows[0].findings} <= {"overflow", "prompt-cache"}
+    if ran.rows[0].fits:
+        again = run(ran.data or b"", model="gpt-4o")
+        assert again.rows[0].count.tokens == ran.rows[0].count.tokens <= limit

@@ -271,3 +271,37 @@ def test_the_count_of_an_output_equals_the_count_in_its_report(
         assert row.count.tokens <= budget
         assert row.model != last
     assert written > 50
+
+
+@pytest.mark.parametrize("strategy", ["priority", "oldest", "middle", "age"])
+@pytest.mark.parametrize("budget", range(40, 260, 20))
+def test_prompts_alternate_although_the_first_is_the_current_task(
+    strategy: str, budget: int
+) -> None:
+    """The client adds a text to the result of a step; it is a prompt, but not the task."""
+    first, second = (
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": call_id, "name": "bash", "input": {}}],
+        }
+        for call_id in "ab"
+    )
+    shown = {"type": "tool_result", "tool_use_id": "a", "content": "alpha " * 100}
+    note = {"type": "text", "text": "<system-reminder>be brief</system-reminder>"}
+    last = {"type": "tool_result", "tool_use_id": "b", "content": "beta " * 100}
+    talk = [
+        {"role": "user", "content": "do the task"},
+        first,
+        {"role": "user", "content": [shown, note]},
+        second,
+        {"role": "user", "content": [last]},
+        {"role": "assistant", "content": "done"},
+    ]
+    data = json.dumps({"system": "short", "messages": talk}).encode()
+    trimmed = run(data, [("trim", {"strategy": strategy})], limit=budget).data or b""
+    assert _codes(trimmed) <= _codes(data)
+
+
+def _codes(data: bytes) -> set[str]:
+    (row,) = run(data, [("check", {"profile": "strict"})]).rows
+    return {finding.code for finding in row.findings}

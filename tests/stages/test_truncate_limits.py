@@ -180,3 +180,10 @@ def test_a_second_run_finds_no_shorter_text_within_limits_of_lines_and_tokens(se
     first = run(conversation(talk), stages, tokenizer="o200k_base").data or b""
     assert len(first) < len(conversation(talk))
     assert run(first, stages, tokenizer="o200k_base").data == first
+
+
+@pytest.mark.parametrize("mode", ["head", "tail", "head-tail"])
+def test_a_clip_is_never_empty(mode: str) -> None:
+    """Providers refuse an empty text; a family needs more tokens than the limit."""
+    family = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}\u200d\N{BOY}"
+    assert limited(family * 9, max_tokens=1, mode=mode) == "…"

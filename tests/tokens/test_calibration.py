@@ -51,7 +51,7 @@ def talk(sizes: list[int], factor: float = 1.5, **usage: Any) -> list[dict[str, 
     return messages
 
 
-def as_session(messages: list[dict[str, Any]], model: str = "claude-opus-4-5") -> bytes:
+def as_session(messages: list[dict[str, Any]], model: object = "claude-opus-4-5") -> bytes:
     """The same as Claude Code writes it: a line a message, three counters of input, the first of an
     answer's tokens.
     """
@@ -126,6 +126,17 @@ def test_a_claude_code_session_gives_the_same_factor() -> None:
     factor = -(-1000 * (4 * (FRAME + 750) - 4 * 3) // 2000) / 1000
     assert ran.rows[0].tokenizer == f"chars4 × {factor}"
     assert ran.rows[0].count.tokens == 4 + 24 * 3 + texts * factor
+
+
+def test_a_recorded_model_that_is_no_name_is_left_out() -> None:
+    data = as_session(talk(EVEN), {"id": "claude-opus-4-5"})
+    row = run(data, COUNT, **MEASURE, calibrates=True).rows[0]
+    assert row.model is None
+    assert "unexpected" not in str(row.findings)
+    assert (
+        row.count.tokens
+        == run(as_session(talk(EVEN), ""), COUNT, calibrates=True, **MEASURE).rows[0].count.tokens
+    )
 
 
 def test_tokens_around_arguments_are_not_multiplied() -> None:

@@ -78,8 +78,15 @@ class SizeLimits:
             mark = MARKS[counter.tokenizer.exactness]
             reasons.append(f"{mark}{tokens:,} > {self.tokens:,} tokens")
             keep = ranges() if limited == text else ()
-            limited = clip(limited, self.tokens, counter.tokenizer, self.mode, keep)
+            clipped = clip(limited, self.tokens, counter.tokenizer, self.mode, keep)
+            limited = clipped or _NOTHING
         return Short(limited, ", ".join(reasons)) if reasons else None
+
+
+_NOTHING = "…"
+"""The clip of a text whose first character needs more tokens than the limit: providers refuse
+empty texts.
+"""
 
 
 @dataclass(frozen=True)

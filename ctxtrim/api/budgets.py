@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Generic, Unpack
 
 from ctxtrim.api.configs import CountConfig, PromptConfig, TrimConfig
-from ctxtrim.api.fit import fitted, read_messages
-from ctxtrim.api.messages import M, PlainMessages, System, Tools
+from ctxtrim.api.fit import fitted
+from ctxtrim.api.messages import M, PlainMessages, System, Tools, conversation
 from ctxtrim.api.options import parse_options
 from ctxtrim.model import Source, Transcript
 
@@ -80,7 +80,7 @@ def estimate_tokens(
         UsageError: an option is unknown or invalid.
     """
     settings = parse_options("estimate_tokens", {"model": model, **options})
-    read = read_messages(messages, system, tools)
+    read = conversation(messages, system, tools)
     meter = settings.metering.meter(read.transcript)
     return meter.counter.tokens(read.transcript)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, Unpack
 
 from ctxtrim.api.configs import CompactConfig
-from ctxtrim.api.fit import read_messages, run_stages
+from ctxtrim.api.fit import run_stages
 from ctxtrim.api.messages import M, PlainMessages, System, Tools, conversation
 from ctxtrim.api.options import Options, Settings, parse_options
 from ctxtrim.errors import must_be_function
@@ -128,7 +128,7 @@ def compact(
     settings = _session("compact", config, options)
     if on_event is not None:
         must_be_function(on_event, "compact: on_event")
-    read = read_messages(messages, system, tools)
+    read = conversation(messages, system, tools)
     meter = settings.metering.meter(read.transcript)
     services = Services(summarizer=summarizer, on_event=on_event, cause="the program requested it")
     result = run_stages(read, settings.pipeline(settings.config.spec("compact")), services, meter)

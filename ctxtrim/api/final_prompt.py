@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Generic, Unpack
 
 from ctxtrim.api.configs import PromptConfig
-from ctxtrim.api.fit import OnUsage, PromptUsage, fitted, read_messages
-from ctxtrim.api.messages import M, System, Tools
+from ctxtrim.api.fit import OnUsage, PromptUsage, fitted
+from ctxtrim.api.messages import M, System, Tools, conversation
 from ctxtrim.api.options import parse_options
 from ctxtrim.errors import must_be_function, must_be_text
 from ctxtrim.summaries import Summarizer
@@ -75,7 +75,7 @@ def build_final_prompt(
             done.messages, done.usage.final_tokens, True, done.usage, done.summary
         )
     else:
-        read = read_messages(messages, system, tools)
+        read = conversation(messages, system, tools)
         meter = settings.metering.meter(read.transcript)
         tokens, available = meter.counter.tokens(read.transcript), meter.budget.available
         usage = PromptUsage(tokens, tokens, available, trimmed=False, dropped=0)

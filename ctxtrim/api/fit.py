@@ -12,12 +12,10 @@ from ctxtrim.api.messages import (
     System,
     Tools,
     conversation,
-    message_list,
     position_of,
-    role_of,
 )
 from ctxtrim.api.options import Settings
-from ctxtrim.errors import ContextOverflowError, InputError, Irreducible
+from ctxtrim.errors import ContextOverflowError, Irreducible
 from ctxtrim.metering import Meter
 from ctxtrim.pipeline import NO_SERVICES, PipelineRun, Services, Spec, StagePipeline
 from ctxtrim.stage import StoredSummary
@@ -60,27 +58,6 @@ class Fitted:
     summary: str | None
 
 
-def read_messages(
-    messages: PlainMessages, system: System = None, tools: Tools = None
-) -> PlainConversation:
-    """The conversation of a message list.
-
-    Raises `InputError` for a message that cannot be counted.
-    """
-    messages = message_list(messages)
-    read = conversation(messages, system, tools)
-    known = {position_of(message) for message in read.transcript.messages}
-    if read.transcript.uncounted or (messages and not known):
-        unknown = (position for position in range(len(messages)) if position not in known)
-        first = next(unknown, 0)
-        role = role_of(messages[first])
-        raise InputError(
-            f"message {first}: role {role!r} cannot be counted; expected a message in the "
-            "shape of OpenAI or Anthropic"
-        )
-    return read
-
-
 def fitted(
     messages: PlainMessages,
     settings: Settings,
@@ -93,7 +70,7 @@ def fitted(
 
     `stored` is the text of an earlier summary.
     """
-    read = read_messages(messages, system, tools)
+    read = conversation(messages, system, tools)
     meter = settings.metering.meter(read.transcript)
     summary = None if stored is None else _stored(stored, meter)
     services = Services(summarizer=summarizer, stored=summary)

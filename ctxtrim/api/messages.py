@@ -35,6 +35,7 @@ System = str | Sequence[Mapping[str, Any]] | None
 Tools = Sequence[Mapping[str, Any]] | None
 
 _FORMATS = tuple(FORMATS[name] for name in ("anthropic", "openai-chat"))
+_SHAPE = "the shape of OpenAI or Anthropic"
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ def conversation(
     """The conversation of messages in the shape of OpenAI or Anthropic: dicts, or objects of SDKs.
 
     `system` is for Anthropic only: a text or blocks. `tools` are schemas in either shape. Raises
-    `InputError` for a value that is not a message or not JSON, with its position, counted from 0,
-    and for a `system` or `tools` that would not count.
+    `InputError` for a value that is not JSON or not a message of them, with its position, counted
+    from 0, and for a `system` or `tools` that would not count.
     """
     messages = message_list(messages)
     if system and not isinstance(system, str | list | tuple):
@@ -102,8 +103,22 @@ def conversation(
         raise InputError(
             "system is for Anthropic's messages only; in a list of OpenAI, pass a system message"
         )
+    _must_be_counted(transcript, values)
     has_objects = not all(isinstance(message, Mapping) for message in messages)
     return PlainConversation(chunk, transcript, has_objects)
+
+
+def _must_be_counted(transcript: Transcript, values: Sequence[bytes]) -> None:
+    """Raise `InputError` for the first message that no format reads."""
+    known = {position_of(message) for message in transcript.messages}
+    if not transcript.uncounted and (known or not values):
+        return
+    unknown = (position for position in range(len(values)) if position not in known)
+    first = next(unknown, 0)
+    role = json.loads(values[first])["role"]
+    raise InputError(
+        f"message {first}: role {role!r} cannot be counted; expected a message in {_SHAPE}"
+    )
 
 
 def message_list(messages: PlainMessages) -> PlainMessages:
@@ -123,19 +138,30 @@ def position_of(message: Message) -> int | None:
     return int(path[1]) if path[:1] == ("messages",) else None
 
 
-def role_of(message: PlainMessage) -> object:
-    """The role of a message; None if it has none."""
-    plain = message if isinstance(message, Mapping) else _dumped(message)
-    return plain.get("role") if isinstance(plain, Mapping) else None
-
-
 def _message(message: PlainMessage, position: int) -> bytes:
     plain = message if isinstance(message, Mapping) else _dumped(message)
     if not isinstance(plain, Mapping) or not isinstance(plain.get("role"), str):
         raise InputError(
             f"message {position}: expected an object with a role, found {str(message)[:80]}"
         )
+    other = _of_other_api(plain)
+    if other is not None:
+        raise InputError(
+            f"message {position}: {other}; expected a message in {_SHAPE}; "
+            "Pipeline.run_lines reads requests of other APIs"
+        )
     return _spelled(plain, f"message {position}")
+
+
+def _of_other_api(message: Mapping[str, Any]) -> str | None:
+    """What shows that a message belongs to Gemini or Amazon Bedrock; None for other messages."""
+    content = message.get("content")
+    if content is None and "parts" in message:
+        return "it has parts instead of content"
+    for block in content if isinstance(content, list | tuple) else ():
+        if isinstance(block, Mapping) and "type" not in block:
+            return f"a block without a type, {str(block)[:80]}"
+    return None
 
 
 def _spelled(value: object, name: str) -> bytes:

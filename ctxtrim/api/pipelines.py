@@ -7,8 +7,8 @@ from typing import Generic, Unpack
 
 from ctxtrim.api.configs import PipelineConfig
 from ctxtrim.api.files import file_reader, no_transcript, opened, path_text
-from ctxtrim.api.fit import must_fit, read_messages, run_stages
-from ctxtrim.api.messages import M, System, Tools
+from ctxtrim.api.fit import must_fit, run_stages
+from ctxtrim.api.messages import M, System, Tools, conversation
 from ctxtrim.api.options import parse_options
 from ctxtrim.errors import UsageError, excerpt
 from ctxtrim.findings import Finding
@@ -119,7 +119,7 @@ class Pipeline:
                 `keep` the messages are returned unchanged instead.
             InputError: a message cannot be read; the text has its position, from 0.
         """
-        read, job = read_messages(messages, system, tools), self.files.job
+        read, job = conversation(messages, system, tools), self.files.job
         result = run_stages(read, job.pipeline, Services(summarizer=job.summarizer))
         is_kept = result.overflows and job.on_overflow == "keep"
         if job.pipeline.fits_budget and not is_kept:

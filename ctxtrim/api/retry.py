@@ -9,8 +9,15 @@ from typing import Any, TypeVar, Unpack, cast
 from msgspec.structs import replace
 
 from ctxtrim.api.configs import PromptConfig
-from ctxtrim.api.fit import must_fit, read_messages, run_stages
-from ctxtrim.api.messages import PlainConversation, PlainMessages, System, Tools, message_list
+from ctxtrim.api.fit import must_fit, run_stages
+from ctxtrim.api.messages import (
+    PlainConversation,
+    PlainMessages,
+    System,
+    Tools,
+    conversation,
+    message_list,
+)
 from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.api.provider_errors import is_context_length_exceeded, stated_window
 from ctxtrim.errors import must_be_function
@@ -70,7 +77,7 @@ def with_recovery(
     services = Services(summarizer=summarizer, on_event=on_event)
 
     def shorter(error: Exception) -> list[Any]:
-        read = read_messages(messages, system, tools)
+        read = conversation(messages, system, tools)
         return _shorter(read, settings, error, services)
 
     try:

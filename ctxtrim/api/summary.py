@@ -3,8 +3,7 @@
 from typing import Unpack
 
 from ctxtrim.api.configs import SummaryConfig
-from ctxtrim.api.fit import read_messages
-from ctxtrim.api.messages import PlainMessages, System, Tools
+from ctxtrim.api.messages import PlainMessages, System, Tools, conversation
 from ctxtrim.api.options import parse_options
 from ctxtrim.stages.placement.summary import SummaryWriter
 from ctxtrim.summaries import Summarizer
@@ -76,7 +75,7 @@ def summarize_context(
     """
     settings = parse_options("summarize_context", options)
     chosen = settings.of_stage("summarize")
-    read = read_messages(messages, system, tools)
+    read = conversation(messages, system, tools)
     counter = settings.metering.meter(read.transcript).counter
     usable = [message for message in read.transcript.messages if message.role != "system"]
     limit = chosen["summary_tokens"]

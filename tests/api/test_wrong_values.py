@@ -153,6 +153,34 @@ def test_no_records_are_no_window() -> None:
         ctxtrim.ContextWindow.of(None)  # type: ignore[arg-type]
 
 
+CONVERSE: Any = [
+    {"role": "user", "content": [{"type": "text", "text": "Which berths are free?"}]},
+    {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "berths"}}]},
+    {"role": "user", "content": [{"toolResult": {"toolUseId": "t1", "content": []}}]},
+]
+GEMINI: Any = [*HI, {"role": "model", "parts": [{"text": "Berths 2 and 4."}]}]
+LISTS: dict[str, Callable[[Any], Any]] = {
+    "estimate_tokens": ctxtrim.estimate_tokens,
+    "trim_conversation": lambda messages: ctxtrim.trim_conversation(messages, 100),
+    "fits": ctxtrim.fits,
+    "count_steps": ctxtrim.count_steps,
+    "tag_steps": ctxtrim.tag_steps,
+    "active_files": ctxtrim.active_files,
+    "estimate_context_tokens": ctxtrim.estimate_context_tokens,
+    "should_compact": ctxtrim.should_compact,
+    "compact": ctxtrim.compact,
+    "truncate_old_tool_outputs": ctxtrim.truncate_old_tool_outputs,
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_another_api_is_not_read(name: str) -> None:
+    with pytest.raises(InputError, match=r"^message 1: a block without a type, \{'toolUse': "):
+        LISTS[name](CONVERSE)
+    with pytest.raises(InputError, match=r"^message 1: it has parts instead of content; "):
+        LISTS[name](GEMINI)
+
+
 PATHS: dict[str, Callable[[Any], Any]] = {
     "read: path": lambda path: list(ctxtrim.read(path)),
     "stream_file: path": lambda path: list(PIPELINE.stream_file(path)),

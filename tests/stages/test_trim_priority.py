@@ -491,6 +491,21 @@ def test_s1_5_the_report_names_the_first_message_that_invalidates_the_cache(
     )
 
 
+def test_s1_5_edits_of_stages_before_trim_invalidate_the_cache_too() -> None:
+    talk = [SYSTEM, user("Task 0"), *step("a", FILE, "read_file", path="/app/a.py")]
+    for number in range(1, 9):
+        talk += [user(f"Task {number}"), *step(f"b{number}", "wind " * 400), says("Done.")]
+    shorten = ("truncate", {"max_age": 6, "keep_active_files": False, "keep_small": 0})
+    ran = run(conversation(talk), [shorten, ("trim", {"strategy": "middle"})], limit=2500)
+    after = contents(ran.data)
+    first = next(at for at, message in enumerate(talk) if message["content"] != after[at])
+    (finding,) = (
+        finding for finding in ran.rows[0].steps[1].findings if finding.code == "prompt-cache"
+    )
+    assert first == 3
+    assert finding.index == first
+
+
 def test_s1_5_a_transcript_that_fits_keeps_the_cache_valid() -> None:
     assert trimmed(TALK, tokens(TALK)).rows[0].steps[0].findings == ()
 

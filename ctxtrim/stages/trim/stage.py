@@ -139,7 +139,7 @@ class Trim(KeepRules, _Order):
             outcome = self._summarized(transcript, fit) or outcome
         else:
             outcome = with_stored(self.counter, outcome, self.stored, available)
-        cached = tuple(_cached(fit.situation, outcome.transcript.messages))
+        cached = tuple(_cached(self.counter, outcome.transcript))
         return replace(outcome, findings=(*outcome.findings, *cached))
 
     def first_edit(self, transcript: Transcript) -> int | None:
@@ -340,18 +340,21 @@ def _stale(evidence: Evidence, results: Mapping[int, ToolResult]) -> dict[int, S
     return stale
 
 
-def _cached(situation: Situation, rest: Sequence[Message]) -> Iterator[Finding]:
-    """The first message that a provider cannot read from its prompt cache."""
-    before = visible(situation.messages)
-    after = [message for message in rest if message.agent_visible]
+def _cached(counter: Counter, transcript: Transcript) -> Iterator[Finding]:
+    """The first message that a provider cannot read from its prompt cache: all stages so far have
+    edited the messages that it has cached.
+    """
+    sent = transcript.source.messages
+    before = visible(sent)
+    after = [message for message in transcript.messages if message.agent_visible]
     same = 0
-    while same < min(len(before), len(after)) and situation.messages[before[same]] == after[same]:
+    while same < min(len(before), len(after)) and sent[before[same]] == after[same]:
         same += 1
     if same < len(before):
         first = before[same]
-        tokens, index = sum(situation.costs[:first]), situation.messages[first].index
+        tokens = sum(cost.total for cost in counter.costs(sent)[:first])
         text = (
-            f"a prompt cache stays valid for the messages before message {index}: "
+            f"a prompt cache stays valid for the messages before message {first}: "
             f"{tokens:,} tokens, plus the request overhead"
         )
-        yield Finding("prompt-cache", "info", text, index=index, tokens=tokens)
+        yield Finding("prompt-cache", "info", text, index=first, tokens=tokens)

@@ -49,7 +49,8 @@ def build_final_prompt(
         tools: the tool schemas of the request, which are counted.
         summarizer: writes the summary. Without it, or if it fails, rules write it.
         conversation_summary: the summary of an earlier prompt. It is inserted if there is room,
-            and continued if more messages are dropped. A blank text is no summary.
+            and continued if more messages are dropped. A text of your own gets a title. A blank
+            text is no summary.
         on_usage: is called with the usage of the prompt, in tokens.
         **options: keys of the config as keywords; they take precedence.
 

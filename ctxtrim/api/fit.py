@@ -72,7 +72,8 @@ def fitted(
     """
     read = conversation(messages, system, tools)
     meter = settings.metering.meter(read.transcript)
-    summary = None if stored is None else _stored(stored, meter)
+    has_prompt = bool(read.transcript.messages)  # without messages there is no place for a summary
+    summary = _stored(stored, meter) if stored is not None and has_prompt else None
     services = Services(summarizer=summarizer, stored=summary)
     result = run_stages(read, settings.pipeline(*settings.stages), services, meter)
     must_fit(result)

@@ -49,7 +49,7 @@ class Identity:
         `content` is its text, `opening` the fingerprint of the conversation as first seen, and
         `covered` are the fingerprints of the last messages that it covers.
         """
-        if content in self.summaries:
+        if markers.with_title(content) in self.summaries:
             return True
         if not covered or covered[-1] not in self.messages:
             return False

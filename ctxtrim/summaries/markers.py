@@ -65,6 +65,11 @@ def titled(text: str, answers: int = 0) -> str:
     return f"{TITLE}\n{text}"
 
 
+def with_title(text: str) -> str:
+    """A summary that readers recognize: a text of another program gets the title."""
+    return text if is_titled(text) else titled(text.strip())
+
+
 def untitled(text: str) -> str:
     """A summary without its title lines."""
     if not text.startswith(f"{TITLE}\n"):

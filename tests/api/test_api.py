@@ -347,6 +347,22 @@ def test_s1_7_a_blank_summary_is_no_summary(summary: str) -> None:
     assert build_final_prompt(messages, enabled=False, conversation_summary=summary).summary is None
 
 
+@pytest.mark.parametrize("summary", ["We looked.", "\nWe looked.\n\nAt two lamps.\n"])
+@pytest.mark.parametrize("messages", [openai_session(2), openai_turn(0)[1:], anthropic_session(2)])
+def test_s1_7_a_summary_without_a_title_gets_one(messages: Messages, summary: str) -> None:
+    prompt = build_final_prompt(messages, conversation_summary=summary)
+    text = json.dumps(prompt.messages)
+    assert text.count("[Previous conversation summary]\\nWe looked.") == 1
+    again = build_final_prompt(prompt.messages, conversation_summary=prompt.summary)
+    assert again.messages == prompt.messages
+
+
+@pytest.mark.parametrize("tools", [None, OPENAI_TOOLS])
+def test_s1_7_an_empty_list_stays_empty(tools: Any) -> None:
+    prompt = build_final_prompt([], tools=tools, conversation_summary="We looked.")
+    assert (prompt.messages, prompt.summary) == ([], "We looked.")
+
+
 def test_s1_9_an_overflow_error_lists_protected_messages() -> None:
     messages = openai_session(3)
     with pytest.raises(ContextOverflowError) as caught:

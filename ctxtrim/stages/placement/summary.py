@@ -244,7 +244,7 @@ def restore_summary(
     messages = transcript.messages
     if any(has_summary(messages[position]) for position in visible(messages)):
         return None
-    summary, alternates = Summary(stored.text, "store"), takes_turns(messages)
+    summary, alternates = Summary(markers.with_title(stored.text), "store"), takes_turns(messages)
     placed = _placed(counter, transcript, frozenset(), summary, stored.messages, alternates)
     return placed if placed.tokens <= available else None
 

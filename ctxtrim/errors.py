@@ -172,10 +172,14 @@ def must_be_text(value: object, name: str) -> None:
         raise mismatch(name, "a text", value)
 
 
-def must_be_whole(value: object, name: str) -> None:
-    """Raise `UsageError` for an argument of a function that is not a whole number."""
+def must_be_whole(value: object, name: str, least: int | None = None) -> None:
+    """Raise `UsageError` for an argument of a function that is not a whole number, or is less than
+    `least`.
+    """
     if not isinstance(value, int) or isinstance(value, bool):
         raise mismatch(name, "a whole number", value)
+    if least is not None and value < least:
+        raise mismatch(name, f"at least {least}", value)
 
 
 def must_be_function(value: object, name: str) -> None:

@@ -8,6 +8,7 @@ read as the dicts that their `model_dump` returns, and come back as dicts.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from ctxtrim.errors import InputError, SelfCheckError
@@ -139,7 +140,10 @@ def position_of(message: Message) -> int | None:
 
 
 def _message(message: PlainMessage, position: int) -> bytes:
-    plain = message if isinstance(message, Mapping) else _dumped(message)
+    try:
+        plain = message if isinstance(message, Mapping) else _dumped(message)
+    except ValueError as error:
+        raise InputError(f"message {position}: cannot be written as JSON: {error}") from error
     if not isinstance(plain, Mapping) or not isinstance(plain.get("role"), str):
         raise InputError(
             f"message {position}: expected an object with a role, found {str(message)[:80]}"
@@ -184,7 +188,8 @@ def _plain(value: object) -> object:
 
 
 def _dumped(value: object) -> Any:
-    """The result of `model_dump` without empty members, which APIs refuse; None without it.
+    """The result of `model_dump` without empty members and those for the program, which APIs
+    refuse; None without it.
 
     Inside a block, such as in its citations, members that the provider set to null stay: Anthropic
     requires them.
@@ -193,13 +198,27 @@ def _dumped(value: object) -> Any:
     if dump is None or isinstance(value, type):
         return None
     try:
-        filled = dump(mode="json", by_alias=True, exclude_none=True)
-        given = dump(mode="json", by_alias=True, exclude_unset=True)
+        chosen = partial(dump, mode="json", by_alias=True, exclude=_added(value), warnings=False)
+        filled = chosen(exclude_none=True)
+        given = chosen(exclude_unset=True)
     except TypeError:  # not of pydantic: it has no options
         return dump()
     is_message = isinstance(filled, dict) and "role" in filled
     _add_nulls(filled, given, depth=0 if is_message else 1)
     return filled
+
+
+def _added(value: object) -> dict[str, Any]:
+    """The members of an object and of its blocks that an SDK keeps for the program, such as
+    `parsed_output`.
+    """
+    names = getattr(value, "__api_exclude__", None)
+    added: dict[str, Any] = dict.fromkeys(names, True) if isinstance(names, set) else {}
+    content = getattr(value, "content", None)
+    if isinstance(content, list):
+        inside = {position: _added(block) for position, block in enumerate(content)}
+        added["content"] = {position: names for position, names in inside.items() if names}
+    return added
 
 
 def _add_nulls(filled: Any, given: Any, depth: int) -> None:

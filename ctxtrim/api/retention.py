@@ -135,9 +135,9 @@ class ToolResultRetentionPolicy:
     pointer: str = POINTER
 
     def __post_init__(self) -> None:
-        """Raise `UsageError` for a setting of a wrong type."""
-        must_be_whole(self.full_turns, "ToolResultRetentionPolicy: full_turns")
-        must_be_whole(self.head_lines, "ToolResultRetentionPolicy: head_lines")
+        """Raise `UsageError` for an invalid setting."""
+        must_be_whole(self.full_turns, "ToolResultRetentionPolicy: full_turns", least=0)
+        must_be_whole(self.head_lines, "ToolResultRetentionPolicy: head_lines", least=0)
         must_be_text(self.pointer, "ToolResultRetentionPolicy: pointer")
 
     def is_fully_retained(self, message: ContextMessage, current_turn: int) -> bool:
@@ -151,11 +151,11 @@ class ToolResultRetentionPolicy:
         """The first lines of a result and its pointer, unless it already ends with a pointer."""
         if not isinstance(message, ToolResultMessage):
             raise mismatch("truncate", "a ToolResultMessage", message)
+        end = "\n" + self.pointer.replace("{id}", message.trace_id)
         *_, last = message.content.rsplit("\n", 1)
-        if is_filled(self.pointer, last):
+        if message.content.endswith(end) or is_filled(self.pointer, last):
             return message
-        head = first_lines(message.content, self.head_lines)
-        return replace(message, content=f"{head}\n{self.pointer.replace('{id}', message.trace_id)}")
+        return replace(message, content=first_lines(message.content, self.head_lines) + end)
 
     def apply(self, window: ContextWindow, current_turn: int | None = None) -> ContextWindow:
         """The window at a turn, by default its current turn."""

@@ -20,7 +20,7 @@ from ctxtrim.api.messages import (
 )
 from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.api.provider_errors import is_context_length_exceeded, stated_window
-from ctxtrim.errors import must_be_function
+from ctxtrim.errors import ContextOverflowError, must_be_function
 from ctxtrim.pipeline import PipelineRun, Services
 from ctxtrim.stages.compaction_trigger import estimate
 from ctxtrim.stages.events import OnEvent, State, announced, state
@@ -78,7 +78,10 @@ def with_recovery(
 
     def shorter(error: Exception) -> list[Any]:
         read = conversation(messages, system, tools)
-        return _shorter(read, settings, error, services)
+        try:
+            return _shorter(read, settings, error, services)
+        except ContextOverflowError as overflow:
+            raise overflow from error
 
     try:
         answer = send(list(messages))

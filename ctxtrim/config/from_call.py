@@ -83,4 +83,6 @@ def _convert(option: Option, location: str, value: Any) -> Any:
         raise UsageError(
             f"{location}: not a setting here; pass --{option_name(option.name)} on the command line"
         )
+    if option.units:  # as in "2GiB"
+        return option.convert(location, value)
     return option.convert_strictly(location, value)

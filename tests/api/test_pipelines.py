@@ -163,6 +163,15 @@ def test_transcripts_are_read_one_at_a_time(tmp_path: Path) -> None:
         ctxtrim.read(path, max_size=0)
 
 
+def test_a_size_may_have_a_unit() -> None:
+    assert len(list(ctxtrim.read(AGENT, max_size="1MiB"))) == 3
+    assert Pipeline(max_size="2KiB") == Pipeline(max_size=2048)
+    with pytest.raises(InputError, match="more than 2,048 bytes"):
+        list(ctxtrim.read(AGENT, max_size="2KiB"))
+    with pytest.raises(UsageError, match=r"^read: max_size 2 boxes: expected a whole number"):
+        ctxtrim.read(AGENT, max_size="2 boxes")
+
+
 def test_a_verdict_says_where_the_tokens_are() -> None:
     good = ctxtrim.fits(AGENT, model="gpt-4o")
     assert good

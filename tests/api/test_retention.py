@@ -118,6 +118,15 @@ def test_s4_3_the_policy_is_pure_and_idempotent() -> None:
         window.messages[1].content = ""  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("text", ["", "a", "a\nb", LONG])
+@pytest.mark.parametrize("pointer", ["[cut]\nsee {id}", "[cut {id}]\n", "{id}\n{id}", "[cut]"])
+def test_s4_3_the_policy_knows_pointers_of_several_lines(pointer: str, text: str) -> None:
+    policy = ToolResultRetentionPolicy(pointer=pointer)
+    once = policy.truncate(tool(1, text))
+    assert once.content.endswith(pointer.replace("{id}", "abc-123"))
+    assert policy.truncate(once) == once
+
+
 def test_s4_3_the_policy_always_truncates_and_the_stage_only_to_save_tokens() -> None:
     assert POLICY.truncate(tool(1, "ok")).content == f"ok\n{POINTER}"
     data = lines([record("tool_result", 1, "ok", traceId="abc-123"), record("user", 4, "so?")])

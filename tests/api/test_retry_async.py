@@ -70,8 +70,16 @@ def test_s3_12_errors_of_coroutines_are_raised_unchanged() -> None:
     assert (len(other.prompts), len(never.prompts)) == (1, 2)
 
 
-def test_s3_12_an_overflow_of_a_coroutine_names_its_cause() -> None:
+def test_s3_12_an_overflow_names_its_cause() -> None:
     huge = [{"role": "user", "content": "word " * 9000}]
+    refused = ValueError("prompt is too long")
+
+    def send(prompt: Any) -> str:
+        raise refused
+
+    with pytest.raises(ContextOverflowError) as caught:
+        with_recovery(send, huge)
+    assert caught.value.__cause__ is refused
     with pytest.raises(ContextOverflowError) as caught:
         asyncio.run(with_recovery(Model().send, huge))
-    assert isinstance(caught.value.__context__, ValueError)
+    assert isinstance(caught.value.__cause__, ValueError)

@@ -41,6 +41,17 @@ def openai_messages() -> list[Any]:
     ]
 
 
+class ParsedBlock(anthropic.types.TextBlock):
+    """A text with its parsed value, which the SDK does not send back."""
+
+    __api_exclude__ = {"parsed_output"}  # noqa: RUF012 - as the SDK writes it
+    parsed_output: Any = None
+
+
+class ParsedAnswer(anthropic.types.Message):
+    content: list[ParsedBlock]  # type: ignore[assignment]
+
+
 def anthropic_answer() -> anthropic.types.Message:
     return anthropic.types.Message.model_validate(
         {
@@ -194,3 +205,28 @@ def test_null_members_inside_a_block_stay() -> None:
     messages = [{"role": "user", "content": "Does it burn?"}, answer]
     result = ctxtrim.enforce_context_limit(messages, 9000, model="claude-sonnet-4-5").messages
     assert result[1]["content"] == [{"type": "text", "text": "It burns.", "citations": [citation]}]
+
+
+def test_parsed_values_do_not_come_back() -> None:
+    block = ParsedBlock(type="text", text='{"lamps": 2}', parsed_output={"lamps": 2})
+    answer = ParsedAnswer.model_validate({**anthropic_answer().to_dict(), "content": [block]})
+    for given in (answer, {"role": "assistant", "content": [block]}):
+        messages: list[Any] = [{"role": "user", "content": "How many?"}, given]
+        read = ctxtrim.trim_conversation(messages, 1000)
+        assert read[1] == {
+            "role": "assistant",
+            "content": [{"type": "text", "text": '{"lamps": 2}'}],
+        }
+
+
+class Chart(BaseModel):
+    """A message of a program, whose content need not be JSON."""
+
+    role: str = "user"
+    content: Any
+
+
+@pytest.mark.parametrize("content", [b"\xff", object()])
+def test_an_object_that_is_not_json_is_named(content: Any) -> None:
+    with pytest.raises(InputError, match=r"^message 1: cannot be written as JSON: "):
+        ctxtrim.estimate_tokens([Chart(content="Which berths?"), Chart(content=content)])

@@ -108,6 +108,14 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ctxtrim.ToolResultRetentionPolicy(head_lines=1.5),  # type: ignore[arg-type]
         "ToolResultRetentionPolicy: head_lines: expected a whole number, found 1.5",
     ),
+    "negative lines of a policy": (
+        lambda: ctxtrim.ToolResultRetentionPolicy(head_lines=-1),
+        "ToolResultRetentionPolicy: head_lines: expected at least 0, found -1",
+    ),
+    "negative turns of a policy": (
+        lambda: ctxtrim.ToolResultRetentionPolicy(full_turns=-1),
+        "ToolResultRetentionPolicy: full_turns: expected at least 0, found -1",
+    ),
     "a window of records": (
         lambda: POLICY.apply([]),  # type: ignore[arg-type]
         "apply: expected a ContextWindow, found []; ContextWindow.of makes one of records",

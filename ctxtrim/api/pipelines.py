@@ -62,6 +62,9 @@ class FileOutcome:
 class Pipeline:
     """Stages with their settings, a model and a budget. A value: it can be compared and pickled.
 
+    It stores no originals: `spill_above` has no effect, and the program keeps the results that the
+    pointers of the preset `retention` name.
+
     ::
 
         pipeline = Pipeline("truncate:max-age=5", "trim", model="gpt-4o")

@@ -172,6 +172,18 @@ def test_a_size_may_have_a_unit() -> None:
         ctxtrim.read(AGENT, max_size="2 boxes")
 
 
+def test_a_pipeline_moves_no_result_to_a_file() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Read the log."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "wind\n" * 2000},
+    ]
+    assert Pipeline("truncate:spill-above=1000,max-tokens=0").run(messages).messages == messages
+    clipped = Pipeline("truncate:spill-above=1000,max-tokens=500").run(messages).messages[2]
+    assert "truncated" in clipped["content"]
+
+
 def test_a_verdict_says_where_the_tokens_are() -> None:
     good = ctxtrim.fits(AGENT, model="gpt-4o")
     assert good

@@ -2,10 +2,10 @@
 
 ::
 
-    DIR/packs/OUTPUT-INPUT  undoes a run, by the SHA-256 of its output and its input (see `pack`)
-    DIR/objects/3f/9a…      results that were moved to files, by their SHA-256
-    DIR/index.sqlite3       in archives of version 1, with all originals in `objects`
-                            (see `old_index`)
+    DIR/packs/OUTPUT-INPUT-FILES  undoes a run (see `pack`)
+    DIR/objects/3f/9a…            results that were moved to files, by their SHA-256
+    DIR/index.sqlite3             in archives of version 1, with all originals in `objects`
+                                  (see `old_index`)
 
 New folders and files are private to the user. An existing folder keeps its mode. A folder that
 other users can write to is refused, and so are symbolic links in it.

@@ -2,8 +2,10 @@
 
 ::
 
-    PACKS/<SHA-256 of the output>-<SHA-256 of the input>    a run that has ended
-    PACKS/partial-<16 hexadecimal digits>                   a run that still writes, or was killed
+    PACKS/<OUTPUT>-<INPUT>-<FILES>           a run that has ended
+    PACKS/partial-<16 hexadecimal digits>    a run that still writes, or was killed
+
+OUTPUT and INPUT are their SHA-256, FILES is the start of the SHA-256 of their paths.
 
 A pack is a gzip stream of records. A record is a line of JSON, as many bytes as the line says, and
 the SHA-256 of both. The first record describes the run. Records with parts of the input follow,
@@ -20,7 +22,7 @@ takes the next bytes of the record, a negative number skips them. A trace is the
 tool, the stage that replaced it, its line in the input, and the place of its text in the bytes of
 the record (see `places`). `objects` are the separate files that this part of the input or its
 output refers to. `starts` are the outputs of earlier runs with which the input begins. Packs of
-older versions have no `target`, no `objects` and no `starts`.
+older versions have no FILES, no `target`, no `objects` and no `starts`.
 """
 
 import json
@@ -55,7 +57,7 @@ _DAMAGE = (
     TypeError,
     RecursionError,
 )
-_NAME = re.compile("[0-9a-f]{64}-[0-9a-f]{64}|partial-[0-9a-f]{16}")
+_NAME = re.compile("[0-9a-f]{64}-[0-9a-f]{64}(-[0-9a-f]{16})?|partial-[0-9a-f]{16}")
 
 _Size = Annotated[int, Meta(ge=0)]
 
@@ -127,7 +129,7 @@ class Pack:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.output, _, self.input = path.name.partition("-")
+        self.output, self.input = path.name.split("-")[:2]
         self.is_partial = path.name.startswith(PARTIAL)
 
     @property

@@ -34,6 +34,8 @@ class PackWriter:
         self._size = 0
         self._is_ahead = False  # of the disk
         self._new: Path | None = None  # the finished pack, if there was none of its name
+        # files with equal bytes have a pack each, so that `restore` knows all of them
+        self._files = sha256(json.dumps([path, target]).encode()).hexdigest()[:16]
         self._write(About(path, pipeline, now(), target)._asdict())
 
     @property
@@ -90,16 +92,17 @@ class PackWriter:
             sync_folder(self._folder)
 
     def finish(self, output: str, source: str, starts: Iterable[str]) -> None:
-        """Bring the pack to the disk under its name: the SHA-256 of the output and of the input.
+        """Bring the pack to the disk under its name.
 
-        `starts` are the outputs of earlier runs with which the input begins.
+        `output` and `source` are the SHA-256 of the output and the input. `starts` are the outputs
+        of earlier runs with which the input begins.
         """
         self._write_record()
         self._write({"starts": [*starts]})
         self._write({})
         self._file.write(self._gzip.flush())
         self._file.sync()
-        target = self._folder / f"{output}-{source}"
+        target = self._folder / f"{output}-{source}-{self._files}"
         is_new = not target.exists()
         self._file.replace(target)
         self._file.discard()

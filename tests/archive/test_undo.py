@@ -93,6 +93,23 @@ def test_the_last_run_on_this_file_is_undone_if_several_inputs_gave_its_output(h
         assert file.read_bytes() == text
 
 
+def test_every_file_with_the_same_bytes_can_be_restored_after_an_append(home: Home) -> None:
+    files = [home.file, home.file.with_name("copy.jsonl")]
+    files[1].write_bytes(line())
+    home.run(*TRUNCATE, *files)
+    for file in files:
+        file.write_bytes(file.read_bytes() + LINES[0])
+    ran = home.run("restore", "--in-place", *files)
+    assert (ran.code, [file.read_bytes() for file in files]) == (0, [line() + LINES[0]] * 2)
+
+
+def test_a_pack_of_an_older_version_has_no_paths_in_its_name(home: Home) -> None:
+    home.run(*TRUNCATE, "t.jsonl")
+    (pack,) = home.packs
+    pack.rename(pack.with_name(pack.name.rpartition("-")[0]))
+    assert home.run("restore", "t.jsonl").out == line()
+
+
 def test_several_files_are_restored_in_place_and_one_error_stops_no_other(home: Home) -> None:
     others = [home.file.with_name(name) for name in ("a.jsonl", "b.jsonl")]
     for file in others:

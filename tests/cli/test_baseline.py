@@ -198,6 +198,16 @@ def test_a_file_that_repeats_an_id_has_entries_by_position(ctxtrim: Run, project
     assert (ran.code, ran.err) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["c.jsonl", "\udcff.jsonl"])
+def test_an_id_or_a_name_that_is_no_unicode_is_found_again(
+    ctxtrim: Run, project: Path, name: str
+) -> None:
+    (project / "runs" / name).write_bytes(line(chat(), more='"id": "half \\ud83d"'))
+    assert check(ctxtrim, project, "runs", "--update-baseline").code == 0
+    ran = check(ctxtrim, project)
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_a_baseline_that_cannot_be_written_is_a_finding_of_the_report(
     ctxtrim: Run, project: Path
 ) -> None:

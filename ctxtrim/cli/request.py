@@ -109,7 +109,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     others = {
         "--report": report.file,
         "--log": _path(values, "log"),
-        "--events": _path(values, "events") if edits else None,
+        "--events": _path(values, "events") if edits and targets.writes else None,
         "--summary-store": _path(values, "summary_store") if edits else None,
         "--archive": archive,
         "--baseline": gate.file if gate.updates else None,

@@ -108,6 +108,15 @@ def test_s3_12_events_are_written_as_lines_to_a_file(ctxtrim: Run, tmp_path: Pat
     assert "error" not in end
 
 
+def test_s3_12_a_dry_run_writes_no_events(ctxtrim: Run, tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    words = ("run", "-s", "compact", "--tokenizer", "chars4", "--events", events)
+    assert ctxtrim(*words, "--dry-run", stdin=conversation(talk(40))).code == 0
+    assert not events.exists()
+    assert ctxtrim(*words, stdin=conversation(talk(40))).code == 0
+    assert events.exists()
+
+
 def test_s3_12_an_unwritable_events_file_is_reported_before_any_edit(
     ctxtrim: Run, tmp_path: Path
 ) -> None:

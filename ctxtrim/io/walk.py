@@ -68,8 +68,8 @@ def walk(folder: Path, scan: Scan) -> Iterator[Found]:
 
     Files with a suffix of transcripts, and JSON objects in files without a suffix.
     A folder that is a session is a transcript. Hidden folders and those of `VENDOR` are left out.
-    Symbolic links are not followed, and pipes, sockets and devices are not read. Rules for `folder`
-    itself do not apply: the user names it.
+    Symbolic links are not followed, and pipes, sockets, devices and the file that gets standard
+    output are not read. Rules for `folder` itself do not apply: the user names it.
     """
     left_out = {resolved(path) for path in scan.skip}
     place = resolved(folder)
@@ -90,7 +90,9 @@ def walk(folder: Path, scan: Scan) -> Iterator[Found]:
             is_folder = entry.is_dir(follow_symlinks=False)
             if not (_is_open(path) if is_folder else _is_transcript(entry)):
                 continue
-            if real in left_out or _is_ignored(rules, real, is_folder):
+            if real in left_out or _is_standard_output(entry):
+                continue
+            if _is_ignored(rules, real, is_folder):
                 continue
             is_walked = is_folder and stored_session(path) is None
             if _is_left_out(scan, path, is_folder, is_walked):
@@ -138,6 +140,16 @@ def has_transcript_suffix(path: Path) -> bool:
     """Whether the name of a file has a suffix of transcripts, which may be compressed."""
     name = path.name.removesuffix(path.suffix) if kind_named(path) else path.name
     return name.endswith(SUFFIXES)
+
+
+def _is_standard_output(entry: "os.DirEntry[str]") -> bool:
+    """Whether a file gets the standard output of this process."""
+    try:
+        output = os.fstat(1)
+        is_alike = entry.inode() == output.st_ino
+        return is_alike and os.path.samestat(entry.stat(follow_symlinks=False), output)
+    except OSError:  # standard output is closed, or the file is gone
+        return False
 
 
 def _is_object(entry: "os.DirEntry[str]") -> bool:

@@ -128,6 +128,20 @@ def test_redirected_standard_streams_are_checked(tmp_path: Path) -> None:
     assert b"standard output and the input " in done.stderr
 
 
+@pytest.mark.parametrize("words", [("count", "--json"), ("check", "--json"), ("truncate",)])
+def test_the_file_of_standard_output_is_no_input_of_its_folder(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line())
+    with (tmp_path / "out.json").open("wb") as target:
+        command = [*COMMAND, *words, *QUICK, "."]
+        done = subprocess.run(
+            command, cwd=tmp_path, stdout=target, stderr=subprocess.PIPE, env=ENVIRONMENT
+        )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.json").stat().st_size > 0
+
+
 def test_a_device_accepts_several_outputs(ctxtrim: Run, tmp_path: Path) -> None:
     words = ("-o", "/dev/null", "--report", "/dev/null", "--log", "/dev/null")
     assert ctxtrim("truncate", *QUICK, *words, stdin=line()).code == 0

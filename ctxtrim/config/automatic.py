@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ctxtrim.config.source import Value
 from ctxtrim.errors import InputError, reason
-from ctxtrim.io.paths import contents_of
+from ctxtrim.io.paths import MISSING, contents_of
 
 _MAX_SIZE = 1 << 10  # bytes
 WORDS = {"on": True, "off": False, "enable": True, "disable": False}
@@ -26,7 +26,7 @@ class Preference(Struct, frozen=True):
         """
         try:
             word = contents_of(self.path, _MAX_SIZE).decode(errors="replace").strip()
-        except FileNotFoundError:
+        except MISSING:
             return None
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read: {reason(error)}") from error

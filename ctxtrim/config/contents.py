@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ctxtrim.errors import InputError, reason
+from ctxtrim.io.paths import MISSING
 
 _MAX_SIZE = 1 << 24  # bytes; a larger file is not a configuration
 
@@ -21,11 +22,9 @@ def contents(path: Path, *, is_named: bool) -> bytes | None:
             )
         with path.open("rb") as file:
             data = file.read(_MAX_SIZE + 1)
-    except FileNotFoundError as error:
-        if not is_named:
-            return None
-        raise InputError(f"{path}: cannot be read: {reason(error)}") from error
     except OSError as error:
+        if isinstance(error, MISSING) and not is_named:
+            return None
         raise InputError(f"{path}: cannot be read: {reason(error)}") from error
     if len(data) > _MAX_SIZE:
         raise InputError(

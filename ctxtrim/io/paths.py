@@ -6,6 +6,9 @@ import errno
 import stat
 from pathlib import Path
 
+MISSING = (FileNotFoundError, NotADirectoryError)
+"""The errors of a path without a file; a folder of it may be a file (`HOME=/dev/null`)."""
+
 
 def mode_of(path: Path) -> int:
     """The type and permissions of the file at a path; 0 if it is missing or inaccessible."""

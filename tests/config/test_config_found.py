@@ -98,3 +98,14 @@ def test_a_file_of_another_program_that_sets_nothing_does_not_end_the_search(
     ran = ctxtrim("check", "talk.jsonl", cwd=repository / "a" / "b")
     assert ran.code == 0, "no folder sets a budget"
     assert f"../agents.config.json: warning: {warning}" in ran.err
+
+
+@pytest.mark.parametrize("words", [("count",), ("run",), ("config", "show"), ("archive", "list")])
+def test_a_user_whose_folders_are_no_folders_has_no_configuration(
+    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    nowhere = tmp_path / "file"
+    nowhere.write_bytes(b"")
+    variables = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_DATA_HOME"), str(nowhere))
+    ran = ctxtrim(*words, stdin=line(), **variables)
+    assert (ran.code, "error" in ran.err) == (0, False), ran.err

@@ -125,7 +125,7 @@ def must_be_distinct(
                 "path, or replace the input "
                 "with --in-place"
             )
-        if targets.in_place and place in read:
+        if targets.in_place and place in read and not _are_links(read[place], name, sources):
             raise UsageError(f"{read[place]} and {name} are the same file; name it once")
         read[place] = name
     if archive is not None:
@@ -134,6 +134,12 @@ def must_be_distinct(
 
 _Place = tuple[int | str, ...]
 _STDIN = Path("/dev/stdin")
+
+
+def _are_links(name: str, other: str, sources: Sequence[Input]) -> bool:
+    """Whether two inputs are hard links in one walked folder: each is refused if it changes."""
+    folders = {source.folder for source in sources if source.path in (name, other)}
+    return name != other and None not in folders and len(folders) == 1
 
 
 def _must_be_new(name: str, place: _Place, written: Mapping[_Place, str]) -> None:

@@ -46,8 +46,8 @@ class InPlace:
     Create it before the file is read: it shows all later changes.
 
     Mode, owner, group, extended attributes and symbolic links are kept. An `InputError` if the file
-    cannot be opened, an `OutputError` if it is read-only, has hard links, belongs to another user
-    or cannot be written.
+    cannot be opened. `commit` raises an `OutputError` if it is read-only, has hard links, belongs
+    to another user or cannot be written: a file that stays as it is needs none of that.
     """
 
     def __init__(self, path: Path) -> None:
@@ -63,18 +63,29 @@ class InPlace:
             why = reason(error) if isinstance(error, OSError) else LINK_LOOP
             raise InputError(f"cannot be read: {why}") from error
         self._temporary: Temporary | None = None
+        self._problem: OutputError | None = None
         try:
             with writing_errors(path):
                 self._found = os.fstat(self._old)
                 self._must_be_replaceable()
                 self._temporary = Temporary(self._target.parent, self._target.name)
                 self._keep_group()
+        except OutputError as error:
+            self._problem = error
         except BaseException:
             self.discard()
             raise
 
+    def check(self) -> None:
+        """Raise `OutputError` if the file cannot be replaced."""
+        if self._problem is not None:
+            self.discard()
+            raise self._problem
+
     def write(self, data: bytes) -> None:
         """Write into the temporary file."""
+        if self._problem is not None:
+            return
         try:
             with writing_errors(self._path):
                 self._open().write(data)
@@ -84,6 +95,7 @@ class InPlace:
 
     def commit(self) -> None:
         """Replace the file; a `ChangedError` if it is no longer the file that was read."""
+        self.check()
         temporary = self._open()
         try:
             with writing_errors(self._path):

@@ -109,6 +109,10 @@ def test_a_file_is_replaced_in_place_once(ctxtrim: Run, tmp_path: Path) -> None:
     link.symlink_to("a.jsonl")
     err = refusal(ctxtrim, tmp_path, "--in-place", path, link)
     assert f"{path} and {link} are the same file; name it once" in err
+    (tmp_path / "in").mkdir()
+    path.rename(tmp_path / "in" / "a.jsonl")
+    err = refusal(ctxtrim, tmp_path, "--in-place", tmp_path / "in", tmp_path / "in")
+    assert "are the same file; name it once" in err
 
 
 def test_redirected_standard_streams_are_checked(tmp_path: Path) -> None:

@@ -199,6 +199,31 @@ def test_a_read_only_or_hard_linked_file_is_refused_with_the_reason(
     assert names(tmp_path) == ["a.jsonl", "b.jsonl"]
 
 
+@pytest.mark.parametrize("words", [("trim",), ("check", "--fix")])
+def test_a_read_only_or_hard_linked_file_that_stays_as_it_is_is_no_error(
+    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    path, other = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    path.write_bytes(line())
+    other.hardlink_to(path)
+    path.chmod(0o444)
+    in_place = ("--in-place",) if words == ("trim",) else ()
+    ran = ctxtrim(*words, *in_place, path)
+    assert (ran.code, "error" in ran.err) == (0, False), ran.err
+    assert names(tmp_path) == ["a.jsonl", "b.jsonl"]
+
+
+def test_hard_links_in_a_folder_are_refused_alone(ctxtrim: Run, tmp_path: Path) -> None:
+    for name in ("a.jsonl", "c.jsonl"):
+        (tmp_path / name).write_bytes(line())
+    (tmp_path / "b.jsonl").hardlink_to(tmp_path / "a.jsonl")
+    ran = ctxtrim("truncate", "--in-place", *QUICK, tmp_path)
+    assert (ran.code, (tmp_path / "c.jsonl").read_bytes()) == (1, shortened(line()))
+    for name in ("a.jsonl", "b.jsonl"):
+        assert f"{name}: error: has 2 hard links" in ran.err
+        assert (tmp_path / name).read_bytes() == line()
+
+
 def test_mode_and_extended_attributes_are_kept(ctxtrim: Run, tmp_path: Path) -> None:
     path, link = tmp_path / "a.jsonl", tmp_path / "link.jsonl"
     path.write_bytes(line())

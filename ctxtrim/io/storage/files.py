@@ -134,7 +134,9 @@ def _must_be_replaceable(plan: _Plan, found: Mapping[Path, _Version]) -> None:
     """Raise `OutputError` for files that cannot be replaced, before any file is."""
     for path in (*plan.written, *plan.removed):
         if path in found:
-            InPlace(path).discard()
+            sink = InPlace(path)
+            sink.check()
+            sink.discard()
 
 
 def _put_back(session: StoredSession, journal: Journal) -> None:

@@ -93,7 +93,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     _must_agree(values, writes)
     values = {**values, **config.values}
     report = report_options(values, writes)
-    sources, notes = run_inputs(values, report.path)
+    sources, notes = run_inputs(values, report.path, writes)
     targets = resolve_targets(
         sources,
         writes=writes and not values.get("dry_run"),

@@ -1,6 +1,7 @@
 """The inputs of a run: named files, walked folders, the newest session."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from ctxtrim.archive.locations import own_archive
@@ -9,21 +10,39 @@ from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.errors import InputError, UsageError
 from ctxtrim.findings import Finding
 from ctxtrim.io.inputs import Input, inputs
+from ctxtrim.io.paths import resolved
 from ctxtrim.io.walk import Scan
 from ctxtrim.text.globs import Glob, path_glob
 
 Notes = tuple[tuple[str, Finding], ...]
 
 
-def run_inputs(values: Values, report: str | None) -> tuple[tuple[Input, ...], Notes]:
+def run_inputs(values: Values, report: str | None, writes: bool) -> tuple[tuple[Input, ...], Notes]:
     """The inputs of a run, and findings about them with their paths.
 
-    `report` is the file of the report, which is not an input.
+    `report` is the file of the report, which is not an input. A command that only reports (not
+    `writes`) reads each file once.
     """
     files, notes = _named_files(values)
     listing = inputs(files, _scan(values, report))
-    skipped = [(path, Finding("skipped", "info", why)) for path, why in listing.skipped]
-    return listing.inputs, (*notes, *skipped)
+    found, skipped = listing.inputs, listing.skipped
+    if not writes and len(files) > 1:
+        found, repeated = _distinct(found)
+        skipped += repeated
+    notes += [(path, Finding("skipped", "info", why)) for path, why in skipped]
+    return found, tuple(notes)
+
+
+def _distinct(sources: Sequence[Input]) -> tuple[tuple[Input, ...], tuple[tuple[str, str], ...]]:
+    """The inputs without those that are named again, and these with the reason to skip them."""
+    first: dict[Path, Input] = {}
+    repeated = []
+    for source in sources:
+        path = Path(source.path)
+        same = first.setdefault(path if source.is_stdin else resolved(path), source)
+        if same is not source:
+            repeated.append((source.path, f"skipped: it is the same file as {same.path}"))
+    return tuple(first.values()), tuple(repeated)
 
 
 def _named_files(values: Values) -> tuple[list[str], list[tuple[str, Finding]]]:

@@ -115,6 +115,21 @@ def test_a_file_is_replaced_in_place_once(ctxtrim: Run, tmp_path: Path) -> None:
     assert "are the same file; name it once" in err
 
 
+@pytest.mark.parametrize("command", ["count", "check"])
+def test_a_file_that_is_named_twice_is_counted_once(
+    ctxtrim: Run, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_bytes(line())
+    (tmp_path / "link.jsonl").symlink_to("in/a.jsonl")
+    ran = ctxtrim(command, "--json", "in", "./in/a.jsonl", "link.jsonl", cwd=tmp_path)
+    assert json.loads(ran.out)["totals"]["transcripts"] == 1
+    assert ran.err.splitlines() == [
+        f"{name}: info: skipped: it is the same file as in/a.jsonl"
+        for name in ("./in/a.jsonl", "link.jsonl")
+    ]
+
+
 def test_redirected_standard_streams_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(line())

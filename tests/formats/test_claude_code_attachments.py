@@ -168,11 +168,13 @@ def test_a_queued_prompt_with_a_record_of_what_was_sent_is_the_current_task(ctxt
     (talk,) = chunk.transcripts
     assert role_texts(talk)[2] == ("user", REMINDER)
     assert not talk.messages[2].is_injected
+    ran = ctxtrim("trim", "--budget", "60", stdin=with_sent(event))
+    assert [json.loads(row)["uuid"] for row in ran.out.splitlines()] == ["t1", "a2"]
     for client in ({"origin": {"kind": "peer"}}, {"prompt": "<task-notification>done"}):
         event = sent("Done.", **{"type": "queued_command", "prompt": "Done."} | client)
         assert read(with_sent(event))[0].transcripts[0].messages[2].is_injected
-    ran = ctxtrim("trim", "--budget", "60", stdin=with_sent(event))
-    assert [json.loads(row)["uuid"] for row in ran.out.splitlines()] == ["u1", "t1", "a2"]
+        ran = ctxtrim("trim", "--budget", "60", stdin=with_sent(event))
+        assert [json.loads(row)["uuid"] for row in ran.out.splitlines()] == ["u1", "a2"]
 
 
 def test_what_was_sent_for_an_attachment_can_be_edited() -> None:

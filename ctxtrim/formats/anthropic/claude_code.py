@@ -97,7 +97,8 @@ def _usages(current: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> It
     found: dict[int | None, Usage] = {}
     for event in current:
         if event.usage is not None and event.span > cut:
-            found[event.answer] = replace(event.usage, message=event.answer, model=string(event.model))
+            model = string(event.model)
+            found[event.answer] = replace(event.usage, message=event.answer, model=model)
     return iter(found.values())
 
 

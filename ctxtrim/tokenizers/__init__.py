@@ -80,7 +80,7 @@ def check_name(name: str, *others: str) -> None:
     plugins = _plugins()
     if name not in plugins:
         names = ", ".join((*others, *TOKENIZERS, *plugins))
-        raise ValueError(f"unknown tokenizer; expected {names}, or a file path")
+        raise ValueError(f"unknown tokenizer; expected {names}, or a tokenizer.json or .model file")
 
 
 def tokenizer(name: str, is_light: bool = False) -> Tokenizer:

@@ -76,6 +76,10 @@ class TokenizerFile(Struct, frozen=True):
 @cache
 def _engine(path: str) -> Callable[[str], Any]:
     try:
+        data = contents_of(Path(path), _MAX_SIZE)
+    except OSError as error:
+        raise _invalid(path, f"cannot be read: {reason(error)}") from None
+    try:
         from gigatoken import Tokenizer
     except ImportError:
         raise TokenizerError(
@@ -92,12 +96,9 @@ def _engine(path: str) -> Callable[[str], Any]:
             return super().from_json(_plain(data))
 
     try:
-        data = contents_of(Path(path), _MAX_SIZE)
         return bounded_encode(
             partial(Plain.from_sentencepiece if path.endswith(".model") else Plain.from_json, data)
         )
-    except OSError as error:
-        problem = f"cannot be read: {reason(error)}"
     except _ODD:
         problem = "is not a tokenizer"
     except (
@@ -105,7 +106,11 @@ def _engine(path: str) -> Callable[[str], Any]:
         RuntimeError,
     ) as error:  # gigatoken's message; after the first line it names its source code
         problem = "cannot be used: " + str(error).partition("\n")[0]
-    raise UsageError(
+    raise _invalid(path, problem)
+
+
+def _invalid(path: str, problem: str) -> UsageError:
+    return UsageError(
         f"tokenizer {path}: {problem}; expected the tokenizer.json of a BPE model, or a "
         "SentencePiece .model"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from builders import transcript, user
-from conftest import Run
+from conftest import FIXTURES, Run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -173,6 +173,21 @@ def test_without_gigatoken_the_error_names_the_package_to_install(
         str(caught.value)
         == f"tokenizer {path}: tokenizer files need gigatoken; pip install 'ctxtrim[fast]'"
     )
+
+
+def test_without_gigatoken_a_missing_file_is_named_first(
+    ctxtrim: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "gigatoken", None)  # as if it were not there
+    ran = ctxtrim("count", "--tokenizer", "none.json", "fixtures/agent.jsonl")
+    assert ran.code == 2
+    assert "tokenizer none.json: cannot be read: no such file or directory; expected" in ran.err
+
+
+def test_a_file_with_another_suffix_is_no_tokenizer(ctxtrim: Run) -> None:
+    ran = ctxtrim("count", "--tokenizer", "agent.jsonl", "agent.jsonl", cwd=FIXTURES)
+    assert (ran.code, ran.out) == (2, b"")
+    assert ran.err.endswith("bytes4, or a tokenizer.json or .model file\n")
 
 
 def test_a_tokenizer_of_another_package_is_found_by_name(

@@ -23,7 +23,8 @@ def preset_names(text: str) -> list[str]:
     for name in presets:
         if name not in PRESETS:
             hint = suggestion(name, {preset: preset for preset in PRESETS})
-            raise ValueError(f"unknown preset {name}; expected one of {', '.join(PRESETS)}{hint}")
+            which = "" if name == text.strip() else f" {name or repr(name)}"  # of several
+            raise ValueError(f"unknown preset{which}; expected one of {', '.join(PRESETS)}{hint}")
     return presets
 
 

@@ -6,12 +6,13 @@ the API are made from the declaration.
 
 from collections.abc import Callable, Mapping
 from dataclasses import Field
+from math import isfinite
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtrim.errors import UsageError, mismatch
+from ctxtrim.errors import UsageError, excerpt
 from ctxtrim.text.names import suggestion
 from ctxtrim.text.numbers import decimal_number, percentage, whole_number
 
@@ -78,7 +79,7 @@ class Option(Struct, frozen=True):
         if isinstance(self.default, bool):
             word = str(value).lower()
             if word not in _TRUE + _FALSE:
-                raise UsageError(f"{location} {value}: expected true or false")
+                raise UsageError(f"{_place(location, value)}: expected true or false")
             return word in _TRUE
         if isinstance(self.default, int | float | None):
             return self._number(location, value)
@@ -92,17 +93,20 @@ class Option(Struct, frozen=True):
 
         Raises `UsageError` beginning with `location`.
         """
-        is_written = isinstance(value, str) and self.is_number
-        return (self.parse if is_written else self.convert_strictly)(location, value)
+        if isinstance(value, str) and self.is_number:
+            return self.parse(location, value)
+        return self.convert_strictly(location, value, spelled_in_file)
 
-    def convert_strictly(self, location: str, value: Any) -> Any:
+    def convert_strictly(
+        self, location: str, value: Any, spelled: Callable[[object], str] = repr
+    ) -> Any:
         """The value of a program, in which a number is not a string.
 
-        Raises `UsageError` beginning with `location`.
+        Raises `UsageError` beginning with `location`, with a wrong value as `spelled` writes it.
         """
         default = 0 if self.default is None else self.default
         kind, expected = next(row[1:] for row in _KINDS if isinstance(default, row[0]))
-        must_be(location, value, kind, expected)
+        must_be(location, value, kind, expected, spelled)
         return self.parse(location, value)
 
     def written(self, value: Any) -> str:
@@ -129,9 +133,12 @@ class Option(Struct, frozen=True):
             read = decimal_number if isinstance(self.default, float) else whole_number
             number = read(text, self.units)
         except ValueError:
-            raise UsageError(f"{location} {value}: expected {self._expected}") from None
+            place = _place(location, value)
+            raise UsageError(f"{place}: expected {self._expected}") from None
         if self.least is not None and not self.least <= number < float("inf"):
-            raise UsageError(f"{location} {value}: expected at least {self.least}")
+            is_finite = isinstance(number, int) or isfinite(number)
+            kind = "" if is_finite else "a finite number of "
+            raise UsageError(f"{location} {value}: expected {kind}at least {self.least}")
         return min(number, LARGEST) if isinstance(number, int) else number
 
     def restricts(self, value: Any) -> bool:
@@ -152,13 +159,20 @@ class Option(Struct, frozen=True):
         if self.choices is not None and value not in self.choices:
             words = [choice for choice in self.choices if choice]
             hint = suggestion(str(value), {word: word for word in words})
-            raise UsageError(f"{location} {value}: expected one of {', '.join(words)}{hint}")
+            place = _place(location, value)
+            raise UsageError(f"{place}: expected one of {', '.join(words)}{hint}")
         if self.check is not None:
             try:
                 self.check(str(value))
             except ValueError as error:
-                raise UsageError(f"{location} {value}: {error}") from None
+                raise UsageError(f"{_place(location, value)}: {error}") from None
         return str(value)
+
+
+def _place(location: str, value: object) -> str:
+    """The place of an invalid value and the value, in quotes if it would not be visible."""
+    text = str(value)
+    return f"{location} {text if text.strip() else repr(text)}"
 
 
 def stage_option(setting: Field[Any]) -> Option:
@@ -184,11 +198,25 @@ _KINDS: tuple[tuple[type, Any, str], ...] = (
 """The type of a default, the type of values in documents, and its name in messages."""
 
 
-def must_be(location: str, value: Any, kind: Any, expected: str) -> None:
+def spelled_in_file(value: object) -> str:
+    """A value as configuration files write it: `true` and `null`, and dates without quotes."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return repr(value) if isinstance(value, str | int | float | list | dict) else str(value)
+
+
+def must_be(
+    location: str,
+    value: Any,
+    kind: Any,
+    expected: str,
+    spelled: Callable[[object], str] = spelled_in_file,
+) -> None:
     """Raise `UsageError` if a value does not have a type, which may have bounds."""
     import msgspec  # most runs find no document
 
     try:
         msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # half of a surrogate pair
-        raise mismatch(location, expected, value) from None
+        found = excerpt(spelled(value))
+        raise UsageError(f"{location}: expected {expected}, found {found}") from None

@@ -16,9 +16,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.config.option import LARGEST, must_be
+from ctxtrim.config.option import LARGEST, must_be, spelled_in_file
 from ctxtrim.config.source import SettingsSource
-from ctxtrim.errors import UsageError, mismatch
+from ctxtrim.errors import UsageError, excerpt
 from ctxtrim.text.names import suggestion
 from ctxtrim.text.numbers import whole_number
 from ctxtrim.tokenizers import check_name
@@ -69,7 +69,8 @@ def _limit(location: str, value: object) -> int:
         except ValueError:
             number = 0
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise mismatch(location, "a number of tokens", value)
+        found = excerpt(spelled_in_file(value))
+        raise UsageError(f"{location}: expected a number of tokens, found {found}")
     return min(number, LARGEST)
 
 

@@ -54,7 +54,9 @@ def read_sections(source: SettingsSource, path: Path, place: str, found: object)
         raise UsageError(f'{path}: {place}: expected sections, as in [[{place}]] match = "runs/**"')
     for number, table in enumerate(found):
         location = f"{place}[{number}]"
-        must_be(f"{path}: {location}.match", table.get("match"), str, "a pattern of paths")
+        if "match" not in table:
+            raise UsageError(f'{path}: {location}: match is missing; add match = "runs/**"')
+        must_be(f"{path}: {location}.match", table["match"], str, "a pattern of paths")
         settings = SettingsSource(source.path, source.is_trusted)
         for key, value in table.items():
             if key != "match":

@@ -85,7 +85,7 @@ def test_a_page_of_a_command_in_a_group(ctxtrim: Run) -> None:
         ),
         (
             ("check", "--preset", "rollin"),
-            "--preset rollin: unknown preset rollin; expected one of rolling, budget, retention, "
+            "--preset rollin: unknown preset; expected one of rolling, budget, retention, "
             "compact (did you mean rolling?)",
         ),
         (("cuont",), "unknown command cuont (did you mean count?); expected one of count"),

@@ -106,7 +106,7 @@ def test_config_show_lists_sections(ctxtrim: Run, project: Path) -> None:
     ("text", "error"),
     [
         ("paths = 3", "paths: expected sections, as in [[paths]]"),
-        ("[[paths]]\nbudget = 3", "paths[0].match: expected a pattern of paths, found None"),
+        ("[[paths]]\nbudget = 3", 'paths[0]: match is missing; add match = "runs/**"'),
         ('[[paths]]\nmatch = "!a"', "paths[0].match !a: expected a pattern of paths"),
         ('[[paths]]\nmatch = "a"\nbudgt = 3', "paths[0].budgt: unknown key (did you mean budget?)"),
         (

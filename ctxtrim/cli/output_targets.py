@@ -93,23 +93,27 @@ def must_be_distinct(
     targets: Targets,
     others: Mapping[str, Path | None],
     files_read: Sequence[tuple[str, Path]],
+    *,
+    can_replace: bool,
 ) -> None:
     """Raise `UsageError` if two outputs are one file, if an output is an input, or if a path is
     inside the archive.
 
     `others` are the other outputs by option, including `--archive` (a folder). `files_read` are
     read next to the inputs: names and paths. Symbolic links, hard links and different forms of a
-    path are resolved. Devices, such as /dev/null, may be named twice.
+    path are resolved. Devices, such as /dev/null, may be named twice. `can_replace`: the command
+    has --in-place.
     """
     archive = others.get("--archive")
     outputs = [(f"-o {path}", path) for path in (targets.files or {}).values()]
+    if not targets.frees_stdout:
+        outputs.append(("standard output", Path("/dev/stdout")))
+    replaceable = {name for name, _ in outputs} if can_replace else set()
     outputs += [
         (f"{option} {path}", path)
         for option, path in others.items()
         if path and option != "--archive"
     ]
-    if not targets.frees_stdout:
-        outputs.append(("standard output", Path("/dev/stdout")))
     named = [(source.path, _STDIN if source.is_stdin else Path(source.path)) for source in sources]
     written: dict[_Place, str] = {}
     for name, place in _places(outputs):
@@ -120,10 +124,10 @@ def must_be_distinct(
     read: dict[_Place, str] = {}
     for name, place in _places(named) if written or targets.in_place else ():
         if place in written:
+            is_replaceable = written[place] in replaceable and name != STDIN
             raise UsageError(
-                f"{written[place]} and the input {name} are the same file; give another "
-                "path, or replace the input "
-                "with --in-place"
+                f"{written[place]} and the input {source_name(name)} are the same file; give "
+                f"another path{', or replace the input with --in-place' if is_replaceable else ''}"
             )
         if targets.in_place and place in read and not _are_links(read[place], name, sources):
             raise UsageError(f"{read[place]} and {name} are the same file; name it once")

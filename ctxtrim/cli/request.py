@@ -115,7 +115,13 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         "--baseline": gate.file if gate.updates else None,
         "GITHUB_STEP_SUMMARY": report.step_summary,
     }
-    must_be_distinct(sources, targets, others, _files_read(values, config, gate))
+    must_be_distinct(
+        sources,
+        targets,
+        others,
+        _files_read(values, config, gate),
+        can_replace="in_place" in values,
+    )
     store = store_of(values) if edits else None
     thinking = _thinking(values) if edits else "keep"
 

@@ -181,7 +181,11 @@ def _plain(path: Path, makes_folders: bool, is_private: bool = False) -> Sink:
         if target.is_symlink():  # newer Pythons resolve a circle to itself
             raise RuntimeError
         if makes_folders:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+            except FileExistsError:
+                text = f"{path}: cannot be written: {path.parent} is not a folder"
+                raise OutputError(text) from None
         if target.is_dir():
             raise IsADirectoryError(21, "it is a folder")
         return Atomic(path, target, is_private)

@@ -195,6 +195,9 @@ def test_the_original_of_a_result_is_retrieved_by_its_id(ctxtrim: Run, tmp_path:
     for name, code, error in (("call_2", 1, "TRACE_NOT_FOUND"), (" ", 2, "INVALID_INPUT")):
         ran = ctxtrim("trace", "get", name, *archive)
         assert (ran.code, ran.out, error in ran.err) == (code, b"", True)
+    for name, advice in (("call_1", True), ("call_2", False)):
+        ran = ctxtrim("trace", "get", name, "--sha256", "zzz", *archive)
+        assert ran.code == 1 and ("and the SHA-256 zzz; leave out --sha256" in ran.err) == advice
 
 
 def test_an_ambiguous_id_lists_the_results_and_a_hash_selects(ctxtrim: Run, tmp_path: Path) -> None:

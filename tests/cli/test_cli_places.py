@@ -46,7 +46,26 @@ def test_an_output_is_never_an_input(ctxtrim: Run, tmp_path: Path, option: str, 
     words = () if option == "-o" else ("-o", tmp_path / "out")
     err = refusal(ctxtrim, tmp_path, path, *words, option, named)
     assert f"{option} {named} and the input {path} are the same file" in err
-    assert "--in-place" in err
+    assert ("--in-place" in err) == (option == "-o"), "only a transcript can replace its input"
+
+
+@pytest.mark.parametrize("words", [("count",), ("convert", "--to", "anthropic")])
+def test_commands_without_in_place_do_not_advise_it(
+    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(line())
+    option = "--report" if words == ("count",) else "-o"
+    ran = ctxtrim(*words, option, path, path)
+    text = f"ctxtrim: {option} {path} and the input {path} are the same file; give another path\n"
+    assert (ran.code, ran.err) == (2, text)
+
+
+def test_an_output_inside_a_file_names_the_file(ctxtrim: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"")
+    ran = ctxtrim("truncate", "-o", "a.jsonl/x.jsonl", stdin=line(), cwd=tmp_path)
+    assert ran.code == 1
+    assert "a.jsonl/x.jsonl: cannot be written: a.jsonl is not a folder\n" in ran.err
 
 
 @pytest.mark.parametrize(("option", "other"), list(combinations(OUTPUTS, 2)))

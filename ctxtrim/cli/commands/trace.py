@@ -42,8 +42,10 @@ def get(name: str, archive: str | None, sha256: str | None) -> int:
     if errors and not found:  # a damaged pack may have it
         raise ArchiveError(errors[0])
     if not names:
+        also = f" and the SHA-256 {sha256}; leave out --sha256" if found else ""
         raise ArchiveError(
-            f"TRACE_NOT_FOUND: {name}: the archive {opened.folder} has no tool result with this id"
+            f"TRACE_NOT_FOUND: {name}: the archive {opened.folder} has no tool result with this "
+            f"id{also}"
         )
     if len(names) > 1:
         print_error(f"ctxtrim: {name}: several results have this id; choose one with --sha256 SHA:")

@@ -22,10 +22,24 @@ PROGRAM, COMPLETE = "ctxtrim", "_CTXTRIM_COMPLETE"
 """The name of the program, and the variable with which the script of a shell requests words."""
 
 
+def _given_once(
+    ctx: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> str | None:
+    """The value of an option, None without one. Raises `UsageError` for several values."""
+    if len(values) > 1 and not ctx.resilient_parsing:
+        raise UsageError(f"{parameter.opts[-1]} is given twice; give it once, or run twice")
+    return values[-1] if values else None
+
+
 class HelpfulOption(click.Option):
-    """An option with the heading of its panel in help texts."""
+    """An option with the heading of its panel in help texts.
+
+    An option for a path (`PATH`) is given once: click would ignore all paths but the last.
+    """
 
     def __init__(self, names: Sequence[str], *, panel: str = "", **settings: Any) -> None:
+        if settings.get("metavar") == "PATH":
+            settings |= {"multiple": True, "callback": _given_once}
         super().__init__(names, **settings)
         self.panel = panel
 

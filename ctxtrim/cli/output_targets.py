@@ -70,8 +70,9 @@ def resolve_targets(
     """
     if in_place and output is not None:
         raise UsageError("--in-place and -o cannot be combined; give one of them")
-    if in_place and any(source.is_stdin for source in sources):
-        raise UsageError(f"--in-place needs files; {source_name(STDIN)} cannot be replaced")
+    for source in sources if in_place else ():
+        if source.is_stdin or source.path in _STDIN_PATHS:
+            raise UsageError(f"--in-place needs files; {source.name} cannot be replaced")
     for source in sources if in_place else ():
         if source.container is not None:
             raise UsageError(
@@ -138,6 +139,7 @@ def must_be_distinct(
 
 _Place = tuple[int | str, ...]
 _STDIN = Path("/dev/stdin")
+_STDIN_PATHS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")  # the system's names
 
 
 def _are_links(name: str, other: str, sources: Sequence[Input]) -> bool:

@@ -149,6 +149,24 @@ def test_a_file_that_is_named_twice_is_counted_once(
     ]
 
 
+@pytest.mark.parametrize("option", ["-o", "--report"])
+def test_an_output_is_named_once(ctxtrim: Run, tmp_path: Path, option: str) -> None:
+    words = () if option == "-o" else ("-o", tmp_path / "out")
+    err = refusal(ctxtrim, tmp_path, *words, option, tmp_path / "x", option, tmp_path / "y")
+    name = {"-o": "--output"}.get(option, option)
+    assert err == f"ctxtrim: {name} is given twice; give it once, or run twice\n"
+
+
+def test_standard_input_is_not_replaced_by_another_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(line())
+    words = [*COMMAND, "truncate", *QUICK, "--in-place", "/dev/stdin"]
+    with path.open("rb") as source:
+        done = subprocess.run(words, stdin=source, capture_output=True, env=ENVIRONMENT)
+    assert (done.returncode, path.read_bytes()) == (2, line())
+    assert b"--in-place needs files; /dev/stdin cannot be replaced" in done.stderr
+
+
 def test_redirected_standard_streams_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(line())

@@ -188,8 +188,12 @@ def _future_place(path: Path) -> _Place:
 
 def _files(sources: Sequence[Input], output: Path, text: str, is_jsonl: bool) -> dict[str, Path]:
     """The output file of each input by its path. `text` is the output path as the user wrote it."""
+    mode = mode_of(output)
     if len(sources) == 1 and sources[0].relative == Path(sources[0].path).name:
-        is_folder = stat.S_ISDIR(mode_of(output)) or text.endswith("/")
+        # the outputs of a folder go into a folder, also if there is only one
+        is_walked = sources[0].folder is not None
+        is_new_folder = is_walked and not mode and not has_transcript_suffix(output)
+        is_folder = stat.S_ISDIR(mode) or text.endswith("/") or is_new_folder
         if is_folder and sources[0].is_stdin:
             raise UsageError(
                 f"-o {text}: {sources[0].name} has no file name; give the path of a file"
@@ -199,7 +203,6 @@ def _files(sources: Sequence[Input], output: Path, text: str, is_jsonl: bool) ->
             _must_be_written(output, text)
         inside = _named(sources[0], is_jsonl)
         return {sources[0].path: output / inside if is_folder else output}
-    mode = mode_of(output)
     if mode and not stat.S_ISDIR(mode):
         raise UsageError(f"-o {text}: expected a folder for several inputs, found a file")
     if not mode and not text.endswith("/") and has_transcript_suffix(output):

@@ -105,6 +105,16 @@ def test_a_folder_keeps_its_paths_and_skips_the_output_and_loops(
     assert (tmp_path / "in" / "out" / "deep" / "a.jsonl").read_bytes() == shortened(line())
 
 
+@pytest.mark.parametrize(("output", "made"), [("out", "out/a.jsonl"), ("out.jsonl", "out.jsonl")])
+def test_the_output_of_a_folder_with_one_file_is_a_folder_unless_it_is_named_as_a_file(
+    ctxtrim: Run, tmp_path: Path, output: str, made: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_bytes(line())
+    assert ctxtrim("truncate", *QUICK, "in", "-o", output, cwd=tmp_path).code == 0
+    assert names(tmp_path) == ["in/a.jsonl", made]
+
+
 def test_inputs_with_the_same_name_are_an_error_before_any_write(
     ctxtrim: Run, tmp_path: Path
 ) -> None:

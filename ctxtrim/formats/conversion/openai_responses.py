@@ -23,7 +23,7 @@ from ctxtrim.model import Role
 _NATIVE = (
     "compaction", "compaction_summary", "context_compaction", "web_search_call",
     "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call",
-    "mcp_list_tools", "tool_search_call",
+    "mcp_list_tools", "tool_search_call", "tool_search_output",
 )  # fmt: skip
 
 

@@ -112,7 +112,11 @@ def kind_of(value: Any) -> ItemKind:
         return _KINDS[kind]
     if kind.endswith("_call"):
         return "call"
-    return "result" if kind.endswith("_output") else "unknown"
+    if not kind.endswith("_output"):
+        return "unknown"
+    # a search that the provider ran is a piece of the answer
+    is_hosted = kind == "tool_search_output" and value.get("call_id") is None
+    return "call" if is_hosted else "result"
 
 
 def is_response_or_output(value: Any) -> bool:

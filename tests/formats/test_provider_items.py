@@ -1,0 +1,67 @@
+"""OpenAI Responses and Codex: items of tools that the provider runs, and items without a call."""
+
+import json
+from typing import Any
+
+import pytest
+from conftest import Run
+from conversions import converted, transcript_of
+from test_openai_responses import LONG, calls, data, returns, says
+
+Item = dict[str, Any]
+SEARCH: list[Item] = [
+    {
+        "type": "tool_search_call",
+        "call_id": None,
+        "execution": "server",
+        "arguments": {"paths": ["harbour"]},
+    },
+    {
+        "type": "tool_search_output",
+        "call_id": None,
+        "execution": "server",
+        "tools": [{"type": "function", "name": "list_berths"}],
+    },
+]
+
+
+def rollout(items: list[Item]) -> bytes:
+    """Items as the lines of a Codex rollout."""
+    meta = {"type": "session_meta", "payload": {"id": "s1", "cwd": "/w"}}
+    lines = [meta, *({"type": "response_item", "payload": item} for item in items)]
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def request(items: list[Item]) -> bytes:
+    """Items as the input of a request."""
+    return data({"model": "gpt-5", "input": items})
+
+
+def items_in(written: bytes) -> list[Item]:
+    """The items of a written request or rollout."""
+    values = [json.loads(line) for line in written.splitlines()]
+    if "input" in values[0]:
+        return list(values[0]["input"])
+    return [value["payload"] for value in values[1:]]
+
+
+@pytest.mark.parametrize("file_of", [request, rollout])
+def test_a_search_that_the_provider_ran_is_kept_or_dropped_whole(
+    ctxtrim: Run, file_of: Any
+) -> None:
+    talk = [says("user", "Which berths are free?"), *SEARCH, calls("a"), returns("a", LONG)]
+    talk += [says("assistant", "Two."), says("user", "And now?")]
+    assert ctxtrim("check", stdin=file_of(talk)).code == 0
+    for budget in range(30, 260, 20):
+        ran = ctxtrim("trim", "-b", str(budget), stdin=file_of(talk))
+        if ran.code == 0:
+            kept = items_in(ran.out)
+            assert (SEARCH[0] in kept) == (SEARCH[1] in kept)
+            assert ctxtrim("check", stdin=ran.out).code == 0
+
+
+def test_a_search_that_the_provider_ran_is_converted_for_it() -> None:
+    talk = [says("user", "Which berths are free?"), *SEARCH, says("assistant", "Two.")]
+    found = converted(transcript_of({"model": "gpt-5", "input": talk}), "openai-responses")
+    assert found.value["input"][1:3] == SEARCH
+    assert not found.findings

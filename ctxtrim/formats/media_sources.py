@@ -106,6 +106,17 @@ def _file(block: Block) -> MediaSource:
     return MediaSource("pdf", detail=detail, url=url, file_id=file_id, name=name)
 
 
+def _in_result(block: Block) -> MediaSource:
+    """The AI SDK: a file in a result, as data, URL or id. One without data counts as a PDF."""
+    kind: MediaKind = "file" if "data" in block else "pdf"
+    if block["type"].startswith("image"):
+        kind = "image"
+    url, file_id, name = block.get("url"), block.get("fileId"), block.get("filename")
+    return MediaSource(
+        kind, block.get("data"), block.get("mediaType"), url=url, file_id=file_id, name=name
+    )
+
+
 def _document(block: Block) -> MediaSource | None:
     """Anthropic: a PDF unless its source names another type.
 
@@ -160,6 +171,13 @@ _READERS: dict[str, Callable[[Block], MediaSource | None]] = {
     "video": _video,
     "video_url": _video,
     "input_video": _video,
+    "image-data": _in_result,
+    "image-url": _in_result,
+    "image-file-id": _in_result,
+    "file-data": _in_result,
+    "file-url": _in_result,
+    "file-id": _in_result,
+    "media": _in_result,
 }
 
 

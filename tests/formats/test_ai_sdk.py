@@ -4,11 +4,13 @@ import json
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read, run
 from hypothesis import given
 from hypothesis import strategies as st
 from insertions import SUMMARY, written
 from msgspec.structs import replace
+from pictures import PICTURE
 from strategies import budgets, summaries, trims, truncations
 
 from ctxtrim.formats import FORMATS
@@ -77,7 +79,8 @@ def test_calls_and_results_are_blocks() -> None:
         (text("2 m"), "2 m", None),
         ({"output": {"type": "json", "value": {"m": 2}}}, '{"m":2}', None),
         ({"output": {"type": "error-text", "value": "no gauge"}}, "no gauge", True),
-        ({"output": {"type": "execution-denied", "reason": "no"}}, "", True),
+        ({"output": {"type": "execution-denied", "reason": "no"}}, "no", True),
+        ({"output": {"type": "execution-denied"}}, "Tool execution denied.", True),
         ({"result": "2 m", "isError": False}, "2 m", False),
         ({"result": {"m": 2}}, '{"m":2}', None),
         ({"output": "2 m"}, "2 m", None),
@@ -115,6 +118,30 @@ def test_files_and_answers_to_approvals() -> None:
     assert media is not None and media.kind == "pdf"
     assert [message.role for message in found.messages[2:]] == ["user", "tool"]
     assert found.messages[2].is_injected
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image-data", "data": PICTURE, "mediaType": "image/png"},
+        {"type": "media", "data": PICTURE, "mediaType": "image/png"},
+        {"type": "file-data", "data": PICTURE, "mediaType": "image/png"},
+    ],
+)
+def test_an_image_in_a_result_counts_as_an_image_and_can_be_dropped(
+    ctxtrim: Run, block: Value
+) -> None:
+    blocks = [{"type": "text", "text": "The gauge:"}, block]
+    answer = result("a", output={"type": "content", "value": blocks})
+    talk = (user("How deep?"), calls("a"), results(answer), says("2 m."), user("Thanks"))
+    found = transcript(*talk).messages[2]
+    media = found.parts[1].media
+    assert media is not None
+    assert (media.kind, media.width, media.height) == ("image", 1024, 768)
+    ran = ctxtrim("run", "-s", "drop-images:clock=turns,max-age=0", stdin=conversation(*talk))
+    left = json.loads(ran.out)["messages"][2]["content"][0]["output"]["value"]
+    assert left[0] == blocks[0]
+    assert left[1]["type"] == "text"
 
 
 TALK = (

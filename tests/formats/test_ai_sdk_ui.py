@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pictures import URL
 
 from ctxtrim.errors import NotEditableError
-from ctxtrim.formats.agents.ai_sdk_ui import DENIED
+from ctxtrim.formats.openai.ai_sdk import DENIED
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stages.placement.leads import can_lead

@@ -316,6 +316,15 @@ def test_images_are_read_from_every_format(
         ({"type": "video_url", "video_url": {"url": "https://example.com"}}, ("file", None, None)),
         ({"type": "encrypted_content", "encrypted_content": "gAAA"}, ("sealed", None, None)),
         ({"type": "image_generation_call", "result": None}, ("image", None, None)),
+        (
+            {"type": "file-data", "data": PAPER, "mediaType": "application/pdf"},
+            ("pdf", None, 2),
+        ),
+        ({"type": "file-data", "data": "YSxi", "mediaType": "text/csv"}, ("file", None, None)),
+        ({"type": "media", "data": SOUND, "mediaType": "audio/wav"}, ("audio", 1.5, None)),
+        ({"type": "image-url", "url": "https://example.com"}, ("image", None, None)),
+        ({"type": "image-file-id", "fileId": "file-1"}, ("image", None, None)),
+        ({"type": "file-url", "url": "https://example.com"}, ("pdf", None, None)),
     ],
 )
 def test_other_attachments_are_read(block: dict[str, Any], expected: tuple[object, ...]) -> None:
@@ -402,6 +411,7 @@ KINDS = [
     "document",
     "encrypted_content",
     "image_generation_call",
+    "image-data",
     "odd",
 ]
 

@@ -36,11 +36,9 @@ from ctxtrim.formats.gemini.parts import response_text
 from ctxtrim.formats.media_blocks import inline_media, media_of, text_block
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
+from ctxtrim.formats.openai.ai_sdk import DENIED
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
-
-DENIED = "Tool execution denied."
-"""The result of a call that the person denied without a reason."""
 
 _FINISHED = ("output-available", "output-error", "output-denied", "result")
 _STREAMED = ("input-streaming", "partial-call")

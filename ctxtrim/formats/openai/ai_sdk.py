@@ -16,7 +16,10 @@ from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.records import dump
 
 RESULT = "tool-result"
-_ERRORS = ("error-text", "error-json", "execution-denied")
+DENIED = "Tool execution denied."
+"""The result of a call that the person denied without a reason."""
+
+_ERRORS = ("error-text", "error-json")
 
 
 def call(block: dict[str, Any], span: Span) -> Part:
@@ -57,6 +60,8 @@ def _result(block: dict[str, Any], span: Span) -> tuple[Part, ...]:
     call_id, name = string(block.get("toolCallId")), string(block.get("toolName"))
     is_error = boolean(block.get("isError"))
     output, value_span = block.get("output"), span.inside("output", "value")
+    if members(output).get("type") == "execution-denied":
+        return (_denial(members(output), call_id, name, span.inside("output", "reason")),)
     if "output" not in block:
         value, value_span = block.get("result"), span.inside("result")
     elif isinstance(output, dict) and isinstance(output.get("type"), str):
@@ -72,3 +77,11 @@ def _result(block: dict[str, Any], span: Span) -> tuple[Part, ...]:
         return result_parts(parts, call_id, name, is_error)
     text = "" if value is None else dump(value)
     return (Part("tool_result", text, call_id, name, is_error),)
+
+
+def _denial(output: dict[str, Any], call_id: str | None, name: str | None, span: Span) -> Part:
+    """The result of a call that the person denied: the reason, if there is one."""
+    reason = string(output.get("reason"))
+    if reason is None:
+        return Part("tool_result", DENIED, call_id, name, True)
+    return Part("tool_result", reason, call_id, name, True, span=span)

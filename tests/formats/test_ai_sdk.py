@@ -106,18 +106,82 @@ def test_arguments_of_old_versions_and_calls_of_the_provider() -> None:
     assert not list(transcript(user("How deep?"), by_provider).messages[1].calls)
 
 
-def test_files_and_answers_to_approvals() -> None:
+def test_a_file_is_an_attachment() -> None:
     file = {"type": "file", "data": "JVBERi0xLjQ=", "mediaType": "application/pdf"}
-    answer = {"type": "tool-approval-response", "approvalId": "x", "approved": True}
-    found = transcript(
-        user("Read") | {"content": [file]},
-        calls("a"),
-        results(answer, result("a", **text("2 m"))),
-    )
-    media = found.messages[0].parts[0].media
+    media = transcript(user("Read") | {"content": [file]}).messages[0].parts[0].media
     assert media is not None and media.kind == "pdf"
-    assert [message.role for message in found.messages[2:]] == ["user", "tool"]
-    assert found.messages[2].is_injected
+
+
+def approved(*names: str) -> Value:
+    """Calls with a request for approval each."""
+    requests = [
+        {"type": "tool-approval-request", "approvalId": f"p{name}", "toolCallId": name}
+        for name in names
+    ]
+    answer = calls(*names)
+    return answer | {"content": [*answer["content"], *requests]}
+
+
+def approval(name: str) -> Value:
+    return {"type": "tool-approval-response", "approvalId": f"p{name}", "approved": True}
+
+
+def test_approvals_are_not_counted() -> None:
+    answers = [result("a", **text("2 m")), result("b", **text("3 m"))]
+    plain = transcript(user("How deep?"), calls("a", "b"), results(*answers))
+    mixed = results(approval("a"), approval("b"), *answers)
+    assert transcript(user("How deep?"), approved("a", "b"), mixed).messages == plain.messages
+    alone = transcript(
+        user("How deep?"),
+        approved("a", "b"),
+        results(approval("a"), approval("b")),
+        results(*answers),
+    )
+    assert alone.messages == plain.messages
+
+
+def test_a_conversation_may_end_with_an_approval(ctxtrim: Run) -> None:
+    ends = [calls("a"), approved("a"), results(approval("a"))]
+    plain = ctxtrim("check", stdin=conversation(user("How deep?"), *ends[:1]))
+    ran = ctxtrim("check", stdin=conversation(user("How deep?"), *ends[1:]))
+    assert ran.code == plain.code == 0
+
+
+def names_in(messages: list[Value], kind: str, key: str) -> list[str]:
+    """The values of a key in the blocks of a type."""
+    contents = [message["content"] for message in messages if isinstance(message["content"], list)]
+    return [block[key] for content in contents for block in content if block["type"] == kind]
+
+
+@pytest.mark.parametrize("is_mixed", [False, True])
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_approvals_are_dropped_with_their_calls(
+    ctxtrim: Run, is_mixed: bool, is_listed: bool
+) -> None:
+    talk = [user("How deep?")]
+    for first, second in ("ab", "cd"):
+        approvals = [approval(first), approval(second)]
+        answers = [result(name, **text("2 m " * 40)) for name in (first, second)]
+        talk += [approved(first, second), results(*(approvals if is_mixed else []), *answers)]
+        if not is_mixed:
+            talk.insert(-1, results(*approvals))
+        talk += [says("Deep " * 20), user("And now?")]
+    lines = [{"messages": talk}] if is_listed else talk
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    sizes = set()
+    for budget in range(40, 420, 10):
+        ran = ctxtrim("trim", "-b", str(budget), stdin=data)
+        if ran.code:
+            continue
+        values = [json.loads(line) for line in ran.out.splitlines()]
+        kept = values[0]["messages"] if is_listed else values
+        found = names_in(kept, "tool-call", "toolCallId")
+        assert names_in(kept, "tool-approval-request", "toolCallId") == found
+        assert names_in(kept, "tool-approval-response", "approvalId") == [f"p{n}" for n in found]
+        assert names_in(kept, "tool-result", "toolCallId") == found
+        assert all(message["content"] for message in kept)
+        sizes.add(len(found))
+    assert len(sizes) > 1
 
 
 @pytest.mark.parametrize(

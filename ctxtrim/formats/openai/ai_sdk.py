@@ -16,6 +16,7 @@ from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.records import dump
 
 RESULT = "tool-result"
+APPROVAL = "tool-approval-response"
 DENIED = "Tool execution denied."
 """The result of a call that the person denied without a reason."""
 
@@ -35,11 +36,14 @@ def call(block: dict[str, Any], span: Span) -> Part:
 def results(content: Sequence[Any], span: Span, index: int) -> Iterator[Message]:
     """The messages in a content with results, from the message with an index on.
 
-    Other blocks, such as the answer to an approval, are messages of the client.
+    Answers to requests for approval are not sent. Other blocks are messages of the client.
     """
     for position, block in enumerate(content):
         value_span = span.inside(position)
-        if members(block).get("type") == RESULT:
+        kind = members(block).get("type")
+        if kind == APPROVAL:
+            continue
+        if kind == RESULT:
             parts = _result(block, value_span)
             yield Message(
                 "tool",

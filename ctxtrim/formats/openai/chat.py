@@ -55,6 +55,7 @@ _WITH_PARTS = frozenset({
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _CONTENT: Path = ("content",)
+_APPROVAL = "tool-approval-request"
 _PAIRED = ("tool_use", "tool_result", "toolRequest", "toolResponse")  # Anthropic, Goose
 _FOREIGN = (*_PAIRED, "thinking", "redacted_thinking", "tool_call", "toolCall")
 
@@ -69,6 +70,7 @@ _FUNCTIONS = module_table(
         "with_calls": "chat_calls:with_calls",
         "with_members": "answer_parts:with_members",
         "with_note": "kimi_context:with_note",
+        "without_approvals": "ai_sdk_approvals:without_approvals",
         "without_old_usage": "kimi_context:without_old_usage",
     },
 )
@@ -260,6 +262,9 @@ def _relink(edit: Edit) -> Edit:
     # a context of Kimi CLI has a line for each message
     if len(edit.lines) > 1 and edit.mentions(0, (b'"_system_prompt"', b'"_checkpoint"')):
         edit = cast(Edit, _FUNCTIONS["without_old_usage"](edit))
+    lines = {span.line for span in edit.removed}
+    if any(edit.mentions(line, (_APPROVAL.encode(),)) for line in lines):
+        edit = cast(Edit, _FUNCTIONS["without_approvals"](edit))
     return relink(edit)
 
 
@@ -301,6 +306,8 @@ def _message(
         parts = (Part("text", content, span=content_span),)
     elif content is not None:
         parts = content_parts(content, content_span, _block)
+        if role == "assistant" and isinstance(content, list):
+            parts = _sent(parts, content)
     if role == "assistant" or "tool_calls" in value:
         if not _WITH_PARTS.isdisjoint(value):
             parts = _FUNCTIONS["with_members"](value, parts, span)
@@ -320,6 +327,14 @@ def _message(
     if role == "user" and parts and parts[0].text.startswith("<system>"):
         message = _FUNCTIONS["with_note"](message)
     return message
+
+
+def _sent(parts: tuple[Part, ...], content: list[Any]) -> tuple[Part, ...]:
+    """The parts of a content without those of requests for approval (AI SDK)."""
+    kinds = [members(block).get("type") for block in content]
+    if _APPROVAL not in kinds:
+        return parts
+    return tuple(part for part, kind in zip(parts, kinds, strict=True) if kind != _APPROVAL)
 
 
 def _block(block: Any, span: Span) -> Part:

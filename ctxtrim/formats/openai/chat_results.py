@@ -10,6 +10,7 @@ from ctxtrim.formats.message_parts import content_parts, result_parts
 from ctxtrim.model import Message, Part, Span
 
 _PYTHON_TAG = "<|python_tag|>"
+_SDK_BLOCKS = ("tool-result", "tool-approval-response")
 
 
 def add_results(
@@ -44,8 +45,8 @@ def add_results(
 
 
 def _has_results(content: Sequence[Any]) -> bool:
-    """Whether a content has results as blocks, as the AI SDK writes them."""
-    return any(members(block).get("type") == "tool-result" for block in content)
+    """Whether a content has results or approvals as blocks, as the AI SDK writes them."""
+    return any(members(block).get("type") in _SDK_BLOCKS for block in content)
 
 
 def _call_id(value: dict[str, Any]) -> str | None:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read, run
 from writers import langchain
 
@@ -59,3 +60,22 @@ def test_objects_with_the_types_of_other_messages_are_not_langchain() -> None:
     rows = [{"type": "system", "content": "start"}, {"type": "tool", "content": "done"}]
     data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
     assert [chunk.format for chunk in read(data) if chunk.format] == []
+
+
+@pytest.mark.parametrize("other", [{}, {"additional_kwargs": {"tool_calls": [{"id": "c"}]}}])
+def test_an_invalid_call_is_a_call(ctxtrim: Run, other: dict[str, Any]) -> None:
+    invalid = {"name": "gauge", "args": "{pier " * 40, "id": "c", "error": "no JSON"}
+    answer = {"type": "ai", "content": "", "tool_calls": [], "invalid_tool_calls": [invalid]}
+    talk = [
+        {"type": "human", "content": "How deep?"},
+        answer | other,
+        {"type": "tool", "content": "The arguments are no JSON.", "tool_call_id": "c"},
+        {"type": "ai", "content": "Sorry."},
+        {"type": "human", "content": "And now?"},
+    ]
+    (call,) = only({"messages": talk}).messages[1].calls
+    assert (call.name, call.call_id, call.text) == ("gauge", "c", invalid["args"])
+    data = json.dumps({"messages": talk}).encode()
+    assert ctxtrim("check", stdin=data).code == 0
+    ran = ctxtrim("trim", "-b", "60", stdin=data)
+    assert json.loads(ran.out)["messages"] == [talk[0], *talk[3:]]

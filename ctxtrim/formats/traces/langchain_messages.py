@@ -47,6 +47,7 @@ _MARKS = frozenset(("lc", "type"))
 """Each message has one of these members."""
 _CALLS = ("tool_use", "tool_call", "function_call", "input_json_delta")
 """Blocks that repeat a call."""
+_CALL_LISTS = ("tool_calls", "invalid_tool_calls")
 
 
 def _role(value: dict[str, Any]) -> Role | None:
@@ -117,19 +118,28 @@ def _block(value: Any, span: Span) -> Part:
 
 
 def _calls(body: dict[str, Any], span: Span) -> Iterator[Part]:
-    """The calls of an answer; in older versions those of the provider."""
-    calls = members(body.get("additional_kwargs")).get("tool_calls")
-    body_span = span.inside("additional_kwargs", "tool_calls")
-    if "tool_calls" in body:
-        calls, body_span = body["tool_calls"], span.inside("tool_calls")
-    for index, call in enumerate(map(members, elements(calls))):
-        block = body_span.inside(index)
-        if "function" in call:
-            function, place = members(call["function"]), block.inside("function", "arguments")
-            arguments, name = function.get("arguments"), function.get("name")
-            yield call_part(arguments, call.get("id"), name, place, block)
-        else:
-            yield call_part(call.get("args"), call.get("id"), call.get("name"), None, block)
+    """The calls of an answer; in older versions those of the provider.
+
+    Invalid calls, whose arguments are no JSON, are sent too [langchain-ai/langchain,
+    libs/partners/openai/langchain_openai/chat_models/base.py, `_convert_message_to_dict`].
+    """
+    lists = [(body[key], span.inside(key)) for key in _CALL_LISTS if key in body]
+    if not lists:
+        calls = members(body.get("additional_kwargs")).get("tool_calls")
+        lists = [(calls, span.inside("additional_kwargs", "tool_calls"))]
+    for calls, list_span in lists:
+        for index, call in enumerate(map(members, elements(calls))):
+            yield _call(call, list_span.inside(index))
+
+
+def _call(call: dict[str, Any], block: Span) -> Part:
+    """A call of LangChain, or of OpenAI."""
+    if "function" not in call:
+        return call_part(
+            call.get("args"), call.get("id"), call.get("name"), block.inside("args"), block
+        )
+    function, place = members(call["function"]), block.inside("function", "arguments")
+    return call_part(function.get("arguments"), call.get("id"), function.get("name"), place, block)
 
 
 def owner(array: Path) -> Path | None:

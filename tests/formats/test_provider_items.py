@@ -65,3 +65,31 @@ def test_a_search_that_the_provider_ran_is_converted_for_it() -> None:
     found = converted(transcript_of({"model": "gpt-5", "input": talk}), "openai-responses")
     assert found.value["input"][1:3] == SEARCH
     assert not found.findings
+
+
+def approved(name: str) -> list[Item]:
+    """A call of an MCP server that the person approved."""
+    call = {"name": "roll", "arguments": "{}", "server_label": "dice"}
+    return [
+        {"type": "mcp_approval_request", "id": f"r{name}", **call},
+        {"type": "mcp_approval_response", "approval_request_id": f"r{name}", "approve": True},
+        {"type": "mcp_call", "id": name, "approval_request_id": f"r{name}", "output": LONG, **call},
+    ]
+
+
+@pytest.mark.parametrize(
+    "between", [[], [{"type": "reasoning", "summary": []}], [says("user", "Quick!")]]
+)
+def test_a_call_is_dropped_with_its_request_and_approval(ctxtrim: Run, between: list[Item]) -> None:
+    *approval, call = approved("a")
+    talk = [says("user", "Roll."), *approval, *between, call, says("assistant", "Seven.")]
+    talk += [says("user", "Again."), *approved("b"), says("assistant", LONG), says("user", "And?")]
+    sizes = set()
+    for budget in range(20, 700, 20):
+        ran = ctxtrim("trim", "-b", str(budget), stdin=request(talk))
+        if ran.code == 0:
+            kept = items_in(ran.out)
+            for pieces in (approved("a"), approved("b")):
+                assert len({piece in kept for piece in pieces}) == 1
+            sizes.add(sum(item["type"] == "mcp_call" for item in kept))
+    assert sizes == {0, 1, 2}

@@ -15,7 +15,7 @@ from ctxtrim.formats.media_blocks import (
     sealed_media,
 )
 from ctxtrim.formats.message_parts import call_part, content_parts
-from ctxtrim.model import Part, PartKind, Span
+from ctxtrim.model import Part, PartKind, ServerLink, Span
 from ctxtrim.text.records import dump
 
 # calls that always have an output
@@ -132,7 +132,16 @@ def _built_in(value: dict[str, Any], span: Span) -> Iterator[Part]:
         yield Part("attachment", media=media, source=span.inside("outputs", outputs.index(picture)))
     if pictures:
         value = value | {"outputs": [output for output in outputs if output not in pictures]}
-    yield Part("text", dump(value), source=span)
+    yield Part("text", dump(value), source=span, server=approval_links(value))
+
+
+def approval_links(value: dict[str, Any]) -> tuple[ServerLink, ...]:
+    """The link between a request for approval, its answer, and the call that was approved."""
+    if value.get("type") == "mcp_approval_request":
+        request = value.get("id")
+        return (ServerLink("use", request),) if isinstance(request, str) else ()
+    request = value.get("approval_request_id")
+    return (ServerLink("result", request),) if isinstance(request, str) else ()
 
 
 def output(value: Any, span: Span, answers: str | None, name: str | None) -> Iterator[Part]:

@@ -23,6 +23,7 @@ from ctxtrim.formats.media_blocks import sealed_media
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai.item_parts import (
     answer_parts,
+    approval_links,
     call_id,
     communication,
     content,
@@ -223,7 +224,7 @@ def _other_message(element: Element, index: int) -> Message:
         role = _TEXT_ROLES.get(span.path[-1], "user")
         return Message(role, (Part("text", value, span=span),), index=index, spans=(whole,))
     if value.get("type") == "mcp_approval_response":
-        part = Part("text", dump(value), source=span)
+        part = Part("text", dump(value), source=span, server=approval_links(value))
         return Message(
             "user", (part,), is_injected=True, index=index, spans=(whole,), continues=True
         )

@@ -7,6 +7,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read, run
 from msgspec.structs import replace
 
@@ -691,3 +692,25 @@ def test_items_at_other_places_are_trimmed(home: tuple[str, ...]) -> None:
         items, left = {key: items}, {key: left}
     ran = run(json.dumps(items).encode(), [("trim", {})], limit=80)
     assert json.loads(ran.data or b"") == left
+
+
+CALL = {"type": "function_call", "id": "c1", "name": "look", "arguments": {"pier": 1}}
+RESULT = {"type": "function_result", "call_id": "c1", "name": "look", "result": LONG}
+TEXT = [{"type": "text", "text": "Look."}]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [
+            {"role": "user", "content": "Look."},
+            {"role": "model", "content": [CALL]},
+            {"role": "user", "content": [RESULT]},
+        ],
+        [{"type": "user_input", "content": TEXT}, CALL, RESULT],
+        [RESULT],
+    ],
+)
+def test_requests_of_the_interactions_api_are_not_read(ctxtrim: Run, items: list[Item]) -> None:
+    ran = ctxtrim("trim", "-b", "20", stdin=data({"model": "gemini-3-pro", "input": items}))
+    assert (ran.code, "unrecognized format" in ran.err) == (1, True)

@@ -56,7 +56,8 @@ _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _CONTENT: Path = ("content",)
 _APPROVAL = "tool-approval-request"
-_PAIRED = ("tool_use", "tool_result", "toolRequest", "toolResponse")  # Anthropic, Goose
+# Anthropic, Goose, and Gemini's Interactions
+_PAIRED = ("tool_use", "tool_result", "toolRequest", "toolResponse", "function_result")
 _FOREIGN = (*_PAIRED, "thinking", "redacted_thinking", "tool_call", "toolCall")
 
 _FUNCTIONS = module_table(
@@ -97,9 +98,7 @@ def _is_foreign(block: Any) -> bool:
 
 
 def has_foreign(items: Sequence[Any]) -> bool:
-    """Whether messages have calls or results of Anthropic or Goose, which edits as text would
-    separate.
-    """
+    """Whether messages have calls or results of other APIs, which edits as text would separate."""
     lists = (
         value["content"]
         for value in items

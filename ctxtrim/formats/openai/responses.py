@@ -43,6 +43,9 @@ _TYPES = (
     "code_interpreter_call", "image_generation_call", "mcp_call",
 )  # fmt: skip
 _FOREIGN = ("tool_use", "tool_result", "thinking", "tool_call", "toolCall")
+_STEPS = ("user_input", "model_output", "function_result")
+"""Items of Gemini's Interactions API."""
+
 _REQUEST = {
     "instructions", "tools", "tool_choice", "previous_response_id", "max_output_tokens",
     "reasoning", "store", "parallel_tool_calls", "truncation", "include",
@@ -101,14 +104,17 @@ def is_draft(place: Place) -> bool:
 
 
 def has_foreign(items: Sequence[Any]) -> bool:
-    """Whether items have calls or results of Chat Completions, which clients log under `input`."""
-    return any(map(_is_chat, items))
+    """Whether items are of another API with an `input`: calls or results of Chat Completions, which
+    clients log there, or turns or steps of Gemini's Interactions.
+    """
+    return any(map(_is_foreign, items))
 
 
-def _is_chat(value: Any) -> bool:
+def _is_foreign(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    return value.get("role") in ("tool", "function") or "tool_calls" in value
+    has_role = value.get("role") in ("tool", "function", "model")
+    return has_role or "tool_calls" in value or value.get("type") in _STEPS
 
 
 def owns_place(place: Place) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
-from conversions import converted, transcript_of
+from conversions import converted, transcript_of, transcripts
 from test_openai_responses import LONG, calls, data, returns, says
 
 Item = dict[str, Any]
@@ -93,3 +93,31 @@ def test_a_call_is_dropped_with_its_request_and_approval(ctxtrim: Run, between: 
                 assert len({piece in kept for piece in pieces}) == 1
             sizes.add(sum(item["type"] == "mcp_call" for item in kept))
     assert sizes == {0, 1, 2}
+
+
+@pytest.mark.parametrize("file_of", [request, rollout])
+@pytest.mark.parametrize("output", [LONG, [{"type": "input_text", "text": LONG}]])
+def test_an_output_that_no_call_asked_for_is_a_message_of_the_client(
+    ctxtrim: Run, file_of: Any, output: Any
+) -> None:
+    report = {"type": "function_call_output", "name": "clock", "output": output}
+    talk = [says("user", "Wait."), report, says("assistant", "It is noon."), says("user", "Go.")]
+    (transcript,) = transcripts(file_of(talk))
+    message = transcript.messages[1]
+    assert (message.role, message.is_injected) == ("user", True)
+    assert [part.text for part in message.parts] == [LONG]
+    assert ctxtrim("check", stdin=file_of(talk)).code == 0
+    ran = ctxtrim("trim", "-b", "60", stdin=file_of(talk))
+    assert [item for item in talk if item in items_in(ran.out)] == [talk[0], talk[3]]
+
+
+@pytest.mark.parametrize("file_of", [request, rollout])
+def test_a_request_for_a_compaction_is_not_counted_and_stays(ctxtrim: Run, file_of: Any) -> None:
+    trigger = {"type": "compaction_trigger"}
+    plain = [says("user", LONG), says("assistant", "Noon."), says("user", "Go.")]
+    talk = [*plain[:2], trigger, plain[2]]
+    messages = [transcripts(file_of(items))[0].messages for items in (plain, talk)]
+    assert messages[0] == messages[1]
+    ran = ctxtrim("trim", "-b", "40", stdin=file_of(talk))
+    assert (ran.code, trigger in items_in(ran.out)) == (0, True)
+    assert "unknown" not in ran.err

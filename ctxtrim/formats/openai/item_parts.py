@@ -24,8 +24,10 @@ _ARGUMENTS = ("arguments", "input", "action", "operation")
 
 
 def content(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
-    """The parts of a message's content."""
-    key = "content" if "content" in value else "message"
+    """The parts of a message's content; that of a report of the client is an output."""
+    key = "content"
+    if key not in value:
+        key = "output" if "output" in value else "message"
     block = _answer_block if value.get("role") == "assistant" else _block
     return content_parts(value.get(key), span.inside(key), block)
 

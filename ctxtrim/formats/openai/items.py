@@ -68,6 +68,7 @@ _KINDS: dict[str, ItemKind] = {
     "context_compaction": "message",
     "compacted": "message",  # the summary of an older Codex compaction
     "ghost_snapshot": "unsent",
+    "compaction_trigger": "unsent",  # asks for a compaction; no model reads it
 }
 _COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
 _AGENT_MESSAGES = ("agent_message", "inter_agent_communication")
@@ -115,9 +116,19 @@ def kind_of(value: Any) -> ItemKind:
         return "call"
     if not kind.endswith("_output"):
         return "unknown"
-    # a search that the provider ran is a piece of the answer
-    is_hosted = kind == "tool_search_output" and value.get("call_id") is None
-    return "call" if is_hosted else "result"
+    return _output_kind(value) if value.get("call_id") is None else "result"
+
+
+def _output_kind(value: dict[str, Any]) -> ItemKind:
+    """The kind of an output without a call id.
+
+    It is a piece of the answer if the provider ran the search, a message if it has the name of what
+    the client reports, else a result whose call is unknown.
+    """
+    if value["type"] == "tool_search_output":
+        return "call"
+    is_report = value["type"] == "function_call_output" and isinstance(value.get("name"), str)
+    return "message" if is_report else "result"
 
 
 def is_response_or_output(value: Any) -> bool:

@@ -112,12 +112,20 @@ def test_an_output_that_no_call_asked_for_is_a_message_of_the_client(
 
 
 @pytest.mark.parametrize("file_of", [request, rollout])
-def test_a_request_for_a_compaction_is_not_counted_and_stays(ctxtrim: Run, file_of: Any) -> None:
-    trigger = {"type": "compaction_trigger"}
+@pytest.mark.parametrize(
+    "control",
+    [
+        {"type": "compaction_trigger"},
+        {"type": "configuration_update", "reasoning": {"effort": "high"}},
+    ],
+)
+def test_a_control_of_the_request_is_not_counted_and_stays(
+    ctxtrim: Run, file_of: Any, control: Item
+) -> None:
     plain = [says("user", LONG), says("assistant", "Noon."), says("user", "Go.")]
-    talk = [*plain[:2], trigger, plain[2]]
+    talk = [*plain[:2], control, plain[2]]
     messages = [transcripts(file_of(items))[0].messages for items in (plain, talk)]
     assert messages[0] == messages[1]
     ran = ctxtrim("trim", "-b", "40", stdin=file_of(talk))
-    assert (ran.code, trigger in items_in(ran.out)) == (0, True)
+    assert (ran.code, control in items_in(ran.out)) == (0, True)
     assert "unknown" not in ran.err

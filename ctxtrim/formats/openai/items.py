@@ -68,7 +68,9 @@ _KINDS: dict[str, ItemKind] = {
     "context_compaction": "message",
     "compacted": "message",  # the summary of an older Codex compaction
     "ghost_snapshot": "unsent",
-    "compaction_trigger": "unsent",  # asks for a compaction; no model reads it
+    # controls of requests [openai/codex, codex-rs/protocol/src/models.rs]
+    "compaction_trigger": "unsent",
+    "configuration_update": "unsent",
 }
 _COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
 _AGENT_MESSAGES = ("agent_message", "inter_agent_communication")

@@ -75,7 +75,7 @@ class ConversationArray(Struct, frozen=True):
         """The chunk of an element in the format of the array, else in the first that reads it."""
         record = JsonRecord(line.data, line.number, [decode(element)])
         chunk = chunk_of(self.format, [record], (line,), place)
-        if not _has_unread(chunk) or any(found.messages for found in chunk.transcripts):
+        if chunk.error is not None or _is_read(chunk):
             return chunk
         record.value = [decode(element)]  # reading takes messages out of it
         other = _reader_of(record.value, self.formats)
@@ -119,7 +119,7 @@ def conversation_array(
 
 def parted(chunk: Chunk, formats: Sequence[Format]) -> Iterator[Chunk]:
     """The chunk of a line, or those of its elements if it is an array of several formats."""
-    array = _mixed_array(chunk, formats) if _has_unread(chunk) else None
+    array = _mixed_array(chunk, formats) if _may_be_mixed(chunk) else None
     yield from (chunk,) if array is None else array.chunks()
 
 
@@ -139,9 +139,25 @@ def _mixed_array(chunk: Chunk, formats: Sequence[Format]) -> ConversationArray |
     return ConversationArray(Document(data), chunk.lines[0].number, dialect, formats, [], sizes)
 
 
-def _has_unread(chunk: Chunk) -> bool:
-    """Whether a conversation of a chunk has no message that its format reads."""
-    return any(found.uncounted and not found.messages for found in chunk.transcripts)
+def _is_read(chunk: Chunk) -> bool:
+    """Whether a chunk has a conversation that its format reads, which may be empty."""
+    return any(found.messages or not found.uncounted for found in chunk.transcripts)
+
+
+def _may_be_mixed(chunk: Chunk) -> bool:
+    """Whether the format of a chunk leaves out conversations, or elements of an array of them."""
+    if any(found.uncounted and not found.messages for found in chunk.transcripts):
+        return True
+    dialect, data = chunk.format, chunk.data
+    if dialect is None or dialect.list_paths is None or _OBJECTS.match(data) is None:
+        return False
+    places = {found.pointer[:1] for found in chunk.transcripts}
+    if not places or () in places:  # the array is one conversation
+        return False
+    try:
+        return len(places) < len(_split(data))
+    except REJECTED:
+        return False
 
 
 def _reader_of(value: list[Any], formats: Sequence[Format]) -> Format | None:

@@ -114,7 +114,7 @@ class _Lists:
         dialect, items = self._dialect, _items(place)
         if dialect.owns_place(place):
             return True
-        if isinstance(items, str):
+        if isinstance(items, str) or dialect.refuses_place(place):
             return False
         if dialect.claims is not None:
             return dialect.claims(items, place.envelope)
@@ -125,7 +125,7 @@ class _Lists:
         dialect, items = self._dialect, _items(place)
         if dialect.owns_place(place):
             return True
-        if isinstance(items, str):
+        if isinstance(items, str) or dialect.refuses_place(place):
             return False
         if not items:  # emptied by a stage
             return dialect.takes_empty or dialect.admits is not None

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import conversation, says, user
@@ -30,6 +31,32 @@ def test_a_mixed_file_is_detected_and_loses_nothing(ctxtrim: Run) -> None:
     assert ran.out == claude + loose
     assert "31 of 34 values inspected match, 3 look like openai-chat" in ran.err
     assert "what is not understood is kept as it is" in ran.err
+
+
+@pytest.mark.parametrize(
+    "fields", [{"instructions": "Be brief. " * 40}, {"previous_response_id": "resp_1"}, {}]
+)
+def test_a_responses_request_among_chats_keeps_its_fields(
+    ctxtrim: Run, fields: dict[str, str]
+) -> None:
+    chat = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hi"}]}
+    request = {"model": "gpt-4o", **fields, "input": [{"role": "user", "content": "Hello"}]}
+
+    def rows(*values: object) -> list[Any]:
+        data = "".join(f"{json.dumps(value)}\n" for value in values).encode()
+        found = json.loads(ctxtrim("count", "--json", stdin=data).out)["transcripts"]
+        return [(row["format"], row["tokens"], row["exactness"]) for row in found]
+
+    assert rows(chat, chat, request, chat) == [*rows(chat, chat), *rows(request), *rows(chat)]
+    err = ctxtrim("check", stdin=f"{json.dumps(chat)}\n{json.dumps(request)}".encode()).err
+    assert "1 look like openai-" in err
+
+
+def test_samples_with_an_input_are_read_as_the_chats_around_them(ctxtrim: Run) -> None:
+    sample = {"input": [{"role": "user", "content": "Hello"}], "ideal": "Hi"}
+    data = f"{json.dumps({'messages': TALK})}\n{json.dumps(sample)}\n".encode()
+    rows = json.loads(ctxtrim("count", "--json", stdin=data).out)["transcripts"]
+    assert [row["format"] for row in rows] == ["openai-chat", "openai-chat"]
 
 
 def test_messages_at_a_path_are_edited_and_the_rest_is_unchanged(

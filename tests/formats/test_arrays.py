@@ -174,10 +174,16 @@ INVOKE = bedrock_log(
     {"anthropic_version": "bedrock-2023-05-31", **ANTHROPIC},
     {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Three."}]},
 )
+RESPONSES = {
+    "model": "gpt-4o",
+    "instructions": "You are careful. " * 8,
+    "input": [{"role": "user", "content": "Hello. " * 20}, {"role": "user", "content": "Hello"}],
+}
 MIXED = {
     "logs": [CONVERSE, INVOKE, CONVERSE],
     "logs of Anthropic first": [INVOKE, CONVERSE, CONVERSE],
     "chats": [PLAIN, TALKS[0], PLAIN],
+    "requests of two APIs": [PLAIN, RESPONSES, PLAIN],
 }
 
 

@@ -19,6 +19,7 @@ from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Enve
 from ctxtrim.formats.message_parts import content_parts
 from ctxtrim.formats.openai.chat_places import OTHER_PLACES, PLACES
 from ctxtrim.formats.openai.items import is_response_or_output
+from ctxtrim.formats.openai.responses import is_request
 from ctxtrim.formats.request_options import chat_options, choice
 from ctxtrim.formats.sharegpt import tools_in
 from ctxtrim.formats.usage import is_complete, openai_usage
@@ -284,6 +285,7 @@ DIALECT = Dialect(
     takes_empty=True,
     has_foreign=has_foreign,
     owns_place=owns_place,
+    refuses_place=is_request,
 )
 
 

@@ -140,6 +140,14 @@ def owns_place(place: Place) -> bool:
     return any(admits(item) and kind_of(item) not in NO_MESSAGE for item in items)
 
 
+def is_request(place: Place) -> bool:
+    """Whether a list is the input of a request, as the fields around it show."""
+    around = place.envelope
+    if place.path[-1:] != ("input",) or not owns_place(place):
+        return False
+    return not _REQUEST.isdisjoint(around) or ("model" in around and _FIELDS.issuperset(around))
+
+
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The fields next to the items. Usage summed over several requests is skipped."""
     tools, instructions = value.get("tools"), value.get("instructions")

@@ -3,15 +3,16 @@
 The namespace and its comments follow hmarr/openai-chat-tokens,
 pamelafox/openai-messages-token-helper and n0isy/openai-tokens-count. Recorded requests showed the
 rest: nested objects are not indented; lines of a description are stripped and empty lines left out;
-titles, defaults and bounds are comments; and a union has a line for each of its types.
-`additionalProperties: false`, `strict`, `$schema` and all other keywords cost nothing.
+titles, descriptions, defaults and bounds are comments; and a union has a line for each of its
+types. `additionalProperties: false`, `strict`, `$schema` and the format of a property cost nothing.
 
 No request with schemas under `allOf`, `additionalProperties`, `patternProperties` or `prefixItems`
-was recorded. They cost as much as properties, because a bound must not leave out their texts.
+was recorded. They cost as much as properties, because a bound must not leave out their texts. All
+other keywords are comments with their JSON, for the same reason.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 _TYPES = {
@@ -22,6 +23,14 @@ _TYPES = {
     "null": "null",
 }
 _UNIONS = ("anyOf", "oneOf", "allOf")
+_CHOSEN = ("$ref", "enum", "const", *_UNIONS)  # the first of them is the type
+_DEFINITIONS = ("$defs", "definitions")
+_OF_OBJECTS = ("properties", "patternProperties", "additionalProperties")
+_OF_ARRAYS = ("items", "prefixItems")
+_READ = (
+    "type", "title", "description", "default", "minimum", "maximum", "required", "format",
+    "strict", "$schema",
+)  # fmt: skip
 _PARAMETERS = ("parameters", "input_schema", "inputSchema")  # OpenAI, Anthropic, MCP
 _NESTED = 40  # maximum depth of references; a schema may refer to itself
 _REFERENCES = 1_000  # maximum references of a function; a tree doubles them at each depth
@@ -62,19 +71,18 @@ def _declaration(tool: dict[str, Any]) -> str:
     parameters = parameters_of(function) or {}
     members = list(_Schema(parameters).members(parameters))
     comments = list(_description(function))
+    about = [*_description(parameters), *_others(parameters, (*_OF_OBJECTS, *_DEFINITIONS))]
     if not members:
-        return "\n".join((*comments, f"type {function['name']} = () => any;\n"))
-    title = _title(parameters)
-    return "\n".join(
-        (*comments, f"type {function['name']} = (_: {{", *title, *members, "}) => any;\n")
-    )
+        return "\n".join((*comments, *about, f"type {function['name']} = () => any;\n"))
+    about = [*_title(parameters), *about, *members]
+    return "\n".join((*comments, f"type {function['name']} = (_: {{", *about, "}) => any;\n"))
 
 
 class _Schema:
     """The parameters of one function. References name its definitions."""
 
     def __init__(self, parameters: dict[str, Any]) -> None:
-        definitions = parameters.get("$defs") or parameters.get("definitions")
+        definitions = next(filter(None, map(parameters.get, _DEFINITIONS)), None)
         self.definitions = definitions if isinstance(definitions, dict) else {}
         self.depth = 0
         self.references = 0
@@ -104,7 +112,7 @@ class _Schema:
         for union in _UNIONS:
             if isinstance(schema.get(union), list):
                 return (
-                    "".join(f"\n | {self.type(inner)}{_format(inner)}" for inner in schema[union])
+                    "".join(f"\n | {self.inner(inner)}{_format(inner)}" for inner in schema[union])
                     + "\n"
                 )
         kind = schema.get("type")
@@ -113,12 +121,19 @@ class _Schema:
             return " | ".join(self.type(schema | {"type": each}) for each in types)
         if kind == "array":
             first = schema.get("prefixItems")
-            before = [f"{self.type(item)}, " for item in first] if isinstance(first, list) else []
+            before = [f"{self.inner(item)}, " for item in first] if isinstance(first, list) else []
             return "".join(before) + self._array(schema.get("items"))
         if kind == "object":
             members = list(self.members(schema))
             return "\n".join(("{", *_title(schema), *members, "}")) if members else "object"
         return _TYPES.get(kind, "any") if isinstance(kind, str) else "any"
+
+    def inner(self, schema: dict[str, Any]) -> str:
+        """The type of a schema that is no property, with its comments."""
+        text = self.type(schema)
+        if text.startswith("{\n"):  # an object with its title
+            return "\n".join(("{", *_remarks(schema), text.removeprefix("{\n")))
+        return "\n".join((*_comments(schema), text))
 
     def _array(self, items: Any) -> str:
         """An array type.
@@ -132,7 +147,7 @@ class _Schema:
         if any(isinstance(each, dict) and isinstance(each.get("type"), list) for each in inner):
             free = ("required", "additionalProperties")
             return f"{_json({key: items[key] for key in items if key not in free})}[]"
-        return f"{self.type(items)}[]"
+        return f"{self.inner(items)}[]"
 
     def _referred(self, reference: Any) -> str:
         found = self.definitions.get(str(reference).rpartition("/")[2])
@@ -143,20 +158,45 @@ class _Schema:
             raise _NoToolError
         self.depth += 1
         try:
-            return self.type(found)
+            return self.inner(found)
         finally:
             self.depth -= 1
 
 
 def _comments(schema: dict[str, Any]) -> Iterator[str]:
-    """The comment lines above a property: title, description, default and bounds."""
+    """The comment lines of a schema."""
     yield from _title(schema)
+    yield from _remarks(schema)
+
+
+def _remarks(schema: dict[str, Any]) -> Iterator[str]:
+    """The comment lines below the title: description, default, bounds and other keywords."""
     yield from _description(schema)
     if "default" in schema:
         yield f"// default: {_json(schema['default'])}"
     for bound in ("minimum", "maximum"):
         if isinstance(schema.get(bound), (int, float)):
             yield f"// {bound}: {float(schema[bound])}"
+    yield from _others(schema, _keywords_of_type(schema))
+
+
+def _keywords_of_type(schema: dict[str, Any]) -> Sequence[str]:
+    """The keywords of which the type of a schema is made."""
+    for keyword in _CHOSEN:
+        if keyword in schema and (keyword not in _UNIONS or isinstance(schema[keyword], list)):
+            return (keyword,)
+    kinds = schema.get("type")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    objects = _OF_OBJECTS if "object" in kinds else ()
+    return (*objects, *_OF_ARRAYS) if "array" in kinds else objects
+
+
+def _others(schema: dict[str, Any], read: Sequence[str]) -> Iterator[str]:
+    """The keywords of a schema that are neither read nor without cost, with their JSON."""
+    for keyword, value in schema.items():
+        is_text = keyword not in _READ and keyword not in read
+        if is_text and not isinstance(value, bool):
+            yield f"// {keyword}: {_json(value)}"
 
 
 def _patterns(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

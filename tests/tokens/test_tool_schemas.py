@@ -91,6 +91,7 @@ shelf?: {
 // Shelf
 row?: 3,
 },
+// pattern: "[0-9]+"
 phone?: string | null,
 marks?: any[],
 other?: any,
@@ -157,6 +158,41 @@ def test_the_texts_of_schemas_without_a_name_count(shelves: dict[str, Any]) -> N
     shelf = {"type": "object", "properties": {"row": {"type": "string", "description": "A to K"}}}
     parameters = {"properties": {"shelves": shelves}, "$defs": {"Shelf": shelf}}
     assert "// A to K\nrow?: string," in (render(json.dumps([tool("f", "", parameters)])) or "")
+
+
+COLOUR = {"type": "string", "title": "Colour", "description": "Of the cover", "enum": ["red"]}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": COLOUR},
+        {"type": "array", "prefixItems": [COLOUR]},
+        {"anyOf": [COLOUR, {"type": "null"}]},
+        {"$ref": "#/$defs/Colour"},
+        {"type": "array", "items": {"$ref": "#/$defs/Colour"}},
+        {"type": "object", "properties": {"of": COLOUR}, "oneOf": [{"required": ["of"]}]},
+        {"type": "array", "contains": COLOUR},
+        {"type": "object", "propertyNames": COLOUR},
+        {"not": COLOUR},
+        {"if": COLOUR, "then": COLOUR},
+        {"properties": {"of": COLOUR}},
+    ],
+)
+def test_the_texts_of_schemas_count_wherever_they_are(schema: dict[str, Any]) -> None:
+    plain = {"type": "object", "properties": {"colour": schema}, "$defs": {"Colour": COLOUR}}
+    declared = render(json.dumps([tool("f", "", plain)])) or ""
+    assert "Colour" in declared and "Of the cover" in declared
+
+
+def test_the_texts_of_parameters_count() -> None:
+    parameters = {"type": "object", "description": "Of a book", "anyOf": [{"required": ["isbn"]}]}
+    declared = render(json.dumps([tool("f", "Find", parameters)])) or ""
+    comments = '// Of a book\n// anyOf: [{"required":["isbn"]}]\n'
+    assert f"// Find\n{comments}type f = () => any;" in declared
+    parameters["properties"] = {"isbn": {"type": "string"}}
+    declared = render(json.dumps([tool("f", "Find", parameters)])) or ""
+    assert f"// Find\ntype f = (_: {{\n{comments}isbn?: string,\n}}) => any;" in declared
 
 
 def test_repeated_types_of_nested_schemas_do_not_multiply() -> None:

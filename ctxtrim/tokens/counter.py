@@ -13,7 +13,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import KINDS, ROLES, Message, Transcript
-from ctxtrim.tokens import Ceiling, Exactness, Tokenizer
+from ctxtrim.tokens import Ceiling, Exactness, Tokenizer, worse
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.message_costs import Cost, MessageCosts
 from ctxtrim.tokens.request import Addends
@@ -81,8 +81,12 @@ class Counter(Struct, frozen=True, eq=False):
         )
 
     def bound(self) -> "Counter":
-        """A counter that never counts less than this one and does not load a vocabulary."""
-        return Counter(Ceiling(self.tokenizer), self.framing)
+        """A counter that never counts less than this one and does not load a vocabulary.
+
+        A ceiling of an estimate is no upper bound of the provider's count.
+        """
+        exactness = worse("bounded", self.tokenizer.exactness)
+        return Counter(Ceiling(self.tokenizer, exactness), self.framing)
 
     @property
     def _message_costs(self) -> MessageCosts:

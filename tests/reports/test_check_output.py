@@ -58,6 +58,12 @@ def test_a_verdict_by_bytes_is_a_bound_without_a_number_in_the_text(ctxtrim: Run
     assert f"{large:,} tokens in one of them" in ctxtrim(*words, stdin=data).out.decode()
 
 
+def test_a_verdict_by_bytes_is_no_bound_where_the_count_is_an_estimate(ctxtrim: Run) -> None:
+    words = ("check", "--model=qwen3-8b", "--json")
+    (row,) = json.loads(ctxtrim(*words, stdin=line(chat())).out)["transcripts"]
+    assert (row["counted"], row["exactness"]) == (False, "estimated")
+
+
 @pytest.mark.parametrize("form", ["text", "csv", "markdown", "jsonl"])
 def test_a_report_in_a_file_has_every_row(ctxtrim: Run, tmp_path: Path, form: str) -> None:
     path = tmp_path / "report"

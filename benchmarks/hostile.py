@@ -233,7 +233,9 @@ class Meter:
             def __init__(self, tokenizer: Any) -> None:
                 self.backend, self.encode = self, meter.timed(tokenizer.backend.encode)
 
-        gigatoken_memory.bounded_count = lambda make: bounded_count(lambda: Timed(make()))
+        gigatoken_memory.bounded_count = lambda make, *elsewhere: bounded_count(
+            lambda: Timed(make()), *elsewhere
+        )
         encode = tiktoken.Encoding.encode_ordinary
         tiktoken.Encoding.encode_ordinary = self.timed(encode, 1)  # type: ignore[method-assign]
 

@@ -164,12 +164,20 @@ def _engine(name: str, is_light: bool) -> Callable[[str], int]:
 
 
 def gigatoken_engine(name: str, path: Path) -> Callable[[str], int]:
-    """Counts with gigatoken; an `ImportError` if it is not installed."""
+    """Counts with gigatoken; an `ImportError` if it is not installed.
+
+    Texts with characters that gigatoken may not know are left to tiktoken.
+    """
     from gigatoken import Tokenizer
 
     from ctxtrim.tokenizers.gigatoken_memory import bounded_count
+    from ctxtrim.tokenizers.unicode_17 import may_have_letters
 
-    return bounded_count(lambda: Tokenizer.from_tiktoken(path, _PRETOKENIZERS[name], {}))
+    fallback = cache(lambda: tiktoken_engine(name, path))
+    return bounded_count(
+        lambda: Tokenizer.from_tiktoken(path, _PRETOKENIZERS[name], {}),
+        lambda text: fallback()(text) if may_have_letters(text) else None,
+    )
 
 
 def tiktoken_engine(name: str, path: Path) -> Callable[[str], int]:

@@ -21,10 +21,18 @@ _WAIT = 0.001  # seconds between two attempts while another thread counts
 # gigatoken's error while it works for another thread; a `TypeError` while there is no tokenizer
 _REFUSED = (TypeError, RuntimeError, UnicodeEncodeError)
 
+_Elsewhere = Callable[[str], int | None]
 
-def bounded_count(make: Callable[[], Any]) -> Callable[[str], int]:
-    """A counting function with such a tokenizer."""
-    return _Bounded(make).count
+
+def bounded_count(
+    make: Callable[[], Any], elsewhere: _Elsewhere = lambda text: None
+) -> Callable[[str], int]:
+    """A counting function with such a tokenizer.
+
+    `elsewhere`: the count of a text that gigatoken does not count, else None. Texts in ASCII are
+    not passed to it.
+    """
+    return _Bounded(make, elsewhere).count
 
 
 def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
@@ -45,8 +53,9 @@ class _Bounded:
     a character is something else, such as a transcript that was read in between.
     """
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], Any], elsewhere: _Elsewhere = lambda text: None) -> None:
         self._make = make
+        self._elsewhere = elsewhere
         self._lock = Lock()
         self._build()
         self._left = _LOOK  # characters until the next measurement
@@ -62,13 +71,20 @@ class _Bounded:
     def count(self, text: str) -> int:
         """The number of tokens of a text. A lone surrogate counts as U+FFFD."""
         if self._left < len(text):  # a long text, or time to measure
-            return sum(len(self.encode(piece)) for piece in pieces(text))
+            return sum(map(self._count_piece, pieces(text)))
+        is_ascii = text.isascii()
+        if not is_ascii and (found := self._elsewhere(text)) is not None:
+            return found
         self._left -= len(text)
         try:
             # bytes, because a text keeps its UTF-8 form once it is asked for
-            return len(self._encode(text if text.isascii() else text.encode()))  # type: ignore[misc]
+            return len(self._encode(text if is_ascii else text.encode()))  # type: ignore[misc]
         except _REFUSED:
             return len(self._encode_with_lock(text))
+
+    def _count_piece(self, piece: str) -> int:
+        found = None if piece.isascii() else self._elsewhere(piece)
+        return len(self.encode(piece)) if found is None else found
 
     def encode(self, text: str) -> Any:
         """The token ids of a text, as an array."""

@@ -82,6 +82,25 @@ def test_long_texts_count_the_same_with_both_engines_and_in_pieces(
     assert sum(map(fast, encodings.pieces(LONG[name]))) == tokens
 
 
+LETTERS_OF_UNICODE_17 = (
+    "\u088f\u0c5c\u0cdc\u1acf\u1ae0\ua7ce\ua7d2\ua7f1\U00010940\U00010ec5\U00010efa\U00011b60"
+    "\U00011db0\U00011de9\U00016ea0\U00016ed3\U00016ff2\U000187f8\U00018d09\U00018d80\U0001e6c0"
+    "\U0001e6f5\U0002b73a\U0002cea2\U000323b0\U00033479"
+)
+
+
+@pytest.mark.parametrize("letter", LETTERS_OF_UNICODE_17)
+def test_letters_of_unicode_17_count_the_same_with_both_engines(
+    engines: tuple[Engine, Engine], letter: str
+) -> None:
+    fast, slow = engines
+    text = f"{letter}_e {letter}'s a{letter}-E hello{letter}world"
+    assert fast(text) == slow(text)
+    long = f"{text} " * 60_000
+    assert fast(long) == slow(long)
+    assert fast(f"\ud800{text}") == slow(f"\ud800{text}")
+
+
 def test_ten_megabytes_without_a_space_count_the_same_with_both_engines_and_in_pieces() -> None:
     text = b64encode(random.Random(1).randbytes(7_500_000)).decode()
     path = VOCABULARIES / "o200k_base.tiktoken"

@@ -226,6 +226,28 @@ def test_the_bound_covers_repetitions_of_one_to_six_characters(version: str) -> 
         assert bound(text) + 12 >= token_count(text, version), text
 
 
+SIGNS = {
+    "frequent": "≤≥✓✔♥☆★↑↓₹¿¡¥■█►●",
+    "numbers and arrows": "".join(map(chr, range(0x2180, 0x2200))),
+    "mathematics": "".join(map(chr, range(0x2200, 0x2300))),
+    "boxes": "".join(map(chr, range(0x2500, 0x2600))),
+    "pictures": "".join(map(chr, range(0x2600, 0x2700))),
+    "Coptic": "".join(map(chr, range(0x2C80, 0x2CF0))),
+    "Latin": "".join(map(chr, range(0xA722, 0xA788))),
+}
+
+
+@pytest.mark.parametrize("signs", SIGNS.values(), ids=SIGNS)
+@pytest.mark.parametrize("version", ["4.5", "4.7"])
+def test_the_bound_covers_signs_between_spaces(version: str, signs: str) -> None:
+    bound = TOKENIZERS["claude-v3-bound" if version == "4.5" else "claude-v4.7-bound"](False).count
+    chance = random.Random(3)
+    for _ in range(60):
+        row = chance.choices(signs, k=chance.choice([20, 300]))
+        text = chance.choice([" ", "  ", " x ", " word "]).join(row)
+        assert bound(text) + 12 >= token_count(text, version), text
+
+
 @pytest.mark.parametrize("version", ["4.7", "4.8"])
 def test_the_bound_covers_any_words_in_capitals(version: str) -> None:
     bound = TOKENIZERS[f"claude-v{version}-bound"](False).count

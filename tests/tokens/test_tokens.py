@@ -203,10 +203,12 @@ def test_words_in_capitals_count_as_bytes_from_claude_4_7() -> None:
             287,
             287,
         ),
+        (" ".join(map(chr, range(0x2200, 0x2300))), 1_146, 1_146),
+        ("≤ ≥ ✓ ✔ ♥ ☆ ↑ ↓ ✓ ≤ ☆ ↑ ≥", 51, 51),
     ],
-    ids=["codes", "labels", "constants", "table"],
+    ids=["codes", "labels", "constants", "table", "mathematics", "signs"],
 )
-def test_the_bound_for_claude_covers_lists_of_capitals_and_tables(
+def test_the_bound_for_claude_covers_lists_of_capitals_and_signs_and_tables(
     text: str, older: int, newer: int
 ) -> None:
     """The numbers are those of ctok 1.3."""

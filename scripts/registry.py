@@ -81,7 +81,8 @@ TOKENIZERS = (
 # The API's own counts verified the frame of plain messages for the chat models of "openai" alone.
 FRAMINGS = (
     ("gpt-3.5-turbo-0301", "generic"),  # one more token per message than the successors
-    ("gpt-4o.*(audio|realtime|search|transcribe)|gpt-3.5-turbo-instruct", "openai-reasoning"),
+    ("gpt-4o.*search|gpt-5-search", "openai-search"),
+    ("gpt-4o.*(audio|realtime|transcribe)|gpt-3.5-turbo-instruct", "openai-reasoning"),
     ("gpt-3.5|gpt-4|chatgpt", "openai"),
     ("gpt-oss", "harmony"),
     ("gpt-[56]|gpt-daybreak|chat-latest|daybreak", "openai-gpt-5"),
@@ -129,8 +130,8 @@ IMAGE_POLICIES = (
     ("gpt-4.1-mini", "openai-gpt-4.1-mini"),
     ("gpt-4.1-nano", "openai-gpt-4.1-nano"),
     ("gpt-3.5|gpt-4|chatgpt", "openai-gpt-4o"),
-    ("o4-mini", "openai-o4-mini"),
-    ("o[13](-|$)|codex-mini", "openai-o1"),
+    ("o4-mini|codex-mini", "openai-o4-mini"),  # codex-mini is a fine-tuned o4-mini
+    ("o[13](-|$)", "openai-o1"),
     ("computer-use", "openai-computer-use"),
     ("gpt-5-nano", "openai-gpt-5-nano"),
     ("gpt-5(.1)?(-codex)?-mini", "openai-gpt-5-mini"),

@@ -162,6 +162,9 @@ def test_the_mode_pro_costs_more_with_each_answer_in_the_history() -> None:
     ("model", "request_body"),
     [
         ("gpt-4.1", {"input": "x", "tools": [{"type": "web_search"}]}),
+        ("gpt-4o-search-preview", {"messages": [user("x")]}),
+        ("gpt-4o-mini-search-preview-2025-03-11", {"messages": [user("x")]}),
+        ("gpt-5-search-api", {"messages": [user("x")]}),
         (
             "gpt-5",
             {"messages": [user("x")], "tools": [{"type": "custom", "custom": {"name": "f"}}]},

@@ -73,6 +73,12 @@ TABLES: dict[str, FactTable] = {
     "openai-reasoning-responses": _REASONING | _RESPONSES | {"declared": _DECLARED},
     "openai-gpt-5": _GPT_5,
     "openai-gpt-5-responses": _GPT_5 | _RESPONSES | {"declared": _DECLARED},
+    "openai-search": _GPT_5
+    | {
+        "estimates": Fact(
+            ("priming",), "OpenAI: these models always search the web; the prompts are not public"
+        )
+    },
     "harmony": {
         "priming": Fact(
             65,

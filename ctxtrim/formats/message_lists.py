@@ -163,7 +163,8 @@ class Dialect(Struct, frozen=True):
     - `claims`: whether elements and their envelope certainly belong to this dialect; for dialects
       whose `knows` also accepts elements of others
     - `owns_place`: whether the surroundings of a list show that it belongs to this dialect
-    - `refuses_place`: whether they show that it belongs to another one, which reads the same elements
+    - `refuses_place`: whether they show that it belongs to another one, which reads the same
+      elements
     - `has_foreign`: whether some elements show that their whole list belongs to another dialect;
       alone on a line, such an element is counted as unknown
     - `takes_empty`: whether an empty list is valid

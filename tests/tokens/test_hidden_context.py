@@ -61,6 +61,13 @@ def test_fields_that_add_no_text_leave_a_count_exact(request_body: dict[str, Any
     assert counted(request_body) == ("exact", [])
 
 
+@pytest.mark.parametrize("more", [{}, {"type": None}, {"type": "item_reference"}])
+def test_an_item_that_the_provider_stored_makes_an_estimate(more: dict[str, Any]) -> None:
+    items = [{"id": "msg_1"} | more, user("How deep?")]
+    exactness, messages = counted(RESPONSES | {"input": items})
+    assert (exactness, len(messages)) == ("estimated", 1)
+
+
 def test_a_request_with_context_management_is_recognized() -> None:
     compaction = {"type": "compaction", "compact_threshold": 1000}
     assert counted(RESPONSES | {"context_management": [compaction]}) == counted(RESPONSES)

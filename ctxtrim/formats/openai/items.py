@@ -96,7 +96,8 @@ _SUMMARY = "Another language model started to solve this problem"
 def kind_of(value: Any) -> ItemKind:
     """The kind of an item.
 
-    A string is a user or system text; an object without role or type is not sent.
+    A string is a user or system text. An object without role or type is not sent, unless it has an
+    id alone, which refers to an item that the provider stored.
     """
     if isinstance(value, str):
         return "message"
@@ -109,7 +110,7 @@ def kind_of(value: Any) -> ItemKind:
             return "unknown"
         return "text" if known == "assistant" else "message"
     if kind is None:
-        return "unsent"
+        return "unknown" if value.keys() - {"type"} == {"id"} else "unsent"
     if not isinstance(kind, str):
         return "unknown"
     if kind in _KINDS:

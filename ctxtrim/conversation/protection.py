@@ -51,6 +51,6 @@ def not_dropped(
             reasons[position] = reason
         elif message.role == "system" and not message.continues and keeps_system:
             reasons[position] = "system"
-        elif turn_of[position] in turns and messages[shape.exchange[position]].role == "user":
+        elif turn_of[position] in turns and messages[shape.exchange[position]].starts_turn:
             reasons[position] = "prompt of a pinned message"
     return reasons

@@ -50,12 +50,11 @@ class Shape(Struct, frozen=True, dict=True):
         steps = turns = 0
         rows = zip(self.messages, self.fan, self.caller, strict=True)
         for position, (message, fan, caller) in enumerate(rows):
-            role = message.role
-            if role == "assistant":
-                if (fan or message.action is not None) and message.agent_visible:
+            if message.agent_visible:
+                if message.starts_turn:
+                    turns += 1
+                elif message.role == "assistant" and (fan or message.action is not None):
                     steps += 1
-            elif role == "user" and message.agent_visible:
-                turns += 1
             if message.turn is not None:
                 turns = message.turn
             step.append(steps if caller == position else step[caller])
@@ -98,9 +97,9 @@ def shape(messages: Sequence[Message]) -> Shape:
     """The shape of a conversation, in one pass.
 
     A step is an assistant message with calls, or with an action in its text, and their results. A
-    turn is a user message and all messages up to the next one. An exchange is a step, a single
-    message, or all steps and messages of a split answer. Simulated users may call tools too; such
-    an exchange is the user message with its results.
+    turn is a user message, or a summary by the assistant, and all messages up to the next one. An
+    exchange is a step, a single message, or all steps and messages of a split answer. Simulated
+    users may call tools too; such an exchange is the user message with its results.
     """
     caller = list(range(len(messages)))
     answered: list[Part | None] = [None] * len(messages)
@@ -320,14 +319,15 @@ def opening_task(messages: Sequence[Message]) -> int | None:
 
 def is_alternating(messages: Sequence[Message], shape: Shape) -> bool:
     """Whether user and assistant alternate: no adjacent messages of one role, and results right
-    after their calls, if they have one.
+    after their calls, if they have one. An answer may follow a summary by the assistant.
     """
     spoken = [position for position in shape.visible if messages[position].role != "system"]
     for before, after in pairwise(spoken):
         if messages[after].role == "tool":
             is_valid = shape.call[after] is None or shape.caller[after] == shape.caller[before]
         else:
-            is_valid = messages[after].role != messages[before].role
+            is_prompted = messages[before].starts_turn and messages[after].role == "assistant"
+            is_valid = is_prompted or messages[after].role != messages[before].role
         if not is_valid:
             return False
     return True
@@ -343,11 +343,11 @@ def is_typed(message: Message) -> bool:
 
 
 def _prompt(order: range, messages: Sequence[Message]) -> int | None:
-    """The first typed prompt in an order of positions, else the first user message."""
+    """The first typed prompt in an order of positions, else the first start of a turn."""
     first: int | None = None
     for position in order:
         message = messages[position]
-        if message.role != "user" or not message.agent_visible:
+        if not message.starts_turn or not message.agent_visible:
             continue
         if is_typed(message) and _has_content(message):
             return position

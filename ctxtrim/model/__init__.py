@@ -256,6 +256,11 @@ class Message(_Readable, frozen=True, eq=False):
         return self.agent_visible, self.user_visible, self.kind
 
     @property
+    def starts_turn(self) -> bool:
+        """Whether it is a user message, or a summary that the assistant wrote in place of one."""
+        return self.role == "user" or (self.is_summary and self.role == "assistant")
+
+    @property
     def calls(self) -> list[Part]:
         """The tool calls of the message, in order."""
         return [part for part in self.parts if part.kind == "tool_call"]

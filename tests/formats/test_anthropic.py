@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read, run
 from msgspec.structs import replace
 
@@ -430,6 +431,35 @@ def test_an_exchange_after_a_compaction_is_dropped_without_it() -> None:
     )
     out = run(data, [("trim", {})], limit=30).data or b""
     assert elements(out) == [*TALK, says(COMPACTION), user([text("and now")])]
+
+
+LATER = (user("Sound the quay."), says("Four fathoms. " * 20), user("And the bay?"))
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        (says(COMPACTION, "Going on."), *LATER),
+        (user("old"), says(COMPACTION, tool_use("c")), user([result("c", "word " * 90)]), *LATER),
+        (user("old"), says(COMPACTION), *LATER),
+        (
+            says(COMPACTION, tool_use("c")),
+            user([result("c", "word " * 90)]),
+            says(tool_use("d")),
+            user([result("d", "word " * 90)]),
+        ),
+    ],
+)
+def test_a_request_with_a_compaction_is_valid_before_and_after_trim(
+    ctxtrim: Run, history: tuple[Value, ...]
+) -> None:
+    data = line(*history)
+    runs = [ctxtrim("trim", "--budget", budget, stdin=data) for budget in range(20, 400, 20)]
+    outputs = {data, *(ran.out for ran in runs if ran.code == 0)}
+    assert len(outputs) > 1
+    for output in outputs:
+        checked = ctxtrim("check", "--profile", "anthropic", stdin=output)
+        assert (checked.code, "warning" in checked.err) == (0, False)
 
 
 def roo(*history: Value) -> bytes:

@@ -9,13 +9,25 @@ or the server tool waits for results of the client.
 """
 
 from ctxtrim.stages.structure import checks
-from ctxtrim.stages.structure.rule import Profile, Rule
+from ctxtrim.stages.structure.rule import CheckedMessages, Profile, Rule
 
 _UNANSWERED = (
     "`tool_use` ids were found without `tool_result` blocks immediately after. Each `tool_use` "
     "block must have a corresponding `tool_result` block in the next message. "
     "[anthropics/claude-code#2697]"
 )
+
+
+def _first_not_user(conversation: CheckedMessages) -> checks.Breaches:
+    """A first message that is not from the user. The API ignores all before a `compaction`."""
+    messages = conversation.messages
+    return (
+        breach
+        for breach in checks.first_not_user(conversation)
+        if not messages[breach.position].is_summary
+    )
+
+
 PROFILE = Profile(
     "anthropic",
     (
@@ -67,7 +79,7 @@ PROFILE = Profile(
         ),
         Rule(
             "first-not-user",
-            checks.first_not_user,
+            _first_not_user,
             'messages: first message must use the "user" role [lobehub/lobe-chat#1601]',
         ),
         Rule(

@@ -247,13 +247,16 @@ def first_not_user(conversation: CheckedMessages) -> Breaches:
 def not_alternating(conversation: CheckedMessages) -> Breaches:
     """Two consecutive messages of one role.
 
-    Results belong to their call; either role may follow them.
+    Results belong to their call; either role may follow them. An answer may follow a summary by the
+    assistant, with which it shares a message.
     """
     before: Message | None = None
     for position, message in conversation.sent:
         if message.role == "system":
             continue
-        if before is not None and before.role == message.role and message.role != "tool":
+        follows_summary = before is not None and before.is_summary and message.role == "assistant"
+        repeats = before is not None and before.role == message.role and message.role != "tool"
+        if repeats and not follows_summary:
             yield Breach(position, f"two messages from {message.role} in a row")
         before = message
 

@@ -247,6 +247,8 @@ class Situation:
         """
         if not self.is_alternating or self.turns[position] in self._answered:
             return ()
+        if self.messages[position].role != "user":  # a summary by the assistant
+            return ()
         exchanges = self.exchanges_of_turn.get(self.turns[position], ())
 
         def price(exchange: int) -> tuple[bool, int, int]:
@@ -278,7 +280,7 @@ class Situation:
     @cached_property
     def _starts(self) -> set[int]:
         """The positions at which exchanges of prompts start."""
-        prompts = [at for at, message in enumerate(self.messages) if message.role == "user"]
+        prompts = [at for at, message in enumerate(self.messages) if message.starts_turn]
         return set(prompts) - self.injections
 
 

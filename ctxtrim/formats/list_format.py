@@ -131,6 +131,10 @@ class _Lists:
             return dialect.takes_empty or dialect.admits is not None
         return self._holds(items, dialect.admits or dialect.knows)
 
+    def _is_foreign(self, answer: Place) -> bool:
+        """Whether the answer next to a list is one of another dialect."""
+        return isinstance(answer.items, (list, dict)) and self._dialect.has_foreign(_items(answer))
+
     def _holds(self, items: Sequence[Any], knows: Predicate) -> bool:
         return not self._dialect.has_foreign(items) and any(map(knows, items))
 
@@ -143,7 +147,7 @@ class _Lists:
         for paths in self._usual.paths_in(value):
             for lists in conversations(value, paths):
                 own = self._lists(lists)
-                if any(map(is_own, own)):
+                if any(map(is_own, own)) and not any(map(self._is_foreign, own[1:])):
                     found.add(own[0].among)
                     yield own
                 elif own:
@@ -155,12 +159,11 @@ class _Lists:
 
     def _lists(self, places: Iterable[Place]) -> list[Place]:
         """The lists among the values at some paths, and the texts in the place of a list."""
-        is_draft = self._dialect.is_draft
         return [
             place
             for place in map(self._opened, places)
             if (isinstance(place.items, list) or self._is_element(place))
-            and (place.items or not is_draft(place))
+            and (place.items or not self._dialect.is_draft(place))
             and not self._dialect.has_own_lists(place.envelope)
         ]
 
@@ -345,8 +348,7 @@ def _elements(around: Span, place: Place, consumes: bool) -> Iterator[Element]:
 
 def _messages(place: Place) -> int:
     """The number of elements of a list that may be messages of another format."""
-    roles = (_ROLES.intersection(value) for value in place.items if isinstance(value, dict))
-    return sum(map(bool, roles))
+    return sum(isinstance(value, dict) and not _ROLES.isdisjoint(value) for value in place.items)
 
 
 def _pointer(lists: Sequence[Place]) -> Path:

@@ -660,9 +660,11 @@ def test_results_of_amp_are_in_their_run() -> None:
     [
         lambda asked, answer: {"request": asked, "response": answer},  # Vertex AI, batches
         lambda asked, answer: {"request": {"body": asked}, "response": {"body": answer}},
+        lambda asked, answer: {"request_body": asked, "response_body": answer},  # Helicone
+        lambda asked, answer: [{"request_body": asked, "response_body": answer}],
     ],
 )
-def test_a_logged_request_has_its_answer(record: Callable[[Any, Any], Value]) -> None:
+def test_a_logged_request_has_its_answer(record: Callable[[Any, Any], Any]) -> None:
     asked = {"model": "claude-3", "max_tokens": 9, "messages": [user("Sound the bay.")]}
     usage = {"input_tokens": 8, "output_tokens": 3}
     answer = {"type": "message", **says("Nine fathoms."), "usage": usage}
@@ -673,3 +675,15 @@ def test_a_logged_request_has_its_answer(record: Callable[[Any, Any], Value]) ->
         "Nine fathoms.",
     ]
     assert [each.completion_tokens for each in transcript.usages] == [3]
+
+
+@pytest.mark.parametrize("key", ["request_body", "kwargs", "input"])
+@pytest.mark.parametrize("talk", [[user("Sound the bay.")], TALK])
+def test_the_arguments_of_a_traced_call_are_a_request(
+    ctxtrim: Run, key: str, talk: Sequence[Value]
+) -> None:
+    asked = {"model": "claude-opus-4-6", "system": "Be brief.", "messages": talk}
+    ran = ctxtrim("count", "--json", stdin=json.dumps({key: asked}).encode())
+    bare = ctxtrim("count", "--json", stdin=json.dumps(asked).encode())
+    (row,), (expected,) = (json.loads(each.out)["transcripts"] for each in (ran, bare))
+    assert (row["format"], row["tokens"]) == ("anthropic", expected["tokens"])

@@ -310,6 +310,33 @@ def test_a_logged_request_has_its_answer(
     assert (summarized.code, ANSWER[0]["content"] in summarized.out.decode()) == (0, True)
 
 
+@pytest.mark.parametrize("prompt", ["Be brief.", [{"type": "text", "text": "Be brief."}]])
+def test_a_system_prompt_next_to_the_messages_comes_first(ctxtrim: Run, prompt: Any) -> None:
+    old = [user("Sound the bay. " * 40), says("Nine fathoms. " * 40)]
+    value = {"system": prompt, "conversations": [*old, PROMPT[1]]}
+    form, (found,) = transcripts(value)
+    assert (form, found.messages[0].role, texts(found)[0]) == ("openai-chat", "system", "Be brief.")
+    data = json.dumps(value).encode()
+    kept = json.loads(ctxtrim("trim", "-b", "40", stdin=data).out)
+    assert kept == {"system": prompt, "conversations": [PROMPT[1]]}
+    bare = ctxtrim("trim", "-b", "14", "--no-preserve-system-prompt", stdin=data)
+    assert json.loads(bare.out) == {"conversations": [PROMPT[1]]}
+    summarized = json.loads(ctxtrim("summarize", "--keep-recent-turns", "0", stdin=data).out)
+    assert [message["role"] for message in summarized["conversations"]] == ["user"]
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-opus-4-6"])
+def test_an_answer_of_chat_completions_shows_the_format_of_its_request(model: str) -> None:
+    answer = {"choices": [{"message": ANSWER[0]}]}
+    asked = {"model": model, "messages": [user("Sound the bay.")]}
+    for value in (
+        {"request": asked, "response": answer},
+        {"request_body": asked, "response_body": answer},
+    ):
+        form, (found,) = transcripts(value)
+        assert (form, texts(found)) == ("openai-chat", ["Sound the bay.", "Berths 2 and 4."])
+
+
 def test_an_answer_alone_is_a_conversation_of_one_message(ctxtrim: Run) -> None:
     usage = {"prompt_tokens": 50, "completion_tokens": 10, "total_tokens": 60}
     response = {

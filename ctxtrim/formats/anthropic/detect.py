@@ -11,6 +11,44 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.usage import anthropic_usage
+from ctxtrim.text.json_paths import Path, each_element
+
+_HELICONE = "request_body.messages + response_body"
+_LOG = "input.inputBodyJson.messages + output.outputBodyJson"  # invocations of Bedrock
+PLACES = (
+    "messages",
+    "[*].messages",
+    "",
+    "request.messages + response",  # Vertex AI, batches
+    "params.messages",  # Message Batches
+    "requests[*].params.messages",
+    "modelInput.messages + modelOutput",  # Bedrock, batches
+    _LOG,
+    each_element(_LOG),
+    "request.body.messages + response.body",  # claude-trace
+    _HELICONE,
+    each_element(_HELICONE),
+    "body.messages",  # logs of proxies
+)
+"""The JSON paths of lists of messages."""
+
+_ARGUMENTS = ("kwargs.messages", "input.messages")  # of traced calls
+OTHER_PLACES = (
+    *((path,) for path in _ARGUMENTS),
+    tuple(map(each_element, _ARGUMENTS)),
+    ("result.message",),  # results of batches
+)
+"""The JSON paths of lists in values without the paths above."""
+
+ANSWERS: tuple[Path, ...] = (
+    ("message",),
+    ("modelOutput",),
+    ("outputBodyJson",),
+    ("response",),
+    ("body",),
+    ("response_body",),
+)
+"""Ends of paths at which a message replaces a list."""
 
 ROLES = ("user", "assistant", "system")
 
@@ -26,6 +64,7 @@ _FOREIGN_KEYS = frozenset(
         "function_call",
         "tool_call_id",
         "finish_reason",
+        "choices",
         "reasoning_content",
         "stopReason",
     )

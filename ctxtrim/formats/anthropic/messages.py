@@ -15,7 +15,16 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.anthropic.blocks import block, is_injected, json_value, user_messages
-from ctxtrim.formats.anthropic.detect import ROLES, claims, has_foreign, inner, knows
+from ctxtrim.formats.anthropic.detect import (
+    ANSWERS,
+    OTHER_PLACES,
+    PLACES,
+    ROLES,
+    claims,
+    has_foreign,
+    inner,
+    knows,
+)
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
 from ctxtrim.formats.bedrock import header
 from ctxtrim.formats.fields import first_string, members, string
@@ -25,24 +34,8 @@ from ctxtrim.formats.message_parts import content_parts, event_id
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.model import Message, Part, Role, Span
-from ctxtrim.text.json_paths import Path, each_element
+from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
-
-_LOG = "input.inputBodyJson.messages + output.outputBodyJson"  # invocations of Bedrock
-PLACES = (
-    "messages",
-    "[*].messages",
-    "",
-    "request.messages + response",  # Vertex AI, batches
-    "params.messages",  # Message Batches
-    "requests[*].params.messages",
-    "modelInput.messages + modelOutput",  # Bedrock, batches
-    _LOG,
-    each_element(_LOG),
-    "request.body.messages + response.body",  # claude-trace
-    "body.messages",  # logs of proxies
-)
-"""The JSON paths of such lists."""
 
 _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user texts
 _CLINE_SAID = ("<task>", "<feedback>", "<answer>", "<user_message>")
@@ -354,7 +347,6 @@ def relink(edit: Edit) -> Edit:
 
 DIALECT = Dialect(
     "anthropic", knows, read, insert, envelope, owner, PLACES, takes_empty=True, claims=claims,
-    other_places=(("result.message",),), header=header,  # results of batches
-    answers=(("message",), ("modelOutput",), ("outputBodyJson",), ("response",), ("body",)),
+    other_places=OTHER_PLACES, header=header, answers=ANSWERS,
     has_foreign=has_foreign, relink=relink, must_alternate=True, text_block=text_block,
 )  # fmt: skip

@@ -203,11 +203,14 @@ _PLAIN = Envelope(options=chat_options({}))
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
-    """The tools, tool choice, model and id next to the messages."""
+    """The tools, tool choice, model and id next to the messages. A system prompt there comes
+    first.
+    """
     if len(value) == 1:  # the messages alone
         return _PLAIN
     # the last: ToolBench, BFCL
     tools = value.get("tools") or value.get("functions") or value.get("function")
+    system = value.get("system")  # of the AI SDK, and in data for training
     return Envelope(
         tools_in(tools),
         tool_choice=choice(value),
@@ -215,8 +218,16 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         model=string(value.get("model")) or string(members(value.get("output")).get("model")),
         id=string(value.get("id")),
         usage=openai_usage(value.get("usage")),
+        preamble=_system(system, span.inside("system")) if system else (),
         options=chat_options(value),
     )
+
+
+def _system(system: Any, span: Span) -> tuple[Message, ...]:
+    """A system prompt next to the messages, a text or blocks; none for other values."""
+    if not isinstance(system, (str, list)):
+        return ()
+    return (Message("system", content_parts(system, span, _block), index=0, spans=(span,)),)
 
 
 def header(value: object) -> Envelope:
@@ -240,9 +251,9 @@ def header(value: object) -> Envelope:
 
 def owner(array: Path) -> Path | None:
     """A message is removed with the last block of its content, a response with its last item, and
-    a list of calls with its last call.
+    a list of calls or a system prompt with its last element.
     """
-    if array[-1] == "tool_calls":
+    if array[-1] in ("tool_calls", "system"):
         return array
     return array[:-1] if array[-1] in ("content", "output") else None
 

@@ -19,7 +19,7 @@ _Spell = Callable[[Message], dict[str, Any]]
 
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """Each message as an element, or as a block if the results next to it are blocks."""
-    site = sent_site(site, lambda message: None if message is None else _element(message))
+    site = sent_site(site, _listed)
     spell: _Spell = json_value
     neighbour = next(filter(_is_block, (site.earlier, site.later)), None)
     found: list[Insertion] = []
@@ -49,6 +49,13 @@ def _is_block(message: Message | None) -> TypeGuard[Message]:
 def _element(message: Message) -> Span:
     """The span of the element with a message, which may be a block of its content."""
     return element_of(message.spans[0], ("content",))
+
+
+def _listed(message: Message | None) -> Span | None:
+    """The span of the element with a message; None for a system prompt next to the list."""
+    if message is None or message.spans[0].path[-1:] == ("system",):
+        return None
+    return _element(message)
 
 
 def _whole(message: M) -> M:

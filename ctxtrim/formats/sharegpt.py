@@ -5,8 +5,9 @@
 A `function_call` contains `{"name", "arguments"}` (or an array of them) as a JSON string. The
 arguments are the call's text; the rest is its frame. Hermes writes calls into the text, in
 `<tool_call>` tags. If a result follows, they are also read as calls, but counted as text. There are
-no ids, so an `observation` answers the nearest call before it. `chosen` and `rejected` are single
-answers next to the conversation and are not read.
+no ids, so an `observation` answers the nearest call before it. The answer right before a `tool` or
+`function` turn is the call itself, in any notation (ToolACE, ToolBench). `chosen` and `rejected`
+are single answers next to the conversation and are not read.
 """
 
 import json
@@ -16,7 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import members, role_in, string
+from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import call_part, system_prompt, text_of
 from ctxtrim.model import Message, Part, Role, Span
@@ -46,6 +47,7 @@ ROLES: dict[object, Role] = {
     "tool_response": "tool",
 }
 _CALLS = ("function_call", "function-call", "tool_call")
+_ANSWER_TEXTS = ("tool", "function")  # senders of results whose calls may be texts of answers
 _SPELLED = {"user": "human", "assistant": "gpt", "system": "system", "tool": "observation"}
 _DECODER = json.JSONDecoder()
 _TAG, _END = "<tool_call>", "</tool_call>"
@@ -55,7 +57,7 @@ def knows(value: object) -> bool:
     """Whether a value is a message with a known `from` and a string `value`."""
     return (
         isinstance(value, dict)
-        and role_in(value, "from", ROLES) is not None
+        and ROLES.get(_sender(value)) is not None
         and isinstance(value.get("value"), str)
     )
 
@@ -64,12 +66,13 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
     """Read one message per element."""
     elements = list(elements)
     for number, (value, span, whole) in enumerate(elements):
-        name = value.get("from") if isinstance(value, dict) else None
-        role = role_in(value, "from", ROLES)
+        name = _sender(value)
+        role = ROLES.get(name)
         if role is None or not isinstance(value.get("value"), str):
-            found.uncounted += name is not None
+            found.uncounted += members(value).get("from") is not None
             continue
         text, inner_span = value["value"], span.inside("value")
+        action = None
         if role == "tool":
             parts = [Part("tool_result", text, span=inner_span)]
         elif name in _CALLS:
@@ -78,20 +81,26 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             parts = [Part("reasoning", text, span=inner_span)]
         else:
             parts = [Part("text", text, span=inner_span)]
-            if (
-                role == "assistant"
-                and _TAG in text
-                and _is_result(elements[number + 1 : number + 2])
-            ):
+            after = _sender_at(elements, number + 1) if role == "assistant" else None
+            if _TAG in text and ROLES.get(after) == "tool":
                 parts += map(_tagged, _texts_in_tags(text))
+            elif after in _ANSWER_TEXTS:
+                action = Part("tool_call", text)
         found.add(role, parts, value, whole)
-        if role == "assistant" and _is_reasoning(elements[max(number - 1, 0) : number]):
-            found.messages[-1] = replace(found.messages[-1], continues=True)
+        continues = role == "assistant" and _sender_at(elements, number - 1) == "reasoning"
+        if continues or action is not None:
+            found.messages[-1] = replace(found.messages[-1], continues=continues, action=action)
 
 
-def _is_reasoning(elements: Sequence[Element]) -> bool:
-    """Whether the first of some elements is the reasoning of an answer."""
-    return any(members(element.value).get("from") == "reasoning" for element in elements)
+def _sender(value: Any) -> str | None:
+    """The sender of a message in lower case; NeMo writes `User` and `Assistant`."""
+    name = value.get("from") if isinstance(value, dict) else None
+    return name.lower() if isinstance(name, str) else None
+
+
+def _sender_at(elements: Sequence[Element], number: int) -> str | None:
+    """The sender of an element; None before the first one and after the last one."""
+    return _sender(elements[number].value) if 0 <= number < len(elements) else None
 
 
 def _texts_in_tags(text: str) -> list[str]:
@@ -107,12 +116,6 @@ def _tagged(text: str) -> Part:
     """A call inside a text. The text counts its tokens."""
     value = _json(text)
     return Part("tool_call", name=value["name"] if _is_call(value) else None)
-
-
-def _is_result(elements: Sequence[Element]) -> bool:
-    """Whether the first of some elements is a tool result."""
-    first = elements[0].value if elements else None
-    return role_in(first, "from", ROLES) == "tool"
 
 
 def calls_in(text: str, span: Span, block: Span | None = None) -> list[Part]:

@@ -118,6 +118,24 @@ def test_hermes_calls_inside_text_have_results_and_count_as_text() -> None:
     assert run(alone, [("check", {})]).rows[0].findings == ()
 
 
+@pytest.mark.parametrize("sender", ["tool", "function"])
+def test_an_answer_right_before_a_tool_turn_is_its_call(sender: str) -> None:
+    """ToolACE writes calls as `[look(at=1)]`, ToolBench as an action and its input."""
+    turns = (
+        turn("user", "go"),
+        turn("assistant", "[look(at=1), look(at=2)]"),
+        turn(sender, "seen " * 90),
+        turn("assistant", "Done."),
+        turn("user", "And now?"),
+    )
+    assert run(talk(*turns), [("check", {})]).rows[0].findings == ()
+    as_prose = talk(*(turn("user", "seen " * 90) if at["from"] == sender else at for at in turns))
+    counts = [run(data).rows[0].count.tokens for data in (talk(*turns), as_prose)]
+    assert counts[0] <= counts[1]  # the call costs nothing besides its text
+    ran = run(talk(*turns), [("trim", {"keep_recent_turns": 0})], limit=30)
+    assert json.loads(ran.data or b"")["conversations"] == [turns[0], *turns[3:]]
+
+
 def test_calls_in_text_are_read_in_one_pass() -> None:
     """A pattern takes hours for tags without an end, and for blanks."""
     tags, blanks = "<tool_call>" * 100_000, " " * 1_000_000
@@ -198,6 +216,23 @@ def test_a_call_is_dropped_with_its_observation() -> None:
         "go",
         "now",
     ]
+
+
+@pytest.mark.parametrize("senders", [("User", "Assistant"), ("Human", "GPT")])
+def test_senders_may_be_in_capitals(senders: tuple[str, str]) -> None:
+    """Chats for NeMo, with their other members."""
+    person, model = senders
+    turns = (turn(person, "old " * 90), turn(model, "Aye."), turn(person, "and now?"))
+    data = talk(*turns, system="Be kind.", mask=person, type="VALUE_TO_TEXT")
+    assert detected(data) == "sharegpt"
+    assert [message.role for message in transcript(data).messages[1:]] == [
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert json.loads(run(data, [("trim", {})], limit=30).data or b"") == json.loads(data) | {
+        "conversations": [turns[2]]
+    }
 
 
 @pytest.mark.parametrize("key", ["messages", "conversation", "items"])

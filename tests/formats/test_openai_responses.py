@@ -464,7 +464,6 @@ NEMOTRON: dict[str, Any] = {
     "input": [{"role": "user", "content": LONG}, {"role": "user", "content": "list both"}],
     "output": "<think>\n</think>\n\nDone.",
     "category": "chat",
-    "system_prompt": "detailed thinking off",
 }
 
 
@@ -494,6 +493,20 @@ def test_a_summary_is_inserted_before_a_string_output() -> None:
     assert written(NEMOTRON, SUMMARY, answer)["input"] == [item]
     with pytest.raises(NotEditableError, match="no new message after its answer"):
         written(NEMOTRON, first, second, answer, SUMMARY)
+
+
+def test_a_system_prompt_next_to_a_string_output_counts() -> None:
+    value = NEMOTRON | {"system_prompt": "Think aloud."}
+    system, *others = transcript(value).messages
+    assert [(message.role, message.parts) for message in others] == [
+        (message.role, message.parts) for message in transcript(NEMOTRON).messages
+    ]
+    assert (system.role, system.parts[0].text) == ("system", "Think aloud.")
+    assert written(value, *others) == NEMOTRON
+    assert written(value, SUMMARY, system, *others)["input"][:2] == [
+        says("user", "what was"),
+        says("system", "Think aloud."),
+    ]
 
 
 def test_an_empty_string_output_is_no_answer() -> None:

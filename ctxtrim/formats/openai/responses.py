@@ -60,6 +60,9 @@ _FIELDS = _REQUEST | {
 }  # fmt: skip
 """All fields of a request."""
 
+_INSTRUCTIONS = ("instructions", "system_prompt")
+"""Members with the system prompt; the second in the data of Llama-Nemotron."""
+
 _OTHER_APIS = ("embed", "moderation", "tts", "whisper")
 """Words in the names of models of other APIs, whose requests have an input and a model too."""
 
@@ -150,8 +153,9 @@ def is_request(place: Place) -> bool:
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The fields next to the items. Usage summed over several requests is skipped."""
-    tools, instructions = value.get("tools"), value.get("instructions")
-    output, value_span = value.get("output"), span.inside("instructions")
+    tools, output = value.get("tools"), value.get("output")
+    key = next(filter(value.get, _INSTRUCTIONS), "instructions")
+    instructions, value_span = value.get(key), span.inside(key)
     preamble = system_prompt(instructions or None, value_span)
     if instructions and not preamble:
         preamble = (
@@ -199,7 +203,7 @@ def _insert_into_list(
     text = site.value_of(span)
     around = Span(span.line, span.path[:-1])
     found: list[Insertion] = []
-    if span.path[-1] == "instructions" and not is_after:
+    if span.path[-1] in _INSTRUCTIONS and not is_after:
         found.append(Insertion(None, span, replaces=True))
         items = [*items, _message("system", text)]
     target = around.inside("input")

@@ -510,6 +510,41 @@ def test_roo_code_does_not_send_truncated_messages() -> None:
     assert without == [json.loads(data)[index] for index in (0, 4, 5)]
 
 
+SEALED = {"type": "reasoning", "summary": [], "encrypted_content": "gAAA" * 200, "id": "rs_1"}
+
+
+def test_reasoning_next_to_the_content_of_an_answer_counts() -> None:
+    answer = says("Looking.", tool_use("a"))
+    histories = [
+        roo(user([text("Moor it.")]), answer | more, user([result("a")]))
+        for more in (
+            {"reasoning_content": "Which berth? " * 20},
+            {"reasoning_details": [{"type": "reasoning.text", "text": "Which berth? " * 20}]},
+            {},
+        )
+    ]
+    deepseek, openrouter, plain = map(transcript, histories)
+    for parsed in (deepseek, openrouter):
+        assert [part.kind for part in parsed.messages[1].parts] == [
+            "reasoning",
+            "text",
+            "tool_call",
+        ]
+        assert parsed.messages[1].parts[0].text == "Which berth? " * 20
+        assert parsed.messages[1].parts[1:] == plain.messages[1].parts
+    without = replace(deepseek.messages[1], parts=plain.messages[1].parts)
+    assert written(histories[0], lambda each: (each[0], without, each[2])) == histories[2]
+    assert json.loads(written(histories[1], lambda each: each[:1])) == json.loads(histories[1])[:1]
+
+
+def test_sealed_reasoning_in_the_content_counts_by_its_length() -> None:
+    data = roo(
+        user([text("Moor it.")]), says(SEALED, "Looking.", tool_use("a")), user([result("a")])
+    )
+    part = transcript(data).messages[1].parts[0]
+    assert (part.kind, part.text, part.sealed) == ("reasoning", "", 800)
+
+
 def elements_of_list(data: bytes) -> list[Any]:
     value: list[Any] = json.loads(data)
     return value

@@ -41,6 +41,8 @@ def block(value: Any, span: Span) -> Part:
             return Part("reasoning", value["thinking"], block=span, sealed=_sealed(value))
         if kind == "redacted_thinking":
             return Part("reasoning", block=span, sealed=len(string(value.get("data")) or ""))
+        if kind == "reasoning" and isinstance(value.get("encrypted_content"), str):  # Roo Code
+            return Part("reasoning", block=span, sealed=len(value["encrypted_content"]))
         if kind == "tool_use":
             call_id, name = string(value.get("id")), string(value.get("name"))
             server = _server_links(value) if "caller" in value else ()

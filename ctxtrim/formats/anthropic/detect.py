@@ -7,7 +7,7 @@ file belong to Anthropic.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from ctxtrim.formats.usage import anthropic_usage
@@ -54,10 +54,10 @@ ROLES = ("user", "assistant", "system")
 
 _DATED = re.compile(r"_20\d{6}$")
 
-_BLOCKS = (
-    "tool_use", "tool_result", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction",
-)  # fmt: skip
+_TOOLS = ("tool_use", "tool_result")
+_BLOCKS = (*_TOOLS, "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction")
 _FOREIGN_ROLES = ("tool", "function", "developer", "toolResult")
+_REASONING = "reasoning_content"
 _FOREIGN_KEYS = frozenset(
     (
         "tool_calls",
@@ -65,8 +65,8 @@ _FOREIGN_KEYS = frozenset(
         "tool_call_id",
         "finish_reason",
         "choices",
-        "reasoning_content",
         "stopReason",
+        _REASONING,
     )
 )
 _FOREIGN_BLOCKS = (
@@ -94,17 +94,17 @@ def inner(value: Any) -> tuple[dict[str, Any], Any, tuple[str, ...]]:
 def knows(value: object) -> bool:
     """Whether a value is a message with a text or blocks; other formats may write the same."""
     message, role, _ = inner(value)
-    if role not in ROLES or is_foreign(value):
+    if role not in ROLES or has_foreign((value,)):
         return False
     return isinstance(message.get("content"), str) or any(
         isinstance(block.get("type"), str) for block in _blocks(message)
     )
 
 
-def is_foreign(value: object) -> bool:
+def _is_foreign(value: object, keys: Set[str] = _FOREIGN_KEYS) -> bool:
     """Whether only other formats, mostly OpenAI, write such a message."""
     message, role, _ = inner(value)
-    if role in _FOREIGN_ROLES or any(message[key] for key in _FOREIGN_KEYS & message.keys()):
+    if role in _FOREIGN_ROLES or any(message[key] for key in keys & message.keys()):
         return True
     content = message.get("content")
     return isinstance(content, list) and any(map(_is_foreign_block, content))
@@ -112,7 +112,17 @@ def is_foreign(value: object) -> bool:
 
 def has_foreign(items: Sequence[Any]) -> bool:
     """Whether only other formats write some of these messages."""
-    return any(map(is_foreign, items))
+    first = next(filter(_is_foreign, items), None)
+    if first is None or not inner(first)[0].get(_REASONING):
+        return first is not None
+    # Roo Code writes it next to the calls of Anthropic
+    keys = _FOREIGN_KEYS - {_REASONING}
+    return not any(map(_has_tools, items)) or any(_is_foreign(value, keys) for value in items)
+
+
+def _has_tools(value: object) -> bool:
+    """Whether a message has a call or a result of Anthropic."""
+    return any(block.get("type") in _TOOLS for block in _blocks(inner(value)[0]))
 
 
 def _is_foreign_block(block: object) -> bool:

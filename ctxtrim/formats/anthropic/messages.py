@@ -40,6 +40,7 @@ from ctxtrim.text.records import dump
 _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user texts
 _CLINE_SAID = ("<task>", "<feedback>", "<answer>", "<user_message>")
 _INSIDE = (("message",), ("redact_message",))  # the second: Strands Agents
+_REASONING = frozenset(("reasoning_content", "reasoning_details"))
 _ROO = frozenset(("condenseParent", "condenseId", "truncationParent", "truncationId"))
 
 
@@ -67,6 +68,10 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             found.usages.clear()
             found.messages.append(_compacted(role, content, inner_span, first - 1, start, before))
         messages = _messages(role, content, inner_span, whole, len(found.messages), first)
+        if role == "assistant" and not _REASONING.isdisjoint(message):
+            from ctxtrim.formats.anthropic.roo_code import with_reasoning  # for few agents
+
+            messages = with_reasoning(messages, message, span.inside(*keys))
         position = len(found.messages)
         last = found.messages[-1] if position > start else None
         found.messages += _marked(messages, message, last)
@@ -102,10 +107,9 @@ def _leave_out(
 ) -> None:
     """Leave out what compactions of Droid and condensations of Roo Code replace."""
     if linked:
-        from ctxtrim.formats.anthropic import condensation  # for Roo Code only
+        from ctxtrim.formats.anthropic.roo_code import hide_unsent  # for Roo Code only
 
-        listed = [condensation.LinkedElement(*element) for element in linked]
-        condensation.hide_unsent(found, listed)
+        hide_unsent(found, linked)
     if any(is_compaction(element.value) for element, _ in rows):
         from ctxtrim.formats.anthropic.droid import compact  # for few sessions
 

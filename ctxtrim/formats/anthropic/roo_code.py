@@ -1,4 +1,5 @@
-"""Histories of Roo Code and its forks, which keep the messages that they no longer send.
+"""Histories of Roo Code and its forks, which keep the messages that they no longer send, and
+reasoning next to the content of an answer.
 
 ::
 
@@ -7,13 +8,13 @@
     {…, "truncationParent": "t1"}                           not sent while its marker exists
     {…, "isTruncationMarker": true, "truncationId": "t1"}   the marker
 
-Source: `getEffectiveApiHistory` in `src/core/condense/index.ts` of RooCodeInc/Roo-Code.
+Sources: `getEffectiveApiHistory` in `src/core/condense/index.ts`, and
+`src/core/task-persistence/apiMessages.ts` of RooCodeInc/Roo-Code.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import string
@@ -26,7 +27,7 @@ _LINKS = (
 )
 
 
-class LinkedElement(Struct, frozen=True):
+class LinkedElement(NamedTuple):
     """An element with such members, its span, and the positions of its messages."""
 
     value: Mapping[str, Any]
@@ -49,12 +50,23 @@ class LinkedElement(Struct, frozen=True):
         return [(link, name) for link, _, _ in _LINKS if (name := string(self.value.get(link)))]
 
 
-def hide_unsent(found: ListContents, linked: Sequence[LinkedElement]) -> None:
-    """Remove the messages that Roo Code does not send.
+def with_reasoning(
+    messages: Iterable[Message], answer: dict[str, Any], span: Span
+) -> Iterator[Message]:
+    """The messages in the content of an answer, with the reasoning next to it."""
+    from ctxtrim.formats.openai.answer_parts import with_members
+
+    for message in messages:
+        yield replace(message, parts=with_members(answer, message.parts, span))
+
+
+def hide_unsent(found: ListContents, elements: Sequence[tuple[Any, Span, range]]) -> None:
+    """Remove the messages that Roo Code does not send. `elements`: those with such members.
 
     A summary or marker carries the spans of the elements that it hides: without it they would be
     live again.
     """
+    linked = [LinkedElement(*element) for element in elements]
     by_name = {name: element for element in linked for name in element.names}
     marks = {element.messages.start: element for element in by_name.values()}
     hidden: dict[Span, list[Span]] = {}

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+from conftest import Run
 from harness import read, run
 from writers import litellm
 
@@ -84,6 +86,56 @@ def test_only_the_dropped_messages_change() -> None:
     kept = json.loads(out)
     assert 2 <= len(kept["messages"]) < len(payload["messages"])
     assert kept | {"messages": []} == payload | {"messages": []}
+
+
+@pytest.mark.parametrize(
+    ("key", "prompt"),
+    [
+        ("instructions", "Answer in verse."),
+        ("system", "Answer in verse."),
+        ("system", [{"type": "text", "text": "Answer in verse."}]),
+    ],
+)
+def test_the_system_prompt_in_the_parameters_comes_first(
+    ctxtrim: Run, key: str, prompt: Any
+) -> None:
+    payload = litellm.payload(TALK)
+    payload["model_parameters"] |= {key: prompt}
+    first, *others = only(line(payload)).messages
+    assert (first.role, first.parts[0].text) == ("system", "Answer in verse.")
+    assert [message.role for message in others] == [each["role"] for each in TALK]
+    kept = json.loads(ctxtrim("trim", "-b", "100", stdin=line(payload)).out)
+    assert kept == payload | {"messages": payload["messages"][2:]}
+    bare = ctxtrim("trim", "-b", "40", "--no-preserve-system-prompt", stdin=line(payload))
+    assert (bare.code, key in json.loads(bare.out)["model_parameters"]) == (0, False)
+    summarized = ctxtrim("summarize", "--keep-recent-turns", "1", stdin=line(payload))
+    assert (summarized.code, payload["model_parameters"]) == (
+        0,
+        json.loads(summarized.out)["model_parameters"],
+    )
+
+
+def test_a_request_without_its_system_prompt_is_an_estimate(ctxtrim: Run) -> None:
+    talk = [{"role": "user", "content": "Is the bridge open?"}]
+    answer = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "text", "text": "It is."}],
+    }
+    payload = {
+        "id": "m1",
+        "call_type": "anthropic_messages",
+        "model": "claude-sonnet-4-5",
+        "messages": talk,
+        "response": answer,
+    }
+    ran = ctxtrim("count", stdin=line(payload)).out.decode()
+    assert "the log lacks the system prompt of the request; not counted" in ran
+    assert "≈" in ran
+    body = {"proxy_server_request": {"messages": talk, "system": "Answer in verse."}}
+    whole = ctxtrim("count", stdin=line(payload | body)).out.decode()
+    assert ("lacks" in whole, "≤" in whole) == (False, True)
+    assert only(line(payload | body)).messages[0].role == "system"
 
 
 def _lines(name: str) -> list[str]:

@@ -8,17 +8,22 @@ have no messages, but the request under `proxy_server_request`; all of them may 
 
 from typing import Any
 
+from msgspec.structs import replace
+
+from ctxtrim.formats.anthropic.blocks import block
 from ctxtrim.formats.fields import first_string, members, string
 from ctxtrim.formats.message_lists import Envelope
+from ctxtrim.formats.message_parts import system_prompt
 from ctxtrim.formats.request_options import chat_options, choice
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
 from ctxtrim.formats.traces.traces import record_format
 from ctxtrim.formats.usage import openai_usage
-from ctxtrim.model import Span
+from ctxtrim.model import Message, Span
 from ctxtrim.text.records import dump
 
 _INSIDE = ("kwargs", "standard_logging_object", "data")
-_BODY = "proxy_server_request"
+_PARAMETERS, _BODY = "model_parameters", "proxy_server_request"
+_ANTHROPIC = "anthropic_messages"  # the system prompt of such a request is logged in the body only
 
 
 def _is_payload(value: dict[str, Any]) -> bool:
@@ -29,20 +34,33 @@ def _is_payload(value: dict[str, Any]) -> bool:
 def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     key = "messages" if opened(Field(value["messages"], span)).value else _BODY
     body = members(opened(Field(value.get(_BODY), span)).value)
-    settings = members(value.get("model_parameters")) or body
+    parameters = members(value.get(_PARAMETERS))
+    settings = parameters or body
     tools = settings.get("tools")
+    preamble = _system_prompt(parameters, span.inside(_PARAMETERS))
+    preamble = preamble or _system_prompt(body, span.inside(_BODY))
+    options = chat_options(settings)
+    if value["call_type"] == _ANTHROPIC and not (preamble or body):
+        options = replace(options, unread=("the log lacks the system prompt of the request",))
     facts = Envelope(
         tools=dump(tools) if isinstance(tools, list | dict) else None,
         tool_choice=choice(settings),
         model=string(value.get("model")),
         id=first_string((value.get("id"), value.get("request_id"))),
         usage=openai_usage(value),
-        options=chat_options(settings),
+        preamble=preamble,
+        options=options,
     )
     sent = Field(value.get(key), span.inside(key))
     received = Field(value["response"], span.inside("response"))
     trace = first_string((value.get("trace_id"), value.get("session_id")))
     return logged_request(span, trace, (sent,), received, facts)
+
+
+def _system_prompt(settings: dict[str, Any], span: Span) -> tuple[Message, ...]:
+    """The system prompt of a request to the Responses API or to Anthropic, next to its messages."""
+    key = "instructions" if settings.get("instructions") else "system"
+    return system_prompt(settings.get(key) or None, span.inside(key), block)
 
 
 FORMAT = record_format("litellm", _INSIDE, _is_payload, _request)

@@ -160,7 +160,7 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
 
     `texts` maps positions of parts to texts. A text becomes a separate part if the format has text
     blocks at that place, else a line after the preceding text. In a tool result it belongs to the
-    result.
+    result. The result of a server tool stays, because its use needs it.
     """
     parts: list[Part] = []
     lines: dict[int, list[str]] = {}
@@ -168,7 +168,8 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
     stuck = 0
     for position, part in enumerate(message.parts):
         text = texts.get(position)
-        is_replaceable = part.kind == "attachment" and part.block is not None and not part.sealed
+        is_attachment = part.kind == "attachment" and part.block is not None
+        is_replaceable = is_attachment and not (part.sealed or part.server)
         if text is None:
             if part.kind in ("text", "tool_result") and part.span is not None:
                 last = len(parts)

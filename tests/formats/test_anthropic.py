@@ -178,6 +178,23 @@ def test_blocks_of_server_tools_name_their_use(block: Any, links: list[tuple[str
     assert list(part.server) == links
 
 
+def test_a_fetched_pdf_is_a_document(ctxtrim: Run) -> None:
+    source = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0x" * 4000}
+    document = {"type": "document", "source": source}
+    fetched = {"type": "web_fetch_result", "url": "https://bay.example", "content": document}
+    use = {"type": "server_tool_use", "id": "s1", "name": "web_fetch", "input": {}}
+    answer = {"type": "web_fetch_tool_result", "tool_use_id": "s1", "content": fetched}
+    data = line(user("Read it."), says(use, answer, "Read."), user("And?"), model="claude-opus-4-6")
+    part = transcript(data).messages[1].parts[1]
+    assert (part.kind, part.media and part.media.kind) == ("attachment", "pdf")
+    assert [link.kind for link in part.server] == ["result"]
+    assert run(data).rows[0].count.exactness == "estimated"
+    ran = ctxtrim("run", "-s", "drop-images:max-age=0", stdin=data)
+    assert (ran.code, ran.out) == (0, data)
+    converted = json.loads(ctxtrim("convert", "--to", "anthropic", stdin=data).out)
+    assert converted["messages"][1]["content"][:2] == [use, answer]
+
+
 def test_a_signature_is_not_counted() -> None:
     thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
     short, long = (

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.fields import boolean, elements, inside, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.formats.message_parts import result_parts
-from ctxtrim.model import Message, Part, ServerLink, Span
+from ctxtrim.model import Media, Message, Part, ServerLink, Span
 from ctxtrim.text.records import dump
 
 _INJECTED = (
@@ -53,8 +53,11 @@ def block(value: Any, span: Span) -> Part:
             return Part("attachment", media=media, block=span, text_block=text_block)
         if kind == "document":
             return Part("attachment", dump(value), block=span, text_block=text_block)
-        readable, sealed = _without_encrypted(value)
         links = _server_links(value)
+        fetched = _fetched(value) if kind == "web_fetch_tool_result" else None
+        if fetched is not None:
+            return Part("attachment", media=fetched, block=span, server=links)
+        readable, sealed = _without_encrypted(value)
         return Part("text", dump(readable), block=span, sealed=sealed, server=links)
     return Part("text", dump(value), block=span)
 
@@ -79,6 +82,12 @@ def _sealed(thinking: dict[str, Any]) -> int:
     """The number of characters of encrypted thinking, if newer models leave out its text."""
     signature = thinking.get("signature")
     return len(signature) if isinstance(signature, str) and not thinking["thinking"] else 0
+
+
+def _fetched(value: dict[str, Any]) -> Media | None:
+    """The document that a server fetched from the web, such as a PDF; None for a text."""
+    document = members(members(value.get("content")).get("content"))
+    return media_of(document) if document.get("type") == "document" else None
 
 
 def _without_encrypted(value: dict[str, Any]) -> tuple[dict[str, Any], int]:

@@ -150,6 +150,9 @@ class PieceReader:
 
     def _attachment(self, message: Message, part: Part) -> Iterator[Piece]:
         value, media = self.value_of(part), part.media
+        if part.server and isinstance(value, dict):  # the result of a server tool, with its file
+            yield from self._block(message, part, value)
+            return
         if media is None or media.kind == "sealed":
             if value is not None and self._is_native(value):
                 yield Piece("native", value=value)

@@ -89,11 +89,19 @@ def event_id(neighbour: object, content: str, number: int = 0) -> str:
     return str(uuid5(NAMESPACE_OID, seed.encode(errors="surrogatepass").decode(errors="replace")))
 
 
-def system_prompt(text: Any, span: Span) -> tuple[Message, ...]:
-    """A system prompt next to the messages, as a message; none for other values than strings."""
-    if not isinstance(text, str):
+def system_prompt(
+    prompt: Any, span: Span, block: Callable[[Any, Span], Part] | None = None
+) -> tuple[Message, ...]:
+    """A system prompt next to the messages, as a message: a string or, with a reader of blocks, a
+    list of them; none for other values.
+    """
+    if isinstance(prompt, str):
+        parts: tuple[Part, ...] = (Part("text", prompt, span=span),)
+    elif isinstance(prompt, list) and prompt and block is not None:
+        parts = content_parts(prompt, span, block)
+    else:
         return ()
-    return (Message("system", (Part("text", text, span=span),), index=0, spans=(span,)),)
+    return (Message("system", parts, index=0, spans=(span,)),)
 
 
 class MessageDraft(Struct):

@@ -562,6 +562,39 @@ def test_sealed_reasoning_in_the_content_counts_by_its_length() -> None:
     assert (part.kind, part.text, part.sealed) == ("reasoning", "", 800)
 
 
+def test_sealed_reasoning_before_an_answer_belongs_to_it(ctxtrim: Run) -> None:
+    history = [
+        user([text("Moor it.")]),
+        SEALED,
+        says("Looking. " * 90, tool_use("a")),
+        user([result("a")]),
+        says("Done."),
+        user([text("And the other?")]),
+    ]
+    parsed = transcript(roo(*history))
+    assert [message.parts[0].sealed for message in parsed.messages] == [0, 800, 0, 0, 0, 0]
+    assert [message.continues for message in parsed.messages] == [False, False, True, *[False] * 3]
+    counts = [
+        json.loads(ctxtrim("count", "--model", "gpt-5", "--json", stdin=roo(*part)).out)
+        for part in (history[:4], [history[0], *history[2:4]])
+    ]
+    with_it, without = (each["transcripts"][0]["tokens"] for each in counts)
+    assert with_it >= without + 80  # a tenth of a token per character
+    trimmed = ctxtrim("trim", "-b", "100", stdin=roo(*history))
+    assert json.loads(trimmed.out) == [history[0], *history[4:]]
+
+
+def test_condensed_texts_alone_are_a_history_of_roo_code() -> None:
+    data = roo(
+        user([text("<task>Moor it.</task>")]) | {"condenseParent": "c1"},
+        says("Done.") | {"condenseParent": "c1"},
+        user([text("A boat moored.")]) | {"isSummary": True, "condenseId": "c1"},
+        user([text("[read_file] Result:"), text("Berths.")]),
+    )
+    summary, client = transcript(data).messages
+    assert (summary.is_summary, client.is_injected) == (True, True)
+
+
 def elements_of_list(data: bytes) -> list[Any]:
     value: list[Any] = json.loads(data)
     return value

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ctxtrim.formats.anthropic.detect import is_sealed
 from ctxtrim.formats.fields import boolean, elements, inside, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.formats.message_parts import result_parts
@@ -41,7 +42,7 @@ def block(value: Any, span: Span) -> Part:
             return Part("reasoning", value["thinking"], block=span, sealed=_sealed(value))
         if kind == "redacted_thinking":
             return Part("reasoning", block=span, sealed=len(string(value.get("data")) or ""))
-        if kind == "reasoning" and isinstance(value.get("encrypted_content"), str):  # Roo Code
+        if is_sealed(value):
             return Part("reasoning", block=span, sealed=len(value["encrypted_content"]))
         if kind == "tool_use":
             call_id, name = string(value.get("id")), string(value.get("name"))

@@ -54,6 +54,9 @@ ROLES = ("user", "assistant", "system")
 
 _DATED = re.compile(r"_20\d{6}$")
 
+ROO_LINKS = frozenset(("condenseParent", "condenseId", "truncationParent", "truncationId"))
+"""Members with which Roo Code links the messages that it does not send."""
+
 _TOOLS = ("tool_use", "tool_result")
 _BLOCKS = (*_TOOLS, "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction")
 _FOREIGN_ROLES = ("tool", "function", "developer", "toolResult")
@@ -71,6 +74,7 @@ _FOREIGN_KEYS = frozenset(
 )
 _FOREIGN_BLOCKS = (
     "image_url", "input_audio", "input_text", "output_text", "input_image", "file", "toolCall",
+    "tool-call",
 )  # fmt: skip
 
 
@@ -89,6 +93,13 @@ def inner(value: Any) -> tuple[dict[str, Any], Any, tuple[str, ...]]:
     ):
         return message, message.get("role", value.get("role")), ("message",)
     return value, value.get("role"), ()
+
+
+def is_sealed(value: object) -> bool:
+    """Whether a value is encrypted reasoning that Roo Code writes before an answer."""
+    if not isinstance(value, dict) or value.get("type") != "reasoning":
+        return False
+    return isinstance(value.get("encrypted_content"), str)
 
 
 def knows(value: object) -> bool:
@@ -176,6 +187,8 @@ def _tells(value: object) -> bool:
     if not keys and (
         anthropic_usage(message.get("usage")) is not None or _is_claude(message.get("model"))
     ):
+        return True
+    if not ROO_LINKS.isdisjoint(message):
         return True
     if isinstance(message.get("content"), str):
         return False

@@ -20,9 +20,11 @@ from ctxtrim.formats.anthropic.detect import (
     OTHER_PLACES,
     PLACES,
     ROLES,
+    ROO_LINKS,
     claims,
     has_foreign,
     inner,
+    is_sealed,
     knows,
 )
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
@@ -30,7 +32,7 @@ from ctxtrim.formats.bedrock import header
 from ctxtrim.formats.fields import first_string, members, string
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, sent_site
-from ctxtrim.formats.message_parts import content_parts, event_id
+from ctxtrim.formats.message_parts import content_parts, event_id, system_prompt
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.model import Message, Part, Role, Span
@@ -41,7 +43,6 @@ _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user 
 _CLINE_SAID = ("<task>", "<feedback>", "<answer>", "<user_message>")
 _INSIDE = (("message",), ("redact_message",))  # the second: Strands Agents
 _REASONING = frozenset(("reasoning_content", "reasoning_details"))
-_ROO = frozenset(("condenseParent", "condenseId", "truncationParent", "truncationId"))
 
 
 def read(elements: Iterable[Element], found: ListContents) -> None:
@@ -57,6 +58,10 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
         if is_row:
             rows.append((element, len(found.messages)))
         if role not in ROLES or (is_row and _is_unsent(message)):
+            if is_sealed(value):
+                from ctxtrim.formats.anthropic.roo_code import add_reasoning  # for few agents
+
+                linked.append((value, whole, add_reasoning(value, whole, found)))
             is_streamed = role is None and message.get("type") == "message_start"
             found.uncounted += is_streamed or role not in (None, *ROLES)
             continue
@@ -76,7 +81,7 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
         last = found.messages[-1] if position > start else None
         found.messages += _marked(messages, message, last)
         before.append(whole)
-        if not _ROO.isdisjoint(value):
+        if not ROO_LINKS.isdisjoint(value):
             linked.append((value, whole, range(position, len(found.messages))))
         if role == "assistant":
             _note(message, found)
@@ -107,9 +112,9 @@ def _leave_out(
 ) -> None:
     """Leave out what compactions of Droid and condensations of Roo Code replace."""
     if linked:
-        from ctxtrim.formats.anthropic.roo_code import hide_unsent  # for Roo Code only
+        from ctxtrim.formats.anthropic.roo_code import link  # for Roo Code only
 
-        hide_unsent(found, linked)
+        link(found, linked)
     if any(is_compaction(element.value) for element, _ in rows):
         from ctxtrim.formats.anthropic.droid import compact  # for few sessions
 
@@ -230,18 +235,14 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The tools, tool choice, model, id and usage next to the messages, and the system prompt as a
     message.
     """
-    tools, system = value.get("tools"), value.get("system")
-    system_span = span.inside("system")
-    spoken = isinstance(system, (str, list)) and bool(system)
+    tools = value.get("tools")
     return Envelope(
         dump(tools) if isinstance(tools, list) and tools else None,
         tool_choice=_choice(value.get("tool_choice")),
         model=string(value.get("model")),
         id=string(value.get("id")),
         usage=anthropic_usage(value.get("usage")),
-        preamble=(Message("system", _parts(system, system_span), index=0, spans=(system_span,)),)
-        if spoken
-        else (),
+        preamble=system_prompt(value.get("system") or None, span.inside("system"), block),
         options=anthropic_options(value),
     )
 

@@ -7,6 +7,7 @@ reasoning next to the content of an answer.
     {…, "isSummary": true, "condenseId": "c1"}              the summary
     {…, "truncationParent": "t1"}                           not sent while its marker exists
     {…, "isTruncationMarker": true, "truncationId": "t1"}   the marker
+    {"type": "reasoning", "encrypted_content", "id"}        the reasoning of the next answer
 
 Sources: `getEffectiveApiHistory` in `src/core/condense/index.ts`, and
 `src/core/task-persistence/apiMessages.ts` of RooCodeInc/Roo-Code.
@@ -17,9 +18,10 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from ctxtrim.formats.anthropic.detect import is_sealed
 from ctxtrim.formats.fields import string
 from ctxtrim.formats.message_lists import ListContents
-from ctxtrim.model import Message, Span
+from ctxtrim.model import Message, Part, Span
 
 _LINKS = (
     ("condenseParent", "isSummary", "condenseId"),
@@ -50,6 +52,28 @@ class LinkedElement(NamedTuple):
         return [(link, name) for link, _, _ in _LINKS if (name := string(self.value.get(link)))]
 
 
+def add_reasoning(value: Mapping[str, Any], whole: Span, found: ListContents) -> range:
+    """Add the encrypted reasoning of the next answer; return the positions of its message."""
+    position = len(found.messages)
+    sealed = Part("reasoning", sealed=len(value["encrypted_content"]))
+    found.add("assistant", [sealed], value, whole)
+    return range(position, position + 1)
+
+
+def link(found: ListContents, elements: Sequence[tuple[Any, Span, range]]) -> None:
+    """Link answers to their encrypted reasoning, and remove the messages that Roo Code does not
+    send. `elements`: those with its members, with the positions of their messages.
+    """
+    linked = [LinkedElement(*element) for element in elements]
+    messages = found.messages
+    for element in linked:
+        after = element.messages.stop
+        if is_sealed(element.value) and after < len(messages):
+            continues = messages[after].role == "assistant"
+            messages[after] = replace(messages[after], continues=continues)
+    _hide_unsent(found, linked)
+
+
 def with_reasoning(
     messages: Iterable[Message], answer: dict[str, Any], span: Span
 ) -> Iterator[Message]:
@@ -60,13 +84,12 @@ def with_reasoning(
         yield replace(message, parts=with_members(answer, message.parts, span))
 
 
-def hide_unsent(found: ListContents, elements: Sequence[tuple[Any, Span, range]]) -> None:
-    """Remove the messages that Roo Code does not send. `elements`: those with such members.
+def _hide_unsent(found: ListContents, linked: Sequence[LinkedElement]) -> None:
+    """Remove the messages that Roo Code does not send.
 
     A summary or marker carries the spans of the elements that it hides: without it they would be
     live again.
     """
-    linked = [LinkedElement(*element) for element in elements]
     by_name = {name: element for element in linked for name in element.names}
     marks = {element.messages.start: element for element in by_name.values()}
     hidden: dict[Span, list[Span]] = {}

@@ -16,7 +16,7 @@ from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
-from ctxtrim.formats.message_parts import content_parts
+from ctxtrim.formats.message_parts import content_parts, system_prompt
 from ctxtrim.formats.openai.chat_places import OTHER_PLACES, PLACES
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.formats.openai.responses import is_request
@@ -210,7 +210,6 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         return _PLAIN
     # the last: ToolBench, BFCL
     tools = value.get("tools") or value.get("functions") or value.get("function")
-    system = value.get("system")  # of the AI SDK, and in data for training
     return Envelope(
         tools_in(tools),
         tool_choice=choice(value),
@@ -218,16 +217,10 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         model=string(value.get("model")) or string(members(value.get("output")).get("model")),
         id=string(value.get("id")),
         usage=openai_usage(value.get("usage")),
-        preamble=_system(system, span.inside("system")) if system else (),
+        # of the AI SDK, and in data for training
+        preamble=system_prompt(value.get("system") or None, span.inside("system"), _block),
         options=chat_options(value),
     )
-
-
-def _system(system: Any, span: Span) -> tuple[Message, ...]:
-    """A system prompt next to the messages, a text or blocks; none for other values."""
-    if not isinstance(system, (str, list)):
-        return ()
-    return (Message("system", content_parts(system, span, _block), index=0, spans=(span,)),)
 
 
 def header(value: object) -> Envelope:
@@ -280,24 +273,11 @@ def _relink(edit: Edit) -> Edit:
 
 
 DIALECT = Dialect(
-    "openai-chat",
-    knows,
-    read,
-    lazy_function("ctxtrim.formats.openai.chat_insert:insert"),
-    envelope=envelope,
-    header=header,
-    owner=owner,
-    relink=_relink,
-    links_texts=True,
-    answers=(("message",),),
-    resolved=_resolved,
-    places=PLACES,
-    other_places=OTHER_PLACES,
-    takes_empty=True,
-    has_foreign=has_foreign,
-    owns_place=owns_place,
-    refuses_place=is_request,
-)
+    "openai-chat", knows, read, lazy_function("ctxtrim.formats.openai.chat_insert:insert"),
+    envelope=envelope, header=header, owner=owner, relink=_relink, links_texts=True,
+    answers=(("message",),), resolved=_resolved, places=PLACES, other_places=OTHER_PLACES,
+    takes_empty=True, has_foreign=has_foreign, owns_place=owns_place, refuses_place=is_request,
+)  # fmt: skip
 
 
 def _message(

@@ -51,14 +51,14 @@ class StoredSummary(Struct, frozen=True):
     """A summary that a stage inserted: its text, its tokens, and the number of messages that it
     covers.
 
-    `overlap` of these messages are still in the transcript: a stored summary may meet its last
-    messages again.
+    `indices`: those of these messages that are in the transcript, as far as known, by their index
+    as read. A stored summary may meet its messages again.
     """
 
     text: str
     tokens: int
     messages: int
-    overlap: int = 0
+    indices: frozenset[int] = frozenset()
 
 
 class Dropped(NamedTuple):

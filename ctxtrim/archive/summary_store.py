@@ -8,7 +8,8 @@ into later prompts.
        "the transcript's id#5f0c…": {"content": "…", "tokens": 120, "messages_included": 40,
                                      "created": "2025-01-31T12:00:00.000Z", "updated": "…",
                                      "version": 3, "id": "the transcript's id",
-                                     "fingerprint": "5f0c…", "covered": ["90ab…", …]}}}
+                                     "fingerprint": "5f0c…", "covered": ["90ab…", …],
+                                     "kept": ["7c1e…", …]}}}
 
 The file is private to the user and is replaced as a whole, once per run. The store is read again
 and written under a lock of the folder, so that several processes lose nothing. On systems without
@@ -50,8 +51,9 @@ class SummaryEntry:
     `content` is its text, `tokens` what that has, `messages_included` the number of messages that
     it covers; `created` and `updated` are times in UTC, `version` is 1 for the first and grows with
     each that replaces it. `id` is the transcript's id, else its path and position. `fingerprint` is
-    that of the system and opening prompt as first seen, and `covered` are those of the last
-    messages that the summary covers; entries of older versions have neither.
+    that of the system and opening prompt as first seen, `covered` are those of the last messages up
+    to the last one that the summary covers, and `kept` those of messages before it that the summary
+    does not cover; entries of older versions lack them.
     """
 
     content: str
@@ -63,6 +65,7 @@ class SummaryEntry:
     id: str = ""
     fingerprint: str = ""
     covered: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 class SummaryStore:
@@ -89,9 +92,9 @@ class SummaryStore:
         key = self._key(identity)
         if key is not None:
             entry = self._all[key]
-            overlap = identity.overlap(entry.covered)
+            indices = identity.indices(entry.covered, entry.kept)
             return Recalled(
-                StoredSummary(entry.content, entry.tokens, entry.messages_included, overlap)
+                StoredSummary(entry.content, entry.tokens, entry.messages_included, indices)
             )
         is_known = any(
             self._all[key].fingerprint in ("", identity.opening)
@@ -112,6 +115,7 @@ class SummaryStore:
             known = None  # of another conversation
         fingerprint = known.fingerprint if known is not None else ""
         known_covered = known.covered if known is not None else ()
+        known_kept = known.kept if known is not None else ()
         entry = SummaryEntry(
             content=written.text,
             tokens=written.tokens,
@@ -122,6 +126,7 @@ class SummaryStore:
             id=identity.name,
             fingerprint=fingerprint or identity.opening,
             covered=covered or known_covered,
+            kept=identity.kept(covered, written.indices) if covered else known_kept,
         )
         self._all[key or identity.key] = self._changed[key or identity.key] = entry
 

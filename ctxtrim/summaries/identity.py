@@ -6,7 +6,8 @@ in the same conversation.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from ctxtrim.model import Message
@@ -55,25 +56,44 @@ class Identity:
             return False
         return opening == self.opening or self._starts_within(covered)
 
-    def overlap(self, covered: Sequence[str]) -> int:
-        """The number of messages of this transcript that are among the covered ones, up to the last
-        of them.
+    def kept(self, covered: Sequence[str], indices: Set[int]) -> tuple[str, ...]:
+        """The fingerprints of the messages up to the last covered one that a summary does not
+        cover. `indices` are those of the messages that it covers.
         """
-        if not covered or covered[-1] not in self.messages:
-            return 0
-        return len(set(self._until(covered[-1])).intersection(covered))
+        until = self._until(covered)
+        return tuple(fingerprint for index, fingerprint in until if index not in indices)
+
+    def indices(self, covered: Sequence[str], kept: Sequence[str]) -> frozenset[int]:
+        """The indices of the messages of this transcript that a stored summary covers.
+
+        Of equal messages, the last ones were kept.
+        """
+        known = None if len(covered) == KEPT else set(covered)
+        left, found = Counter(kept), set()
+        for index, fingerprint in reversed(self._until(covered)):
+            if left[fingerprint] > 0:
+                left[fingerprint] -= 1
+            elif known is None or fingerprint in known:
+                found.add(index)
+        return frozenset(found)
 
     def _starts_within(self, covered: Sequence[str]) -> bool:
         """Whether all messages up to the last covered one are covered.
 
         Another conversation with the same id has other messages before an identical one.
         """
-        return set(self._until(covered[-1])[-len(covered) :]).issubset(covered)
+        last = self._until(covered)[-len(covered) :]
+        return {fingerprint for _, fingerprint in last}.issubset(covered)
 
-    def _until(self, last: str) -> list[str]:
-        """The fingerprints of all messages up to the newest one that has a fingerprint."""
-        end = len(self.messages) - self.messages[::-1].index(last)
-        return [fingerprint for fingerprint in self.messages[:end] if fingerprint]
+    def _until(self, covered: Sequence[str]) -> list[tuple[int, str]]:
+        """The indices and fingerprints of all messages up to the last covered one; none if that is
+        not in this transcript.
+        """
+        if not covered or covered[-1] not in self.messages:
+            return []
+        end = len(self.messages) - self.messages[::-1].index(covered[-1])
+        until = enumerate(self.messages[:end])
+        return [(index, fingerprint) for index, fingerprint in until if fingerprint]
 
 
 def identity(

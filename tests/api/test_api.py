@@ -339,6 +339,19 @@ def test_s1_7_the_summary_for_the_next_prompt_is_the_new_one_or_the_stored_one()
     assert third.usage.trimmed
 
 
+def test_s1_7_a_summary_of_a_whole_history_counts_each_message_once() -> None:
+    config = {"budget": 2000, "summarize": True, **CHARS}
+    summary = None
+    for turns in range(8, 14):
+        messages = openai_session(turns)
+        prompt = build_final_prompt(messages, config, conversation_summary=summary)
+        summary = prompt.summary or ""
+        dropped = [message for message in messages if message not in prompt.messages]
+        calls = sum(len(message.get("tool_calls") or ()) for message in dropped)
+        assert summary.startswith(f"[Summary of {prompt.usage.dropped} earlier messages]\n")
+        assert sum(map(int, re.findall(r" × (\d+)", summary))) == calls
+
+
 @pytest.mark.parametrize("summary", ["", " ", "\n"])
 def test_s1_7_a_blank_summary_is_no_summary(summary: str) -> None:
     messages = openai_session(2)

@@ -27,9 +27,11 @@ def identity_of(name: str, opening: str = "What is the tide?") -> Identity:
 def store_entry(
     store: SummaryStore, name: str, text: str, tokens: int, messages: int
 ) -> SummaryEntry:
-    """Store a summary of both messages of a transcript, as a run does, and read its entry back."""
+    """Store a summary of the answer in a transcript, as a run does, and read its entry back."""
     identity = identity_of(name)
-    store.remember(identity, StoredSummary(text, tokens, messages), identity.covered_until(1))
+    store.remember(
+        identity, StoredSummary(text, tokens, messages, frozenset({1})), identity.covered_until(1)
+    )
     store.commit()
     return entries(store.path)[identity.key]
 
@@ -58,7 +60,7 @@ def test_s1_7_store_keeps_an_entry_per_transcript_and_continues_its_version(tmp_
     assert list(entries(store.path).values()) == [second, other]
     later = SummaryStore(store.path)
     assert later.recall(identity_of("a")) == (
-        StoredSummary("and what came then", 6, 14, overlap=2),
+        StoredSummary("and what came then", 6, 14, frozenset({1})),
         None,
     )
     assert later.recall(identity_of("c")) == (None, None)
@@ -80,6 +82,7 @@ def test_s1_7_store_uses_the_key_names_of_the_requirements(tmp_path: Path) -> No
                 "id": "a",
                 "fingerprint": identity.opening,
                 "covered": list(identity.messages),
+                "kept": [identity.messages[0]],
             }
         },
     }

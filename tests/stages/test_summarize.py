@@ -3,6 +3,7 @@ fails.
 """
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -425,6 +426,52 @@ def test_s1_7_facts_are_parsed_from_a_stored_summary_by_a_model(
         ).out
     )[1]
     assert "## Earlier summary\n> Two gates.\n## User" in text
+    assert entry(tmp_path / "store.json")["messages_included"] == 18
+    assert text.startswith("[Summary of 18 earlier messages]\n")
+
+
+@pytest.mark.parametrize("words", [(), ("--pin", "gate 3 creaks")])
+def test_s1_7_messages_that_are_summarized_again_count_once(
+    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    store = tmp_path / "store.json"
+    ctxtrim(*ONE, "--summary-store", store, *words, stdin=conversation(TALK, id="gates"))
+    assert entry(store)["messages_included"] == (22 if words else 24)
+    later = [SYSTEM, *turn(3), *turn(4), *turn(5), user("And?")]
+    ran = ctxtrim(*ONE, "--summary-store", store, stdin=conversation(later, id="gates"))
+    text = contents(ran.out)[1]
+    assert text.startswith("[Summary of 30 earlier messages]\n")
+    assert "- bash × 5\n- edit_file × 5" in text
+    assert [text.count(f"> Please mend gate {number} ") for number in range(1, 6)] == [1] * 5
+    assert entry(store)["messages_included"] == 30
+
+
+@pytest.mark.parametrize("first", ["rules", "model"])
+def test_s1_7_a_growing_history_is_summarized_with_true_numbers(
+    ctxtrim: Run, tmp_path: Path, first: str
+) -> None:
+    store = tmp_path / "store.json"
+    words = ("trim", "--summarize", "--summary-store", store, *CHARS, "--budget", "900", "--json")
+    for turns in range(4, 12):
+        data = conversation([*session(turns), user("And now?")], id="gates")
+        path = tmp_path / "out.json"
+        model = ("--llm-command", "echo Two gates.") if (first, turns) == ("model", 4) else ()
+        ran = ctxtrim(*words, *model, "-o", path, stdin=data)
+        (transcript,) = json.loads(ran.out)["transcripts"]
+        changes = [change for step in transcript["steps"] for change in step["changes"]]
+        gone = {change["message"] for change in changes if change["action"] == "summarized"}
+        (reason,) = (
+            change["reason"] for change in changes if change["reason"].startswith("summary of")
+        )
+        included = entry(store)["messages_included"]
+        assert reason.startswith(f"summary of {included} messages")
+        text = contents(path.read_bytes())[1]
+        if model:
+            continue
+        assert text.startswith(f"[Summary of {included} earlier messages]\n")
+        assert len(gone) <= included <= 6 * turns
+        calls = sum(map(int, re.findall(r" × (\d+)", text)))
+        assert calls <= 2 * turns
 
 
 def test_conversations_with_the_same_id_have_separate_summaries(

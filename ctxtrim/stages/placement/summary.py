@@ -22,6 +22,7 @@ from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Action, Change, Outcome, StoredSummary, change_of
 from ctxtrim.stages.placement.leads import has_summary, split_message
 from ctxtrim.stages.placement.replace import replace_messages, takes_turns
+from ctxtrim.stages.placement.stored_summary import as_facts, missing_part
 from ctxtrim.summaries import (
     FALLBACK,
     INPUT,
@@ -36,7 +37,7 @@ from ctxtrim.summaries import (
     transcribed,
 )
 from ctxtrim.summaries.facts import facts, gathered
-from ctxtrim.summaries.sections import CHANGED, CHECKPOINT, FACTS, READ, SECTIONS, read
+from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, has_lines_of, read
 from ctxtrim.tokens.counter import Counter
 
 _PARTS = (1, 2, 4, 6)  # fractions of the input for a summarizer, tried in order
@@ -78,7 +79,8 @@ class SummaryWriter(Struct, frozen=True):
             facts_limit = below if self.is_checkpoint else room
             if facts_limit <= 0:
                 return ""
-            return facts(covered, shape, facts_limit, tokenizer, earlier, self.redacts, layout)
+            before = None if stored is None else as_facts(stored)
+            return facts(covered, shape, facts_limit, tokenizer, before, self.redacts, layout)
 
         if self.summarizer is None or below <= 0:
             summary = Summary(fallback(), FALLBACK)
@@ -115,23 +117,18 @@ class SummaryWriter(Struct, frozen=True):
         """The earlier summary if it adds facts that these messages do not have; else None."""
         if self.earlier is None or any(message.is_summary for message in covered):
             return None
-        stored = read(markers.untitled(self.earlier.text)).lines
-        own = gathered(covered, shape_of(covered), self.redacts).lines
-        for section in SECTIONS:
-            keys = set(map(section.key, own.get(section.name, ())))
-            if section is READ:  # a file that was changed later is no longer listed as read
-                keys.update(own.get(CHANGED.name, ()))
-            lines = stored.get(section.name, ())
-            if section.merge != "sum" and not keys.issuperset(map(section.key, lines)):
-                return self.earlier
-        return None
+        stored = read(markers.untitled(self.earlier.text))
+        if stored.lines.get(EARLIER.name):
+            return self.earlier
+        own = gathered(covered, shape_of(covered), self.redacts)
+        return None if has_lines_of(own, stored) else self.earlier
 
 
 class Placed(Struct, frozen=True):
     """A transcript with its summary, the position of the summary, and the tokens of both.
 
-    `covered`: the number of messages that it covers,
-    including those of earlier summaries if known. `size`: the tokens of the summary.
+    `covered`: the number of messages that it covers, including those of earlier summaries if known;
+    `indices`: those of them that are in the transcript as read. `size`: the tokens of the summary.
     """
 
     transcript: Transcript
@@ -140,6 +137,7 @@ class Placed(Struct, frozen=True):
     summary: Summary
     covered: int
     size: int
+    indices: frozenset[int] = frozenset()
 
 
 def place_summary(
@@ -162,13 +160,19 @@ def place_summary(
         for piece in _pieces_to_summarize(message, position in dropped)
     ]
     alternates = takes_turns(read_as)
+    if writer.earlier is not None:
+        left = missing_part(writer.earlier, transcript, dropped, writer.redacts)
+        writer = replace(writer, earlier=left)
     stored = writer.merges([piece for message in covered for piece in split_message(message)])
-    number = sum(map(_covered_messages, covered)) + (
-        0 if stored is None else stored.messages - stored.overlap
-    )
+    number = sum(map(_covered_messages, covered))
+    indices = {read_as[position].index for position in dropped} - {None}
+    if stored is not None:
+        number += stored.messages
+        indices |= stored.indices
 
     def within(summary: Summary) -> Placed | None:
         placed = _placed(writer.counter, transcript, dropped, summary, number, alternates)
+        placed = replace(placed, indices=frozenset(indices))
         return placed if placed.tokens <= available else None
 
     bare = _placed(writer.counter, transcript, dropped, Summary("", FALLBACK), number, alternates)
@@ -287,7 +291,7 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
     if placed.summary.trouble is not None:
         text = f"{placed.summary.trouble}; using facts instead"
         findings.append(Finding("summary", "warning", text))
-    written = StoredSummary(placed.summary.text, placed.size, placed.covered)
+    written = StoredSummary(placed.summary.text, placed.size, placed.covered, placed.indices)
     return replace(
         outcome,
         transcript=placed.transcript,

@@ -5,14 +5,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxtrim.archive.locations import own_archive, own_settings
+from ctxtrim.cli.command_types import HelpfulOption, file_names
 from ctxtrim.config.resolution import trusted
 from ctxtrim.errors import NoArchiveError
 
 if TYPE_CHECKING:
     from ctxtrim.archive.index import Archive
 
-DEFAULT = "[default: the configured one, else in the user's data folder]"
-"""The default of `--archive`, for help texts."""
+_DEFAULT = "[default: the configured one, else in the user's data folder]"
+
+
+def archive_option(text: str = "The archive.") -> HelpfulOption:
+    """The option `--archive` of a command that reads an archive."""
+    return HelpfulOption(
+        ["--archive"], metavar="DIR", help=f"{text} {_DEFAULT}", shell_complete=file_names
+    )
 
 
 def open_archive(folder: str | None) -> "Archive":

@@ -203,3 +203,5 @@ VERSION = HelpfulOption(
     help="Show the version and exit.",
 )
 """The option `--version`."""
+JSON = HelpfulOption(["is_json", "--json"], is_flag=True, help="Print JSON.")
+"""The option of a command that prints a table, or the same as JSON."""

@@ -3,9 +3,8 @@
 from typing import Any
 
 from ctxtrim.archive.prune import plan_pruning
-from ctxtrim.cli.archives import open_archive_if_any
-from ctxtrim.cli.command_types import HelpfulCommand, HelpfulGroup, HelpfulOption
-from ctxtrim.cli.commands.trace import FOLDER
+from ctxtrim.cli.archives import archive_option, open_archive_if_any
+from ctxtrim.cli.command_types import JSON, HelpfulCommand, HelpfulGroup, HelpfulOption
 from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.option import Option
@@ -25,12 +24,12 @@ _AGE = Option(
 )
 
 
-def list_runs(archive: str | None, json: bool) -> int:
+def list_runs(archive: str | None, is_json: bool) -> int:
     """List the runs that can be undone, the oldest first: time, stages, size, file."""
     runs, errors = _runs(archive)
     for error in errors:
         print_error(f"ctxtrim: {error}")
-    if json:
+    if is_json:
         print_text(f"{json_text({'version': 1, 'runs': runs}, indent=1)}\n")
         return 1 if errors else 0
     columns = ("time", "stages", ">bytes", "file")
@@ -124,15 +123,13 @@ def _in_units(text: str) -> str:
     return f"{text}d" if text.isdigit() else text
 
 
-_LIST = HelpfulCommand(
-    "list", list_runs, [FOLDER, HelpfulOption(["--json"], is_flag=True, help="Print JSON.")]
-)
+_LIST = HelpfulCommand("list", list_runs, [archive_option(), JSON])
 _PRUNE = HelpfulCommand(
     "prune",
     prune,
     [
         HelpfulOption(["--older-than"], metavar=_AGE.metavar, help=_AGE.help),
-        FOLDER,
+        archive_option(),
         HelpfulOption(["--dry-run"], is_flag=True, help="Remove nothing."),
     ],
 )

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.cli.command_types import (
+    JSON,
     HelpfulArgument,
     HelpfulCommand,
     HelpfulGroup,
@@ -120,7 +121,7 @@ _SHOW = HelpfulCommand(
             shell_complete=file_names,
         ),
         HelpfulOption(["--preset"], metavar="NAME", help="Apply a named preset."),
-        HelpfulOption(["is_json", "--json"], is_flag=True, help="Print JSON."),
+        JSON,
     ],
 )
 _INIT = HelpfulCommand(

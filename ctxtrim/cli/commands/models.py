@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctxtrim.cli.command_types import HelpfulArgument, HelpfulCommand, HelpfulOption
+from ctxtrim.cli.command_types import JSON, HelpfulArgument, HelpfulCommand
 from ctxtrim.cli.messages import print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import fitted
@@ -162,6 +162,6 @@ COMMAND = HelpfulCommand(
     models,
     [
         HelpfulArgument("name", "NAME", "A model, or part of its name.", required=False),
-        HelpfulOption(["is_json", "--json"], is_flag=True, help="Print JSON."),
+        JSON,
     ],
 )

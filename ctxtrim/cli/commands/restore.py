@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ctxtrim.archive.index import Archive, Run
 from ctxtrim.archive.undo import Undo, find_undo, undone
-from ctxtrim.cli.archives import DEFAULT, open_archive
+from ctxtrim.cli.archives import archive_option, open_archive
 from ctxtrim.cli.command_types import (
     HelpfulArgument,
     HelpfulCommand,
@@ -208,12 +208,7 @@ COMMAND = HelpfulCommand(
             required=True,
             shell_complete=file_names,
         ),
-        HelpfulOption(
-            ["--archive"],
-            metavar="DIR",
-            help=f"The archive of the run. {DEFAULT}",
-            shell_complete=file_names,
-        ),
+        archive_option("The archive of the run."),
         HelpfulOption(
             ["-o", "--output"],
             metavar="PATH",

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ctxtrim.cli.command_types import HelpfulCommand, HelpfulOption
+from ctxtrim.cli.command_types import JSON, HelpfulCommand, HelpfulOption
 from ctxtrim.cli.messages import print_text
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.option import Option
@@ -27,7 +27,7 @@ _MAX_READ = 32_000_000  # bytes of sessions whose tokens are counted
 _MOST = Option("most", "List the N newest sessions; 0 lists all. [default: 20]", 20, least=0)
 
 
-def list_sessions(most: str, json: bool) -> int:
+def list_sessions(most: str, is_json: bool) -> int:
     """List the sessions of agent programs, the newest first: program, date, project, size, tokens.
 
     Programs: Claude Code, Codex, Gemini CLI, Qwen Code, pi and OpenHands, in their usual folders
@@ -41,7 +41,7 @@ def list_sessions(most: str, json: bool) -> int:
     number = _MOST.parse("--most", most)
     found = sessions(os.environ)
     listed = list(_described(islice(found, number or None)))
-    if json:
+    if is_json:
         print_text(f"{json_text({'version': 1, 'sessions': listed}, indent=1)}\n")
         return 0
     if not found:
@@ -118,6 +118,6 @@ COMMAND = HelpfulCommand(
             metavar=_MOST.shown_metavar,
             help=_MOST.help,
         ),
-        HelpfulOption(["--json"], is_flag=True, help="Print JSON."),
+        JSON,
     ],
 )

@@ -2,13 +2,12 @@
 
 from ctxtrim.archive.index import Trace
 from ctxtrim.archive.lineage import oldest
-from ctxtrim.cli.archives import DEFAULT, open_archive
+from ctxtrim.cli.archives import archive_option, open_archive
 from ctxtrim.cli.command_types import (
     HelpfulArgument,
     HelpfulCommand,
     HelpfulGroup,
     HelpfulOption,
-    file_names,
 )
 from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.terminal import fitted
@@ -16,14 +15,6 @@ from ctxtrim.errors import ArchiveError, NoArchiveError, UsageError
 from ctxtrim.io.clock import minute
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports.tables import Table
-
-FOLDER = HelpfulOption(
-    ["--archive"],
-    metavar="DIR",
-    help=f"The archive. {DEFAULT}",
-    shell_complete=file_names,
-)
-"""The option for the archive."""
 
 
 def get(name: str, archive: str | None, sha256: str | None) -> int:
@@ -95,12 +86,12 @@ _GET = HelpfulCommand(
     get,
     [
         HelpfulArgument("name", "ID", "The trace id or call id of a tool result."),
-        FOLDER,
+        archive_option(),
         HelpfulOption(["--sha256"], metavar="SHA", help="Which original, if there are several."),
     ],
 )
-_LIST = HelpfulCommand("list", list_traces, [FOLDER])
-_VERIFY = HelpfulCommand("verify", verify, [FOLDER])
+_LIST = HelpfulCommand("list", list_traces, [archive_option()])
+_VERIFY = HelpfulCommand("verify", verify, [archive_option()])
 COMMAND = HelpfulGroup(
     "Get, list or verify original tool results in an archive.", [_GET, _LIST, _VERIFY]
 )

@@ -20,7 +20,7 @@ def agents_file(path: Path, *, is_named: bool = False) -> SettingsSource:
 
     A named file must exist and is trusted.
     """
-    source = SettingsSource(str(path), is_named)
+    source = SettingsSource(str(path), is_named, is_file=True)
     try:
         data = contents(path, is_named=is_named)
         if data is None:

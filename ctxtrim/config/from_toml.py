@@ -20,7 +20,7 @@ def own_file(path: Path, *, is_named: bool = False, is_trusted: bool = False) ->
 
     A file named by the user must exist and is trusted.
     """
-    source = SettingsSource(str(path), is_named or is_trusted)
+    source = SettingsSource(str(path), is_named or is_trusted, is_file=True)
     data = contents(path, is_named=is_named)
     return _read(source, path, _document(path, data)) if data else source
 
@@ -32,7 +32,7 @@ def project_table(path: Path, *, is_named: bool = False) -> SettingsSource:
 
     A file named by the user must exist and is trusted.
     """
-    source = SettingsSource(str(path), is_named)
+    source = SettingsSource(str(path), is_named, is_file=True)
     data = contents(path, is_named=is_named) or b""
     tools = _document(path, data).get("tool", {}) if b"ctxtrim" in data else {}
     table = tools.get("ctxtrim", {}) if isinstance(tools, dict) else {}

@@ -30,7 +30,6 @@ OWN, PROJECT, AGENTS = Path("ctxtrim.toml"), Path("pyproject.toml"), Path("agent
 DEFAULT = "default"
 """The origin of values that no source sets."""
 
-_WITHOUT_FILE = 2  # sources: the command line and the environment
 _AUTOMATIC = "rolling,budget"
 """The automatic pipeline where none is configured, as presets."""
 
@@ -130,9 +129,10 @@ class Config(Struct, frozen=True, dict=True):
 
         The stored preference takes precedence over files.
         """
-        line, variables, *_ = self.sources
-        value = line.shared.get("enabled") or variables.shared.get("enabled")
-        return value or self.preference.value or self.shared("enabled")
+        for source in self.sources:
+            if not source.is_file and "enabled" in source.shared:
+                return source.shared["enabled"]
+        return self.preference.value or self.shared("enabled")
 
     @cached_property
     def preset(self) -> Preset:
@@ -222,7 +222,7 @@ class Config(Struct, frozen=True, dict=True):
     @property
     def files(self) -> list[Path]:
         """The files of the sources, whether they exist or not."""
-        return [Path(source.path) for source in self.sources[_WITHOUT_FILE:]]
+        return [Path(source.path) for source in self.sources if source.is_file]
 
     @property
     def model_of(self) -> ModelOf:

@@ -42,11 +42,13 @@ class SettingsSource(Struct, frozen=True):
 
     `refused` has values that stage settings of sources with less precedence must not have.
     `sections` are settings for some files, which override the others of this source. `notes` are
-    findings about the source. Restricted settings of an untrusted source are ignored.
+    findings about the source. Restricted settings of an untrusted source are ignored. `is_file`:
+    `path` is a file, not the name of the command line, the environment or a call.
     """
 
     path: str
     is_trusted: bool = True
+    is_file: bool = False
     shared: dict[str, Value] = field(default_factory=dict)
     settings: dict[str, dict[str, Value]] = field(default_factory=dict)
     refused: dict[str, dict[str, Value]] = field(default_factory=dict)

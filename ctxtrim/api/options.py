@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.config import Config
-from ctxtrim.config.from_call import program
+from ctxtrim.config.from_call import call_config
 from ctxtrim.errors import UsageError
 from ctxtrim.metering import USAGE, Metering
 from ctxtrim.pipeline import Spec, StagePipeline
@@ -56,7 +56,7 @@ def parse_options(
     `UsageError`, beginning with `location`, for an unknown option or an invalid value.
     `is_session`: as in `Config.metering`.
     """
-    config = program(location, preset, *(mapping for mapping in options if mapping is not None))
+    config = call_config(location, preset, *(mapping for mapping in options if mapping is not None))
     values = config.values
     if values["tokenizer"] == USAGE:
         raise UsageError(

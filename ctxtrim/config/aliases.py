@@ -72,7 +72,7 @@ AMBIGUOUS: Mapping[str, str] = {
 They are also names of other settings in camelCase.
 """
 
-WORDS: Mapping[str, Mapping[str, str]] = {
+VALUE_ALIASES: Mapping[str, Mapping[str, str]] = {
     "truncate.mode": {"head_tail": "head-tail"},
     "trim.strategy": {
         "priority-based": "priority",

@@ -37,7 +37,7 @@ COMMAND_LINE = (
 _WINDOW = ("context_window", "reserve")
 
 
-def program(location: str, preset: str, *options: Mapping[str, Any]) -> Config:
+def call_config(location: str, preset: str, *options: Mapping[str, Any]) -> Config:
     """The configuration of some mappings, with the keys of `ctxtrim.toml`; the last one wins.
 
     A context window or a reserve replaces the budget of earlier mappings. Missing keys have the

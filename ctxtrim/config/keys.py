@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtrim.config.aliases import ALIASES, CONTEXT, STAGES_OF, WORDS, Alias
+from ctxtrim.config.aliases import ALIASES, CONTEXT, STAGES_OF, VALUE_ALIASES, Alias
 from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import OPTIONS, SHARED
 from ctxtrim.config.stage_specs import SETTINGS
@@ -98,7 +98,7 @@ def _followed(rows: list[Alias], value: Any) -> list[Meaning]:
 
 def _word(target: str, value: Any) -> Any:
     """A value, with its alias replaced."""
-    return WORDS.get(target, {}).get(value, value) if isinstance(value, str) else value
+    return VALUE_ALIASES.get(target, {}).get(value, value) if isinstance(value, str) else value
 
 
 def _field(key: str, known: Mapping[str, Any]) -> str | None:

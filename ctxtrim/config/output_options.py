@@ -14,7 +14,7 @@ REPORT_NAMES = "{reports}"
 """The place of the names of all reports in a help text: this package imports no report."""
 
 
-def restricted(
+def _restricted(
     name: str,
     metavar: str,
     text: str,
@@ -97,7 +97,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         ),
     ),
     "archive": (
-        restricted(
+        _restricted(
             "archive",
             "DIR",
             "Store the original of every edit in this folder. "
@@ -111,32 +111,32 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         ),
     ),
     "summarizing": (
-        restricted(
+        _restricted(
             "summary_store",
             "FILE",
             "Store summaries in this file and insert them into later prompts.",
             is_rare=True,
         ),
-        restricted(
+        _restricted(
             "llm_model",
             "NAME",
             "Let this model at an OpenAI-compatible endpoint write summaries.",
             is_rare=True,
         ),
-        restricted(
+        _restricted(
             "llm_base_url",
             "URL",
             "Set the endpoint; the key is CTXTRIM_LLM_API_KEY. [default: OpenAI's]",
             is_rare=True,
         ),
-        restricted(
+        _restricted(
             "llm_command",
             "CMD",
             "Let this command write summaries: it reads a prompt on standard input and prints the "
             "summary.",
             is_rare=True,
         ),
-        restricted(
+        _restricted(
             "llm_timeout",
             "SECONDS",
             "Limit the time for a summary. [default: 60]",
@@ -146,7 +146,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         ),
     ),
     "events": (
-        restricted(
+        _restricted(
             "events",
             "FILE",
             "Append a JSON line to this file when a compaction starts and ends.",
@@ -154,7 +154,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         ),
     ),
     "reporting": (
-        restricted(
+        _restricted(
             "log",
             "FILE",
             "Append a JSON line for each transcript to this file: "

@@ -18,7 +18,7 @@ from ctxtrim.config.own_models import ModelOf, own_models
 from ctxtrim.config.presets import SESSION, Preset, checks, merged
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.source import PathSection, SettingsSource, Value
-from ctxtrim.config.stage_specs import SETTINGS, parse_stage, restricted
+from ctxtrim.config.stage_specs import SETTINGS, parse_stage, restricted_settings
 from ctxtrim.errors import excerpt
 from ctxtrim.findings import Finding
 from ctxtrim.io.paths import is_same, repository
@@ -185,7 +185,7 @@ class Config(Struct, frozen=True, dict=True):
         entries = []
         for text in texts:
             name, given = parse_stage(text, origin)
-            ignored = () if owner.is_trusted else restricted(name, given)
+            ignored = () if owner.is_trusted else restricted_settings(name, given)
             own = {key: Value(value, origin) for key, value in given.items() if key not in ignored}
             entries.append(PipelineEntry(name, tuple(given), self.settings(name, owner, own)))
         return tuple(entries)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ctxtrim.config.aliases import ALIASES, AMBIGUOUS, WORDS, Alias
+from ctxtrim.config.aliases import ALIASES, AMBIGUOUS, VALUE_ALIASES, Alias
 from ctxtrim.config.option import Option
 from ctxtrim.config.own_models import KEYS, LIMITS
 from ctxtrim.config.path_sections import section_settings
@@ -198,7 +198,7 @@ def _value(option: Option, stage: str = "") -> dict[str, Any]:
         return {"anyOf": [{"type": "string"}, texts]} | described
     if option.choices is None:
         return {"type": "string", **checks} | described
-    words = WORDS.get(f"{stage}.{name}", {})
+    words = VALUE_ALIASES.get(f"{stage}.{name}", {})
     return {"enum": [*option.choices, *words]} | described
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from ctxtrim.config.keys import Meaning
 from ctxtrim.config.option import Option
-from ctxtrim.config.stage_specs import SETTINGS, parse_stage, restricted
+from ctxtrim.config.stage_specs import SETTINGS, parse_stage, restricted_settings
 from ctxtrim.errors import excerpt
 from ctxtrim.findings import Finding
 from ctxtrim.io.paths import resolved
@@ -115,7 +115,7 @@ def assign(
             for text in found:
                 name, given = parse_stage(text, f"{location} {excerpt(text)}")
                 if not source.is_trusted:
-                    for key in restricted(name, given):
+                    for key in restricted_settings(name, given):
                         source.note_restricted(f"{key} of {name} in pipeline")
         if stage is not None and is_refused:
             source.refused.setdefault(stage, {})[setting.name] = Value(found, location)

@@ -98,7 +98,7 @@ def _unknown(stage: str, key: str) -> str:
     return f"unknown setting {key}{_similar(key, known)}; {expected}"
 
 
-def restricted(stage: str, settings: Mapping[str, Any]) -> list[str]:
+def restricted_settings(stage: str, settings: Mapping[str, Any]) -> list[str]:
     """The names of the settings of a stage that only trusted sources may have."""
     return [key for key, value in settings.items() if SETTINGS[stage][key].restricts(value)]
 

@@ -13,7 +13,7 @@ from sessions import openai_session
 import ctxtrim
 from ctxtrim.api import configs
 from ctxtrim.config.aliases import ALIASES
-from ctxtrim.config.from_call import program
+from ctxtrim.config.from_call import call_config
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
@@ -123,7 +123,7 @@ def test_every_key_of_the_configs_is_accepted(key: str) -> None:
     kinds = get_type_hints(configs.PromptConfig)[key]
     kind = next((kind for kind in SAMPLES if kinds in (kind, kind | None)), None)
     value = WORDS.get(key) or SAMPLES.get(kind, {} if "Mapping" in str(kinds) else "words")
-    program("test", "budget", {key: value})
+    call_config("test", "budget", {key: value})
 
 
 @pytest.mark.parametrize("key", SHARED)

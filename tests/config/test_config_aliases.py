@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ctxtrim.config import configured
-from ctxtrim.config.aliases import ALIASES, AMBIGUOUS, WORDS
+from ctxtrim.config.aliases import ALIASES, AMBIGUOUS, VALUE_ALIASES
 from ctxtrim.config.from_agents_json import agents_file
-from ctxtrim.config.from_call import program
+from ctxtrim.config.from_call import call_config
 from ctxtrim.config.from_toml import own_file, project_table
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.stage_specs import SETTINGS
@@ -147,7 +147,7 @@ def test_every_row_of_the_table_is_tested() -> None:
 
 
 def test_the_settings_of_the_table_exist_or_are_pending() -> None:
-    targets = {row.target for rows in ALIASES.values() for row in rows} | set(WORDS)
+    targets = {row.target for rows in ALIASES.values() for row in rows} | set(VALUE_ALIASES)
     assert {target for target in targets if not is_known(target)} == PENDING
 
 
@@ -246,7 +246,9 @@ def test_no_summaries_is_no_choice_against_another_replacement(
 
 
 def test_the_last_mapping_of_a_call_decides_on_summaries() -> None:
-    call = program("here", "rolling", {"summarizeOnTruncate": True}, {"summarizeOnTruncate": False})
+    call = call_config(
+        "here", "rolling", {"summarizeOnTruncate": True}, {"summarizeOnTruncate": False}
+    )
     assert call.settings("truncate")["replace"] == ("placeholder", "here: summarizeOnTruncate")
 
 

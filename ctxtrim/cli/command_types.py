@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from ctxtrim.cli.exit_codes import exit_code_of
+from ctxtrim.cli.messages import is_terminal
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.errors import UsageError
 from ctxtrim.text.escaping import clean
@@ -95,7 +96,7 @@ class HelpfulCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Without FILE, and with a terminal as input, show the help instead."""
         is_unnamed = not ctx.params.get("files", True)
-        if is_unnamed and not ctx.params.get("latest") and _is_terminal(sys.stdin):
+        if is_unnamed and not ctx.params.get("latest") and is_terminal(sys.stdin):
             click.echo(ctx.get_help(), err=True)
             raise UsageError(
                 f"{ctx.info_name} needs FILE or a pipe: standard input is a terminal; "
@@ -171,11 +172,7 @@ def write_help(command: Any, ctx: click.Context, formatter: click.HelpFormatter)
 def has_bold() -> bool:
     """Whether headings on standard output are bold."""
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return _is_terminal(sys.stdout) and not is_plain
-
-
-def _is_terminal(stream: Any) -> bool:
-    return stream is not None and not stream.closed and stream.isatty()
+    return is_terminal(sys.stdout) and not is_plain
 
 
 def file_names(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> Any:

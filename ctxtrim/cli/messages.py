@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from contextlib import suppress
+from typing import Any
 
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.text.escaping import clean, clean_lines
@@ -23,6 +24,11 @@ def print_error(line: str) -> None:
         shown = _encodable(without_commands(clean(line)), encoding)
         with suppress(OSError):
             sys.stderr.write(shown + "\n")
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether a standard stream is a terminal; not if the program was started without it."""
+    return stream is not None and not stream.closed and stream.isatty()
 
 
 def without_commands(text: str) -> str:

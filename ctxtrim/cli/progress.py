@@ -5,8 +5,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
-from typing import Any
 
+from ctxtrim.cli.messages import is_terminal
 from ctxtrim.io.inputs import Input
 
 _PATIENCE = 0.7  # seconds before a progress bar appears
@@ -34,8 +34,8 @@ def progress_bar(
     There is none if standard error is not a terminal, or if transcripts are written to standard
     output (`fills_stdout`) and it is a terminal too.
     """
-    is_shown = enabled and _is_terminal(sys.stderr)
-    if not is_shown or (fills_stdout and _is_terminal(sys.stdout)):
+    is_shown = enabled and is_terminal(sys.stderr)
+    if not is_shown or (fills_stdout and is_terminal(sys.stdout)):
         yield Watch()
         return
     bar = _Bar([source.size for source in sources], patience)
@@ -43,10 +43,6 @@ def progress_bar(
         yield bar
     finally:
         bar.close()
-
-
-def _is_terminal(stream: Any) -> bool:
-    return stream is not None and stream.isatty()
 
 
 class _Bar(Watch):

@@ -1,5 +1,6 @@
 """One run of a command: from options to a request, to its work, to report and exit code."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
@@ -11,6 +12,7 @@ from msgspec import structs
 
 from ctxtrim.cli import terminal
 from ctxtrim.cli.machine import PARALLEL_SIZE, collect_rarely, cores
+from ctxtrim.cli.messages import is_terminal
 from ctxtrim.cli.progress import progress_bar
 from ctxtrim.cli.recordings import Recordings, open_recordings
 from ctxtrim.cli.request import Request, parse_request
@@ -174,7 +176,7 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
     elif request.job.details.differences and not request.is_quiet:
         terminal.print_differences(report)
     if request.writes and not request.is_quiet:
-        has_totals = not (is_shown and terminal.is_terminal())  # the report on it has them
+        has_totals = not (is_shown and is_terminal(sys.stdout))  # the report on it has them
         terminal.print_summary(report, request.target, has_totals=has_totals)
         terminal.print_undo(report)
     elif request.report.file is not None and report.view.totals and not request.writes:

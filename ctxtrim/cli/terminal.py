@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from ctxtrim.cli.messages import encoded, print_error, print_text, without_commands
+from ctxtrim.cli.messages import encoded, is_terminal, print_error, print_text, without_commands
 from ctxtrim.cli.request import Request
 from ctxtrim.findings import ONLY_IN_REPORTS, Severity
 from ctxtrim.io.outputs import Stdout
@@ -159,12 +159,12 @@ def _has_colors(color: str) -> bool:
     """Whether the report has colors. `NO_COLOR` turns them off."""
     if os.environ.get("NO_COLOR"):
         return False
-    return color == "always" or (color == "auto" and is_terminal())
+    return color == "always" or (color == "auto" and is_terminal(sys.stdout))
 
 
 def _columns() -> int | None:
     """The columns of the terminal, or those of the variable `COLUMNS`; None without a limit."""
-    if not is_terminal() and not os.environ.get("COLUMNS"):
+    if not is_terminal(sys.stdout) and not os.environ.get("COLUMNS"):
         return None
     import shutil  # most reports go to a pipe or a file
 
@@ -173,14 +173,9 @@ def _columns() -> int | None:
 
 def _error_columns() -> int | None:
     """The columns of the terminal of standard error; None if it is none."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         return None
     return os.get_terminal_size(sys.stderr.fileno()).columns
-
-
-def is_terminal() -> bool:
-    """Whether standard output is a terminal."""
-    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def _compact(view: View) -> View:

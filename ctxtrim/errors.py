@@ -119,6 +119,12 @@ def source_name(path: str) -> str:
     return "<stdin>" if path == STDIN else path
 
 
+def place_of(path: str, line: int | None) -> str:
+    """An input in messages, with a line of it if one is known: `a.jsonl:3`, `<stdin>`."""
+    name = source_name(path)
+    return f"{name}:{line}" if line else name
+
+
 def does_not_fit(current: int, limit: int) -> str:
     """The message for an overflow.
 

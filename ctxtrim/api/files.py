@@ -7,7 +7,7 @@ from typing import Unpack
 
 from ctxtrim.api.configs import ReadConfig
 from ctxtrim.api.options import Settings, parse_options
-from ctxtrim.errors import InputError, mismatch
+from ctxtrim.errors import InputError, mismatch, place_of
 from ctxtrim.findings import Finding
 from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.formats.reading import Reading
@@ -89,7 +89,7 @@ def opened(source: Input, reader: FileReader) -> Iterator[Reading]:
         with reader.open(source) as content:
             yield content
     except InputError as error:
-        place = source.name if error.line is None else f"{source.name}:{error.line}"
+        place = place_of(source.path, error.line)
         raise InputError(f"{place}: {error}", error.line) from error
 
 

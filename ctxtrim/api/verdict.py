@@ -12,7 +12,7 @@ from ctxtrim.api.files import path_text
 from ctxtrim.api.messages import PlainMessages, System, Tools
 from ctxtrim.api.options import parse_options
 from ctxtrim.api.pipelines import Pipeline
-from ctxtrim.errors import InputError, UsageError
+from ctxtrim.errors import InputError, UsageError, place_of
 from ctxtrim.findings import Finding
 from ctxtrim.io.inputs import inputs
 from ctxtrim.reports.model import Row
@@ -134,8 +134,7 @@ def _problems(path: str, findings: Iterable[Finding]) -> Iterator[tuple[str, Fin
 
 
 def _problem(path: str, finding: Finding) -> str:
-    place = path if finding.line is None else f"{path}:{finding.line}"
-    return f"{place}: {finding.message}"
+    return f"{place_of(path, finding.line)}: {finding.message}"
 
 
 def _verdict(row: Row) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from ctxtrim.errors import source_name
+from ctxtrim.errors import place_of, source_name
 from ctxtrim.findings import Finding
 from ctxtrim.reports.model import Report
 from ctxtrim.reports.phrases import place, size, verdict
@@ -45,7 +45,7 @@ def entries(report: Report) -> Iterator[Entry]:
     for path, finding in report.findings:
         yield Entry(
             source_name(path),
-            clean(f"{source_name(path)}{f':{finding.line}' if finding.line else ''}"),
+            clean(place_of(path, finding.line)),
             finding.line or 1,
             finding.severity,
             "",

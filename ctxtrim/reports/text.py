@@ -5,7 +5,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from ctxtrim.errors import source_name
+from ctxtrim.errors import place_of
 from ctxtrim.findings import Finding
 from ctxtrim.reports.model import Explained, Report, Row
 from ctxtrim.reports.phrases import (
@@ -123,11 +123,10 @@ def finding_lines(rows: Iterable[Row]) -> Iterator[str]:
 
 def _finding(path: str, finding: Finding, line: int | None) -> Iterator[str]:
     """One finding: where, how bad, what; its details are indented."""
-    where = finding.line or line
     message = "" if finding.index is None else f"message {finding.index}: "
     code = "" if finding.index is None else f" [{finding.code}]"
     yield clean(
-        f"{source_name(path)}{f':{where}' if where else ''}: {finding.severity}: "
+        f"{place_of(path, finding.line or line)}: {finding.severity}: "
         f"{message}{finding.message}{code}"
     )
     yield from (clean(f"    {detail}") for detail in finding.details)

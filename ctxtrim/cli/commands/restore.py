@@ -23,6 +23,7 @@ from ctxtrim.errors import (
     CtxtrimError,
     InputError,
     UsageError,
+    place_of,
     source_name,
 )
 from ctxtrim.io.inputs import Input, reading
@@ -133,9 +134,7 @@ def _read(file: str, max_size: int) -> bytes:
         with reading(Input(file, file), max_size) as lines:
             return b"".join(lines)
     except InputError as error:
-        name = source_name(file)
-        place = name if error.line is None else f"{name}:{error.line}"
-        raise InputError(f"{place}: {error}") from error
+        raise InputError(f"{place_of(file, error.line)}: {error}") from error
 
 
 def _restored(archive: Archive, task: Restoration, data: bytes, sink: Sink) -> int:

@@ -152,7 +152,7 @@ def _limit(settings: Settings, transcript: Transcript) -> int | None:
     """The number of tokens at which a session is compacted."""
     room = settings.metering.meter(transcript).budget.known_room
     session_tokens = settings.of_stage("compact")["session_tokens"]
-    return compaction_trigger.effective_token_limit(room, 0, session_tokens)
+    return compaction_trigger.effective_token_limit(room, session_tokens)
 
 
 def _session(location: str, *options: Options | None) -> Settings:

@@ -101,7 +101,7 @@ class Compact:
     @property
     def limit(self) -> int | None:
         """The number of tokens at which a session is compacted; None for no such limit."""
-        return effective_token_limit(self.budget.known_room, 0, self.session_tokens)
+        return effective_token_limit(self.budget.known_room, self.session_tokens)
 
     def trigger(self, transcript: Transcript) -> Trigger:
         """Whether a transcript is due for compaction, and why."""

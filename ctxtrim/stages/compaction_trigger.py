@@ -75,22 +75,19 @@ def estimate(transcript: Transcript) -> Estimate:
     return Estimate(counted + sum(map(rough_tokens, messages[position + 1 :])), seen, counted)
 
 
-def effective_token_limit(
-    window: int | None, reserve: int = RESERVE, session_tokens: int = SESSION_TOKENS
-) -> int | None:
-    """The tokens at which a session is compacted: the window minus the reserve, else
-    `session_tokens`; None for no limit.
+def effective_token_limit(known_room: int | None, session_tokens: int) -> int | None:
+    """The tokens at which a session is compacted: the room for a prompt, else `session_tokens`;
+    None for no limit.
 
-    `window` is None if unknown; `session_tokens` 0 is no limit.
+    `known_room` is the window minus the reserve, None if the window is unknown; `session_tokens` 0
+    is no limit.
     """
-    if window is not None and window > reserve:
-        return window - reserve
+    if known_room is not None:
+        return known_room
     return session_tokens if session_tokens > 0 else None
 
 
-def should_compact(
-    size: Estimate, limit: int | None, max_messages: int = MAX_MESSAGES, auto: bool = True
-) -> Trigger:
+def should_compact(size: Estimate, limit: int | None, max_messages: int, auto: bool) -> Trigger:
     """The verdict of the first rule that applies."""
     if not auto:
         return Trigger(False, "off", "automatic compaction is off")

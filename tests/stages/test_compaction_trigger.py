@@ -14,6 +14,7 @@ from harness import run
 from ctxtrim.conversation.recency import kept_from
 from ctxtrim.conversation.turns import shape
 from ctxtrim.stages.compaction_trigger import (
+    MAX_MESSAGES,
     Estimate,
     Trigger,
     effective_token_limit,
@@ -25,20 +26,13 @@ from ctxtrim.summaries import markers
 
 
 @pytest.mark.parametrize(
-    ("window", "reserve", "most", "limit"),
-    [
-        (128_000, 16_384, 8000, 111_616),
-        (16_384, 16_384, 8000, 8000),
-        (8192, 16_384, 8000, 8000),
-        (None, 16_384, 8000, 8000),
-        (None, 16_384, 0, None),
-        (8192, 16_384, 0, None),
-    ],
+    ("known_room", "session_tokens", "limit"),
+    [(111_616, 8000, 111_616), (1000, 8000, 1000), (None, 8000, 8000), (None, 0, None)],
 )
 def test_s3_2_the_limit_is_the_rest_of_the_window_else_max_tokens_else_none(
-    window: int | None, reserve: int, most: int, limit: int | None
+    known_room: int | None, session_tokens: int, limit: int | None
 ) -> None:
-    assert effective_token_limit(window, reserve, most) == limit
+    assert effective_token_limit(known_room, session_tokens) == limit
 
 
 @pytest.mark.parametrize(
@@ -54,7 +48,7 @@ def test_s3_2_the_limit_is_the_rest_of_the_window_else_max_tokens_else_none(
 def test_s3_2_auto_then_tokens_then_messages(
     estimate: Estimate, limit: int | None, auto: bool, expected: tuple[bool, str]
 ) -> None:
-    trigger = should_compact(estimate, limit, auto=auto)
+    trigger = should_compact(estimate, limit, MAX_MESSAGES, auto)
     assert (trigger.is_due, trigger.rule) == expected
 
 

@@ -123,23 +123,14 @@ def _by_tokens(costs: Sequence[int], tokens: int) -> int:
     return start if tokens else len(costs)
 
 
-def kept_from(
-    messages: Sequence[Message],
-    exchange: Sequence[int],
-    costs: Sequence[int],
-    tokens: int,
-    count: int,
-) -> int:
+def kept_from(shape: Shape, costs: Sequence[int], tokens: int, count: int) -> int:
     """The position of the first kept message: by tokens, or by messages if `tokens` is 0.
 
-    Exchanges are never split.
-
-    The last exchange is always kept. `exchange` and `costs` are parallel to the messages; hidden
-    messages do not count.
+    Exchanges are never split, and the last one is always kept. Hidden messages do not count.
     """
-    seen = visible(messages)
+    seen = shape.visible
     if not seen:
-        return len(messages)
+        return len(shape.messages)
     start, spent = seen[-1], 0
     if tokens > 0:
         for position in reversed(seen):
@@ -149,4 +140,4 @@ def kept_from(
             start = position
     elif count > 0:
         start = seen[max(0, len(seen) - count)]
-    return min(exchange[start:])  # results can follow in another order than their calls
+    return _first_exchange(shape, start)

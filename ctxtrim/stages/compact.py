@@ -152,10 +152,10 @@ class Compact:
         tokens = self.keep_recent_tokens
         if self.limit is not None:
             tokens = min(tokens, self.limit // 2)
-        first = kept_from(messages, shape.exchange, costs, tokens, self.keep_recent_messages)
+        first = kept_from(shape, costs, tokens, self.keep_recent_messages)
         kept = sum(shape.exchange[position] >= first for position in visible(messages))
         if trigger.rule == "messages" and kept + 1 >= self.max_messages:
-            return kept_from(messages, shape.exchange, costs, 0, self.keep_recent_messages)
+            return kept_from(shape, costs, 0, self.keep_recent_messages)
         return min(first, _newest_start(messages, shape, first)) if tokens else first
 
     def _digested(self, outcome: Outcome) -> Outcome:

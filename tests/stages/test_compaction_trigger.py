@@ -194,14 +194,11 @@ def test_s3_13_usage_before_a_compaction_does_not_trigger_the_next() -> None:
 
 def test_s3_3_kept_tokens_cover_whole_exchanges_and_always_the_last() -> None:
     parsed = transcript([user("a"), says("b"), *steps(1, "c"), says("d")])
-    exchange = shape(parsed.messages).exchange
+    read_shape = shape(parsed.messages)
     costs = [10] * 6
-    starts = [
-        kept_from(parsed.messages, exchange, costs, tokens, 0)
-        for tokens in (5, 10, 20, 30, 40, 50, 60)
-    ]
+    starts = [kept_from(read_shape, costs, tokens, 0) for tokens in (5, 10, 20, 30, 40, 50, 60)]
     assert starts == [5, 5, 3, 3, 2, 1, 0]
-    assert [kept_from(parsed.messages, exchange, costs, 0, count) for count in (0, 1, 2, 5, 9)] == [
+    assert [kept_from(read_shape, costs, 0, count) for count in (0, 1, 2, 5, 9)] == [
         5,
         5,
         3,

@@ -22,6 +22,8 @@ MAGIC: dict[bytes, Compression] = {
     **{bytes([0x50 + number]) + _SKIPPABLE: "zstd" for number in range(16)},
 }
 """The first bytes of compressed files."""
+MAGIC_SIZE = max(map(len, MAGIC))
+"""The number of first bytes that show whether a file is compressed."""
 _BLOCK = 1 << 17  # bytes read at a time
 _MAX_STEP = 1 << 20  # bytes that one step of zlib may give
 # compressed bytes that one step of zstd takes; 4 of them give at most 128 KiB, so a step gives 8

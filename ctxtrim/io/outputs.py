@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ctxtrim.errors import OutputError, reason
-from ctxtrim.io.compression import Compression, kind_named, kind_of, packer
+from ctxtrim.io.compression import MAGIC_SIZE, Compression, kind_named, kind_of, packer
 from ctxtrim.io.metadata import copy_attributes, copy_mode, copy_owner
 from ctxtrim.io.replacement import InPlace
 from ctxtrim.io.storage import stored_session
@@ -124,7 +124,7 @@ def in_place(path: Path) -> Sink:
 def _kind_in(path: Path) -> Compression | None:
     """The compression of a file by its first bytes, as for reading."""
     with path.open("rb") as file:
-        return kind_of(file.read(4))
+        return kind_of(file.read(MAGIC_SIZE))
 
 
 def _stored(path: Path) -> Sink | None:

@@ -18,9 +18,9 @@ def mode_of(path: Path) -> int:
         return 0
 
 
-def is_same(one: Path, other: Path) -> bool:
+def is_same(path: Path, other: Path) -> bool:
     """Whether two paths name the same place."""
-    return resolved(one) == resolved(other)
+    return resolved(path) == resolved(other)
 
 
 def resolved(path: Path) -> Path:

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ctxtrim.errors import InputError
-from ctxtrim.io.compression import Unpacked, kind_of, unpacked
+from ctxtrim.io.compression import MAGIC_SIZE, Unpacked, kind_of, unpacked
+from ctxtrim.io.paths import repository
 
 _START = 1 << 20  # bytes of a file, decompressed, in which its folder is looked for
-_MAGIC = 4  # bytes by which a compressed file is detected
 _WORKING_DIR = re.compile(rb'"working_dir"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
@@ -118,7 +118,7 @@ class Session:
         """Whether its file is compressed."""
         if not self.program.is_folder:
             with suppress(OSError), self.path.open("rb") as file:
-                return kind_of(file.read(_MAGIC)) is not None
+                return kind_of(file.read(MAGIC_SIZE)) is not None
         return False
 
 
@@ -153,7 +153,7 @@ def _recorded_project(path: Path) -> str | None:
     Deeper members of this name are arguments of tools.
     """
     with suppress(OSError, InputError), path.open("rb") as file:
-        kind = kind_of(file.read(_MAGIC))
+        kind = kind_of(file.read(MAGIC_SIZE))
         file.seek(0)
         start: BinaryIO = file if kind is None else BufferedReader(Unpacked(unpacked(file, kind)))
         remaining = _START
@@ -187,17 +187,12 @@ def latest(found: list[Session], here: Path) -> Session | None:
 
     `found` has the newest first.
     """
-    root = _root(here)
+    root = repository(here) or here
     for session in found:
         project = session.project(here)
         if project is not None and Path(project).is_relative_to(root):
             return session
     return found[0] if found else None
-
-
-def _root(here: Path) -> Path:
-    """The root of the repository around a folder, else the folder."""
-    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
 
 
 def _sessions(program: AgentProgram, environment: Mapping[str, str]) -> Iterator[Session]:

@@ -35,7 +35,7 @@ from ctxtrim.stages.reasoning import Thinking
 from ctxtrim.stream.files import FilePipeline, FileReader
 from ctxtrim.stream.job import Job
 from ctxtrim.tokenizers import LIGHT, tokenizer
-from ctxtrim.tokens.models import nearest_models
+from ctxtrim.tokens.models import nearest_hint
 
 if TYPE_CHECKING:
     from ctxtrim.archive.summary_store import SummaryStore
@@ -269,12 +269,10 @@ def _check_model(config: Config) -> None:
     name, origin = config.shared("model")
     if not name or config.values["context_window"] or config.values["budget"]:
         return
-    model = config.model_of(name)
-    if not (model.is_known or model.source):
-        near = ", ".join(nearest_models(name))
+    if config.model_of(name).is_assumed:
         raise UsageError(
-            f"{origin} {name}: unknown model{f' (nearest names: {near})' if near else ''}; name "
-            "another model, or set --context-window or --budget"
+            f"{origin} {name}: unknown model{nearest_hint(name)}; name another model, or set "
+            "--context-window or --budget"
         )
 
 

@@ -15,7 +15,7 @@ from ctxtrim.model.request import Api
 from ctxtrim.text.numbers import Share
 from ctxtrim.tokens import Budget, StandIn, Tokenizer
 from ctxtrim.tokens.counter import Counter
-from ctxtrim.tokens.models import Model, assumed_model, find_model, framing_of, nearest_models
+from ctxtrim.tokens.models import Model, assumed_model, find_model, framing_of, nearest_hint
 from ctxtrim.tokens.text_counts import keep
 
 RESERVE = 4096  # tokens reserved for the answer
@@ -121,8 +121,9 @@ class Metering:
         if not (model.is_known and is_own):
             tokenizer = StandIn(tokenizer)
         budget = self._budget(model, self.safety if tokenizer.exactness == "estimated" else 1.0)
-        is_unknown = name is not None and not model.is_known and not model.source
-        notes = [self._unknown(name or "", tokenizer.name, budget)] if is_unknown else []
+        notes = []
+        if name is not None and model.is_assumed:
+            notes.append(_unknown_model(name, tokenizer.name, budget))
         if tokenizer.name.endswith(BOUND) and not (chosen or "").endswith(BOUND):
             notes.append(BOUNDED)
         return Meter(name, Counter(tokenizer, framing), budget, tuple(notes))
@@ -156,7 +157,7 @@ class Metering:
 
     def _known_room(self, model: Model, window: int, reserve: int) -> int | None:
         """The room for a prompt, None if the window is assumed or the reserve does not fit it."""
-        if self.context_window is None and not model.is_known and not model.source:
+        if self.context_window is None and model.is_assumed:
             return None
         if self.reserve is None and self.default_reserve is not None:
             reserve = self.default_reserve
@@ -165,16 +166,16 @@ class Metering:
             return None
         return min(room, model.max_input or room)
 
-    def _unknown(self, name: str, tokenizer: str, budget: Budget) -> Finding:
-        nearest = ", ".join(nearest_models(name))
-        return Finding(
-            "unknown-model",
-            "warning",
-            f"model {name} is unknown: counted as {tokenizer}, context window "
-            f"{budget.context_window:,} assumed"
-            + (f" (nearest names: {nearest})" if nearest else "")
-            + "; set --context-window and --tokenizer to correct this",
-        )
+
+def _unknown_model(name: str, tokenizer: str, budget: Budget) -> Finding:
+    """The warning that the facts about a model are assumed."""
+    return Finding(
+        "unknown-model",
+        "warning",
+        f"model {name} is unknown: counted as {tokenizer}, context window "
+        f"{budget.context_window:,} assumed{nearest_hint(name)}; set --context-window and "
+        "--tokenizer to correct this",
+    )
 
 
 def _count_alike(name: str | None, other: str) -> bool:

@@ -45,6 +45,11 @@ class Model(Struct, frozen=True):
     date: str = ""
 
     @property
+    def is_assumed(self) -> bool:
+        """Whether no source has facts about it: not the registry, and not the user."""
+        return not self.is_known and not self.source
+
+    @property
     def image(self) -> int:
         """The maximum tokens of one image."""
         return POLICIES[self.image_policy].image_most
@@ -174,6 +179,14 @@ def nearest_models(name: str) -> list[str]:
     from difflib import get_close_matches
 
     return get_close_matches(_bare(name), [model.name for model in known_models()], n=3, cutoff=0.4)
+
+
+def nearest_hint(name: str) -> str:
+    """The similar names after an unknown one in a message: ` (nearest names: gpt-4o)`; empty if
+    none is similar.
+    """
+    names = ", ".join(nearest_models(name))
+    return f" (nearest names: {names})" if names else ""
 
 
 @cache

@@ -15,7 +15,7 @@ from ctxtrim.text.escaping import clean, json_text
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.framing import Framing
-from ctxtrim.tokens.models import Model, find_model, framing_of, known_models, nearest_models
+from ctxtrim.tokens.models import Model, find_model, framing_of, known_models, nearest_hint
 
 _SIMILAR = 8  # names of similar models to show
 
@@ -31,11 +31,9 @@ def models(name: str | None, is_json: bool) -> int:
         model = configured if configured.source else find_model(name)
     listed = [known for known in known_models() if name is None or _matches(known, name.lower())]
     if model is None and not listed:
-        nearest = ", ".join(nearest_models(name or ""))
         raise UsageError(
-            f"unknown model {clean(name or '')}"
-            + (f" (nearest names: {nearest})" if nearest else "")
-            + "; for a model that is not listed, set --context-window and --tokenizer"
+            f"unknown model {clean(name or '')}{nearest_hint(name or '')}; for a model that is "
+            "not listed, set --context-window and --tokenizer"
         )
     if is_json:
         document = {

@@ -41,6 +41,7 @@ from ctxtrim.archive.blobs import open_regular
 from ctxtrim.archive.places import text_at
 from ctxtrim.errors import ArchiveError, os_errors_as
 from ctxtrim.io.locks import is_locked
+from ctxtrim.text.hashing import stored_bytes
 
 PARTIAL = "partial-"
 """How the file name of a run begins that still writes, or was killed."""
@@ -181,7 +182,7 @@ class Pack:
                     text = text_at(record.data, trace.place)
                 except (LookupError, ValueError, OverflowError):
                     raise self._changed() from None
-                yield trace, record.time, text.encode("utf-8", "surrogatepass")
+                yield trace, record.time, stored_bytes(text)
 
     def restored(self, output: bytes) -> Iterator[bytes]:
         """The input, in parts, made from the output."""

@@ -14,6 +14,7 @@ from ctxtrim.archive.places import literal, places
 from ctxtrim.archive.starts import Starts
 from ctxtrim.errors import ArchiveError, os_errors_as
 from ctxtrim.stage import Original, StageOriginals
+from ctxtrim.text.hashing import sha256_of, stored_bytes
 
 
 class Recording:
@@ -39,7 +40,7 @@ class Recording:
         """
         names = {}
         for original in originals:
-            text = _bytes(original)
+            text = stored_bytes(original.text)
             name = sha256(text)
             if original.action == "archived":
                 self._archive.put(text)
@@ -128,10 +129,6 @@ class Recording:
             raise
 
 
-def _bytes(original: Original) -> bytes:
-    return original.text.encode("utf-8", "surrogatepass")
-
-
 def _lines(data: bytes) -> list[bytes]:
     """Lines with their ends, which are `\\n` only."""
     *whole, rest = data.split(b"\n")
@@ -150,7 +147,7 @@ class Register:
     def keep(self, originals: Sequence[Original], stage: str) -> dict[int, str]:
         """Remember the originals that a stage replaces; returns their names by message index."""
         self._originals.append((tuple(originals), stage))
-        return {original.index: sha256(_bytes(original)) for original in originals}
+        return {original.index: sha256_of(original.text) for original in originals}
 
     def path_of(self, name: str) -> str:
         """Never called: runs that move results to files have one process."""
@@ -174,7 +171,7 @@ class Spills:
     def keep(self, originals: Sequence[Original], stage: str) -> dict[int, str]:
         """Store spilled results; returns their names by the index of their message."""
         spilled = {
-            original.index: _bytes(original)
+            original.index: stored_bytes(original.text)
             for original in originals
             if original.action == "archived"
         }

@@ -98,9 +98,9 @@ def _is_alike(message: Message, other: Message) -> bool:
 
 def trace_id(text: str) -> str:
     """The id of a result without an id: a hash of its text."""
-    from hashlib import sha256  # few conversations need it
+    from ctxtrim.text.hashing import sha256_of  # few conversations need it
 
-    return f"trace-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    return f"trace-{sha256_of(text)[:16]}"
 
 
 def result_text(message: Message) -> str:

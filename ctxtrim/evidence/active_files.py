@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from ctxtrim.evidence.errors import is_abridged, is_error
 from ctxtrim.evidence.tool_kinds import ToolKind, is_full_read, kind_of_tool
 from ctxtrim.evidence.tool_kinds import accesses as accesses_of
 from ctxtrim.model import Message
+from ctxtrim.text.hashing import sha256_of
 
 _KINDS = ("read", "write", "edit", "delete")
 
@@ -150,4 +150,4 @@ def file_accesses(shape: Shape, is_error: Callable[[int], bool]) -> list[Access]
 
 
 def _hash(message: Message) -> str:
-    return sha256(result_text(message).encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256_of(result_text(message))

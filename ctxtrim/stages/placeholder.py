@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha256
 
 from ctxtrim.conversation.tool_results import ToolResult, lines_of, trace_id
 from ctxtrim.evidence import (
@@ -18,6 +17,7 @@ from ctxtrim.evidence import (
     paths_of,
     summary_line,
 )
+from ctxtrim.text.hashing import sha256_of
 
 MODES = ("placeholder", "stub", "head", "summary")
 PLACEHOLDER = "[content truncated - {age} steps ago]"
@@ -178,7 +178,7 @@ def _facts(result: ToolResult, tokens: Callable[[], str]) -> PlaceholderValues:
         "tool": lambda: result.tool,
         "path": path,
         "id": lambda: result.id or trace_id(result.text),
-        "sha256": lambda: sha256(result.text.encode("utf-8", "surrogatepass")).hexdigest(),
+        "sha256": lambda: sha256_of(result.text),
     }
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 
 from ctxtrim.clipping import clip
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.limits import is_limited, spill_notice, truncate_text
+from ctxtrim.text.hashing import sha256_of
 from ctxtrim.text.json_spans import Range
 from ctxtrim.tokens import MARKS
 from ctxtrim.tokens.counter import Counter
@@ -48,7 +48,7 @@ class SizeLimits:
         # the limit again.
         is_long = 0 < self.spill < len(text)
         if is_long and path_of is not None and not is_limited(text):
-            name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+            name = sha256_of(text)
             reason = f"spilled: {len(text)} > {self.spill} characters"
             return Short(spill_notice(path_of(name), name, text), reason, is_spilled=True)
         best = last = self._cut(text, ranges, counter)

@@ -50,34 +50,32 @@ def cut_off(
     shape = counter.shape(messages)
     costs = [cost.total for cost in counter.costs(messages)]
     sites = _Sites(transcript, shape, appends)
-    kept = [
-        change_of(messages, position, "kept", reason_kept)
-        for position, reason_kept in protected.items()
-    ]
-
-    def keep(steps_kept: Sequence[Step], reason: str) -> None:
-        for step in steps_kept:
-            for result in step.results:
-                kept.append(change_of(messages, result.position, "kept", reason))
-
+    kept = [change_of(messages, position, "kept", why) for position, why in protected.items()]
     old = takewhile(
         lambda step: step.results[0].position < newest, steps(messages, shape, protected.keys())
     )
     replaced, blocked = sites.replaceable(old, excess)
-    keep(blocked, "no answer follows that can begin with its digest")
+    kept += _kept(messages, blocked, "no answer follows that can begin with its digest")
     limit = min(_MAX_DIGESTS, budget // _SHARE)
     entries, troubles = _entries(replaced, digests, costs, limit, is_compaction)
     if not entries:
         return Outcome(transcript, tuple(kept))
     after, changes = _placed(transcript, sites, entries, limit, digests, reason)
     if counter.tokens(after) >= counter.tokens(transcript):
-        keep(replaced, "a digest would not be smaller")
+        kept += _kept(messages, replaced, "a digest would not be smaller")
         return Outcome(transcript, tuple(kept))
     findings = tuple(
         Finding("summary", "warning", f"{trouble}; using one line per result instead")
         for trouble in troubles
     )
     return Outcome(after, (*changes, *kept), findings)
+
+
+def _kept(messages: Sequence[Message], steps: Sequence[Step], why: str) -> Iterator[Change]:
+    """The changes of the results of steps that are kept."""
+    for step in steps:
+        for result in step.results:
+            yield change_of(messages, result.position, "kept", why)
 
 
 def _entries(

@@ -288,9 +288,7 @@ def fitted(facts: Facts, limit: int, tokenizer: Tokenizer, layout: Outline = FAC
 def _kept(
     facts: Facts, room: int, tokenizer: Tokenizer, layout: Outline, costs: dict[str, int]
 ) -> Facts:
-    """The facts that take about `room` tokens: the sections take turns, one line each, until the
-    room is used up.
-    """
+    """The facts that take about `room` tokens, and the numbers of lines left out."""
 
     def cost(line: str) -> int:
         if line not in costs:
@@ -300,21 +298,7 @@ def _kept(
     bare = [f"## {heading}" for heading, _ in layout if heading is not None]
     room -= sum(map(cost, (written(Facts(facts.messages, {}, {})), *bare)))
     shown = [section for section in SECTIONS if any(section in sections for _, sections in layout)]
-    queues = {section.name: _order(facts.lines.get(section.name, ()), section) for section in shown}
-    taken: dict[str, list[int]] = {}
-    while queues:
-        for section in shown:
-            if section.name not in queues:
-                continue
-            position = next(queues[section.name], None)
-            if position is not None:
-                price = cost(section.bullet + facts.lines[section.name][position])
-                price += 0 if section.name in taken else cost(f"### {section.name} (1000 left out)")
-                if price <= room:
-                    room -= price
-                    taken.setdefault(section.name, []).append(position)
-                    continue
-            del queues[section.name]
+    taken, room = _taken(facts, shown, room, cost)
     lines = {
         name: tuple(facts.lines[name][position] for position in sorted(positions))
         for name, positions in taken.items()
@@ -322,13 +306,42 @@ def _kept(
     left_out: dict[str, int] = {}
     for section in shown:
         name = section.name
-        missing = (
-            facts.left_out.get(name, 0) + len(facts.lines.get(name, ())) - len(lines.get(name, ()))
-        )
-        if missing and (name in taken or cost(f"### {name} ({missing} left out)") <= room):
-            room -= 0 if name in taken else cost(f"### {name} ({missing} left out)")
+        missing = len(facts.lines.get(name, ())) - len(lines.get(name, ()))
+        missing += facts.left_out.get(name, 0)
+        if not missing:
+            continue
+        price = 0 if name in taken else cost(f"### {name} ({missing} left out)")
+        if price <= room:
+            room -= price
             left_out[name] = missing
     return Facts(facts.messages, lines, left_out)
+
+
+def _taken(
+    facts: Facts, shown: Sequence[Section], room: int, cost: Callable[[str], int]
+) -> tuple[dict[str, list[int]], int]:
+    """By section, the positions of the lines that fit into `room` tokens, and the rest of the room.
+
+    The sections take turns, one line each. A section whose next line does not fit takes no other.
+    """
+    queues = {section.name: _order(facts.lines.get(section.name, ()), section) for section in shown}
+    taken: dict[str, list[int]] = {}
+    while queues:
+        for section in shown:
+            name = section.name
+            position = next(queues.get(name, iter(())), None)
+            if position is None:
+                queues.pop(name, None)
+                continue
+            price = cost(section.bullet + facts.lines[name][position])
+            if name not in taken:
+                price += cost(f"### {name} (1000 left out)")
+            if price > room:
+                del queues[name]
+                continue
+            room -= price
+            taken.setdefault(name, []).append(position)
+    return taken, room
 
 
 def _order(lines: Sequence[str], section: Section) -> Iterator[int]:

@@ -143,27 +143,11 @@ def _restored(archive: Archive, task: Restoration, data: bytes, sink: Sink) -> i
     path = "" if task.file == STDIN else str(Path(task.file).resolve())
     found = find_undo(archive, data, path, task.source)
     if found is None:
-        raise ArchiveError(
-            f"{name}: no run in {archive.folder} gave this output"
-            + (
-                f" from an input {task.source}"
-                if task.source
-                else "; the file was edited, it is the original, or the archive is another one"
-            )
-        )
+        raise ArchiveError(f"{name}: {_not_found(archive, task)}")
     if found.is_of_other_file:
-        other = found.runs[-1]
-        raise ArchiveError(
-            f"{name}: begins with the output of a run on {source_name(other.path)}, and no run on "
-            "this file is known; if the file comes from that run, name its input: "
-            f"--input {other.input[:12]}"
-        )
+        raise ArchiveError(f"{name}: {_of_other_file(found.runs[-1])}")
     if len(found.runs) > 1:
-        print_error(
-            f"ctxtrim: {name}: several inputs gave this output; choose one with --input SHA:"
-        )
-        for run in found.runs:
-            print_error(f"  {run.input}  {run.path}  ({run.pipeline}, {run.time})")
+        _list_inputs(name, found.runs)
         return 1
     (run,) = found.runs
     whole = undone(archive, run, data, found.length)
@@ -178,6 +162,29 @@ def _restored(archive: Archive, task: Restoration, data: bytes, sink: Sink) -> i
         if before.input != before.output:
             print_error(f"ctxtrim: restore it again to undo {_named(before)}")
     return 0
+
+
+def _not_found(archive: Archive, task: Restoration) -> str:
+    """The message for an output of no known run."""
+    text = f"no run in {archive.folder} gave this output"
+    if task.source:
+        return f"{text} from an input {task.source}"
+    return f"{text}; the file was edited, it is the original, or the archive is another one"
+
+
+def _of_other_file(run: Run) -> str:
+    """The message for a file that begins with the output of a run on another file."""
+    return (
+        f"begins with the output of a run on {source_name(run.path)}, and no run on this file is "
+        f"known; if the file comes from that run, name its input: --input {run.input[:12]}"
+    )
+
+
+def _list_inputs(name: str, runs: Sequence[Run]) -> None:
+    """Print the inputs from which the user must choose."""
+    print_error(f"ctxtrim: {name}: several inputs gave this output; choose one with --input SHA:")
+    for run in runs:
+        print_error(f"  {run.input}  {run.path}  ({run.pipeline}, {run.time})")
 
 
 def _named(run: Run) -> str:

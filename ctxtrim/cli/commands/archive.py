@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from ctxtrim.archive.index import Run
+from ctxtrim.archive.pack import About
 from ctxtrim.archive.prune import plan_pruning
 from ctxtrim.cli.archives import archive_option, open_archive_if_any
 from ctxtrim.cli.command_types import JSON, HelpfulCommand, HelpfulGroup, HelpfulOption
@@ -60,32 +62,31 @@ def _runs(folder: str | None) -> tuple[list[dict[str, Any]], list[str]]:
     opened = open_archive_if_any(folder)
     if opened is None:
         return [], []
-    runs: list[dict[str, Any]] = [
-        {
-            "time": run.time,
-            "path": run.path,
-            "pipeline": run.pipeline,
-            "bytes": None,
-            "output": run.output,
-            "input": run.input,
-            "running": False,
-        }
-        for run in opened.old_runs()
-    ]
+    runs = [_run(run, run.output, run.input) for run in opened.old_runs()]
     packs, errors = opened.each(lambda pack: (pack.about(), pack.size, pack.is_live))
     for pack, (about, size, is_live) in packs:
-        runs.append(
-            {
-                "time": about.time,
-                "path": about.path,
-                "pipeline": about.pipeline,
-                "bytes": size,
-                "output": None if pack.is_partial else pack.output,
-                "input": None if pack.is_partial else pack.input,
-                "running": is_live,
-            }
-        )
+        output, source = (None, None) if pack.is_partial else (pack.output, pack.input)
+        runs.append(_run(about, output, source, size, is_live))
     return sorted(runs, key=lambda run: (run["time"], run["path"])), errors
+
+
+def _run(
+    about: Run | About,
+    output: str | None,
+    source: str | None,
+    size: int | None = None,
+    is_live: bool = False,
+) -> dict[str, Any]:
+    """A run as a value; `output` and `source` are SHA-256."""
+    return {
+        "time": about.time,
+        "path": about.path,
+        "pipeline": about.pipeline,
+        "bytes": size,
+        "output": output,
+        "input": source,
+        "running": is_live,
+    }
 
 
 def prune(older_than: str | None, archive: str | None, dry_run: bool) -> int:

@@ -1,6 +1,6 @@
 """Transcripts of files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Unpack
@@ -10,6 +10,7 @@ from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.errors import InputError, mismatch, place_of
 from ctxtrim.findings import Finding
 from ctxtrim.formats.choice import FormatChoice
+from ctxtrim.formats.chunks import problem_of
 from ctxtrim.formats.reading import Reading
 from ctxtrim.io.inputs import Input
 from ctxtrim.model import Transcript
@@ -65,9 +66,8 @@ def transcripts_in(content: Reading) -> Iterator[Transcript]:
             raise InputError(not_handled(chunk.error, line, False).message, line)
         for finding in chunk.findings:
             if finding.severity == "error":
-                problem = finding.message.split("; the line")[0]
                 raise InputError(
-                    f"{problem}; Pipeline.run_file reads the other lines", finding.line
+                    f"{problem_of(finding)}; Pipeline.run_file reads the other lines", finding.line
                 )
         has_any = has_any or bool(chunk.transcripts)
         yield from chunk.transcripts
@@ -93,11 +93,10 @@ def opened(source: Input, reader: FileReader) -> Iterator[Reading]:
         raise InputError(f"{place}: {error}", error.line) from error
 
 
-def no_transcript(content: Reading, findings: Sequence[Finding] = ()) -> InputError:
-    """The error for a file without a transcript, and with these findings."""
-    if findings:
-        problem, line = findings[0].message.split("; the line")[0], findings[0].line
-        return InputError(f"no transcript found: {problem}", line)
+def no_transcript(content: Reading, first: Finding | None = None) -> InputError:
+    """The error for a file without a transcript; `first` is the first finding about its lines."""
+    if first is not None:
+        return InputError(f"no transcript found: {problem_of(first)}", first.line)
     if content.reason is not None:
         return InputError(f"no conversation found: {content.reason}")
     if content.format is None and content.looked:

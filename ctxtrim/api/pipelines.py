@@ -176,15 +176,15 @@ class Pipeline:
 
     def _streamed(self, path: str) -> Iterator[Done]:
         has_rows = False
-        findings: list[Finding] = []
+        first: Finding | None = None
         source = Input(path, Path(path).name)
         with opened(source, self.files.reader) as content:
             for done in self.files.run(source, content):
                 has_rows = has_rows or bool(done.rows)
-                findings += done.findings[: 1 - len(findings)]
+                first = first or next(iter(done.findings), None)
                 yield done
             if not has_rows:
-                raise no_transcript(content, findings)
+                raise no_transcript(content, first)
 
     def run_file(self, path: str | Path, output: str | Path | None = None) -> FileOutcome:
         """Run the stages over a file.

@@ -3,6 +3,7 @@
 from ctxtrim.cli.request import Request
 from ctxtrim.findings import Finding
 from ctxtrim.formats import FORMATS
+from ctxtrim.formats.chunks import problem_of
 from ctxtrim.formats.reading import Detection
 from ctxtrim.io.inputs import Input
 
@@ -45,7 +46,7 @@ def _reason(
     if detection.reason is not None:
         return f"no conversation found: {detection.reason}", None
     if first is not None:
-        return f"no transcript found: {first.message.split('; the line')[0]}", first.line
+        return f"no transcript found: {problem_of(first)}", first.line
     if len(formats) < len(FORMATS):
         return f"no transcript found: the format is not {known}; omit --format", None
     quoted = start.decode(errors="replace").replace("\n", " ")

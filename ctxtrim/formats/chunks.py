@@ -13,8 +13,11 @@ from ctxtrim.formats.lines import LineBlock, LineRecords
 from ctxtrim.model import Line, Transcript
 from ctxtrim.text.records import JsonRecord
 
-KEPT = "; the line is kept unchanged and not counted"
+_LINE = "; the line"
+KEPT = f"{_LINE} is kept unchanged and not counted"
 """The end of the message about a line that is not JSON."""
+LOST = f"{_LINE} is lost and not counted"
+"""The same if the line is not written."""
 
 _LINES = re.compile(rb"\s*+[^\n]*+\n\s*+\S")
 
@@ -171,6 +174,11 @@ def _findings(dialect: Format | None, odd: Sequence[JsonRecord]) -> tuple[Findin
     if not odd:
         return ()
     return tuple(islice(_oddities(odd), 1 if dialect is None else None))
+
+
+def problem_of(finding: Finding) -> str:
+    """The problem of a line in words, without what happens to the line."""
+    return finding.message.partition(_LINE)[0]
 
 
 def _oddities(records: Iterable[JsonRecord]) -> Iterator[Finding]:

@@ -6,15 +6,13 @@ from msgspec.structs import replace
 
 from ctxtrim.findings import Finding
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.chunks import KEPT
+from ctxtrim.formats.chunks import KEPT, LOST
 from ctxtrim.formats.conversion import Conversion
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import PipelineRun
 from ctxtrim.reports.failures import not_handled
-
-_LOST = "; the line is lost and not counted"
 
 
 def requests(
@@ -66,7 +64,7 @@ def _counted(result: PipelineRun, conversion: Conversion, metering: Metering) ->
 def lost_lines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings about lines of a file that a conversion does not keep."""
     return tuple(
-        replace(finding, message=finding.message.removesuffix(KEPT) + _LOST)
+        replace(finding, message=finding.message.removesuffix(KEPT) + LOST)
         if finding.message.endswith(KEPT)
         else finding
         for finding in findings

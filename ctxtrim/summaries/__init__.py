@@ -8,14 +8,11 @@ from ctxtrim.loading.lazy_table import lazy_names
 
 if TYPE_CHECKING:
     from ctxtrim.summaries import markers
-    from ctxtrim.summaries.excerpts import bounded
+    from ctxtrim.summaries.excerpts import HEURISTIC, bounded, heuristic
     from ctxtrim.summaries.prompts import (
         DIGEST,
-        HEURISTIC,
         INPUT,
-        RESULT,
         checkpoint_prompt,
-        heuristic,
         tool_prompt,
         transcribed,
     )
@@ -39,7 +36,6 @@ __all__ = [
     "HEURISTIC",
     "INPUT",
     "REDACT",
-    "RESULT",
     "Reply",
     "Summarizer",
     "Summary",
@@ -59,14 +55,11 @@ __all__ = [
 __getattr__ = lazy_names(
     "ctxtrim.summaries",
     {
-        "excerpts": ("bounded",),
+        "excerpts": ("HEURISTIC", "bounded", "heuristic"),
         "prompts": (
             "DIGEST",
-            "HEURISTIC",
             "INPUT",
-            "RESULT",
             "checkpoint_prompt",
-            "heuristic",
             "tool_prompt",
             "transcribed",
         ),

@@ -97,7 +97,9 @@ def entries_of(text: str) -> list[DigestEntry]:
     return entries
 
 
-def bounded(entries: Sequence[DigestEntry], limit: int, size: Callable[[str], int]) -> list[str]:
+def bounded_texts(
+    entries: Sequence[DigestEntry], limit: int, size: Callable[[str], int]
+) -> list[str]:
     """The texts of entries within about `limit` tokens together, measured by `size`; empty for each
     dropped entry.
 

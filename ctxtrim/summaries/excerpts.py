@@ -2,6 +2,9 @@
 
 from ctxtrim.text.graphemes import cut_after, cut_before
 
+HEURISTIC = 800
+"""The maximum number of characters of the summary of one tool result without an LLM."""
+
 
 def bounded(text: str, limit: int) -> str:
     """Head and tail of a text, at most `limit` characters, with a marker that counts the removed
@@ -30,6 +33,13 @@ def head(text: str, limit: int) -> str:
     end = line.rfind(" ", room // 2, room + 1)
     end = end if end > 0 else cut_before(line, max(0, room))
     return line[:end] + _rest(len(line) - end)
+
+
+def heuristic(text: str, limit: int = HEURISTIC) -> str:
+    """The summary of a tool result without an LLM: head and tail, at most `limit` characters,
+    marker included.
+    """
+    return bounded(text.strip(), limit)
 
 
 def _marker(characters: int) -> str:

@@ -18,9 +18,6 @@ prompt.
 """
 DIGEST = 1_200
 """The maximum number of characters of the summary of one tool result."""
-HEURISTIC = 800
-"""The same limit for a summary without an LLM."""
-
 _CHECKPOINT = """\
 The tags below contain the older part of a conversation between a user and an assistant that \
 uses tools. It will be removed. The assistant continues with only your summary and the newest \
@@ -119,10 +116,3 @@ def tool_prompt(name: str, arguments: str, text: str, redacts: bool = True) -> s
     arguments = bounded(redacted(arguments, redacts), _ARGUMENTS)
     fill = partial(_TOOL.format, limit=DIGEST, name=bounded(name, _ARGUMENTS), arguments=arguments)
     return fill(text=bounded(redacted(text, redacts), INPUT - len(fill(text=""))))
-
-
-def heuristic(text: str, limit: int = HEURISTIC) -> str:
-    """The summary of a tool result without an LLM: head and tail, at most `limit` characters,
-    marker included.
-    """
-    return bounded(text.strip(), limit)

@@ -139,7 +139,7 @@ class Digests:
             entries.append(DigestEntry(markers.DIGEST, text))
         if len(entries) == 1:
             return entries[0].text
-        return "\n\n".join(filter(None, digests.bounded(entries, HEURISTIC, len)))
+        return "\n\n".join(filter(None, digests.bounded_texts(entries, HEURISTIC, len)))
 
     def size(self, text: str) -> int:
         """The tokens of a digest, including the line that may separate it from an answer."""

@@ -16,7 +16,7 @@ from ctxtrim.stages.placement.digests import Digests, Step, steps
 from ctxtrim.stages.placement.leads import can_lead, is_digest, leads, with_leads
 from ctxtrim.stages.placement.replace import replace_messages, takes_turns
 from ctxtrim.summaries import markers
-from ctxtrim.summaries.digests import DigestEntry, bounded, entries_of, written
+from ctxtrim.summaries.digests import DigestEntry, bounded_texts, entries_of, written
 
 _MAX_DIGESTS = 4096  # tokens of all digests together
 _SHARE = 8  # and at most this fraction of the budget
@@ -206,7 +206,7 @@ def _placed(
     messages = list(transcript.messages)
     groups = _groups(messages, sites, entries)
     flat = [entry for _, group in groups for entry in group]
-    texts = iter(bounded(flat, limit, digests.counter.text))
+    texts = iter(bounded_texts(flat, limit, digests.counter.text))
     new: dict[int, str] = {}
     dropped, merged = set(sites.dropped), []
     for (position, has_digests), group in groups:

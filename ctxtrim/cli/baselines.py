@@ -16,8 +16,7 @@ from ctxtrim.io.outputs import write_to
 from ctxtrim.io.paths import contents_of, mode_of, resolved, too_long
 from ctxtrim.reports.baseline import Baseline, parse_entries
 from ctxtrim.reports.model import Report
-from ctxtrim.reports.phrases import several
-from ctxtrim.text.numbers import parse_tolerance
+from ctxtrim.text.numbers import parse_tolerance, several
 
 _MAX_SIZE = 1 << 28  # bytes, after decompression
 

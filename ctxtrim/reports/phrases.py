@@ -6,6 +6,7 @@ from ctxtrim.errors import source_name
 from ctxtrim.reports.model import Difference, Report, Row
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.json_paths import Path
+from ctxtrim.text.numbers import several
 from ctxtrim.tokens import MARKS
 
 
@@ -84,11 +85,6 @@ def totals_line(report: Report) -> str:
     if not problems and not report.view.passing:
         problems = ["fits" if totals.transcripts == 1 else "all fit"]
     return ", ".join(parts + problems)
-
-
-def several(number: int, what: str) -> str:
-    """A number and its noun, which gets an `s`: `3 transcripts`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def change(before: int, after: int, mark_before: str = "", mark: str = "") -> str:

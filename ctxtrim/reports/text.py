@@ -12,7 +12,6 @@ from ctxtrim.reports.phrases import (
     change,
     lines_of,
     place,
-    several,
     share,
     tokens,
     totals_line,
@@ -20,6 +19,7 @@ from ctxtrim.reports.phrases import (
 )
 from ctxtrim.reports.tables import PLAIN, Cells, Each, Look, Table, View, bar, drawn
 from ctxtrim.text.escaping import clean
+from ctxtrim.text.numbers import several
 from ctxtrim.tokens import MARKS
 
 _GROUPS = 15  # rows of the table of a group

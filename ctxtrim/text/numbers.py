@@ -102,3 +102,8 @@ def _without_unit(text: str, units: Mapping[str, float] | None) -> tuple[str, fl
     endings = [name for name in known if text.lower().endswith(name)]
     unit = max(endings, key=len, default="")
     return text[: len(text) - len(unit)].rstrip(), known.get(unit, 1)
+
+
+def several(number: int, what: str) -> str:
+    """A number and its noun, which gets an `s`: `3 transcripts`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

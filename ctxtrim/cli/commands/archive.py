@@ -12,9 +12,9 @@ from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.option import Option
 from ctxtrim.errors import UsageError
 from ctxtrim.io.clock import ago, minute
-from ctxtrim.reports.phrases import several
 from ctxtrim.reports.tables import Table
 from ctxtrim.text.escaping import json_text
+from ctxtrim.text.numbers import several
 
 _AGE = Option(
     "older_than",

@@ -9,9 +9,9 @@ from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.errors import UsageError
 from ctxtrim.metering import BOUND
-from ctxtrim.reports.phrases import several
 from ctxtrim.reports.tables import Table
 from ctxtrim.text.escaping import clean, json_text
+from ctxtrim.text.numbers import several
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.framing import Framing

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from ctxtrim.findings import Code, Finding, Severity
 from ctxtrim.model import Message, Transcript
+from ctxtrim.text.numbers import several
 
 
 class Losses:
@@ -72,10 +73,6 @@ class LossTotals:
     def __str__(self) -> str:
         """The numbers in one line."""
         return "; ".join(
-            f"{code}: {', '.join(_several(number, kind) for kind, number in numbers.items())}"
+            f"{code}: {', '.join(several(number, kind) for kind, number in numbers.items())}"
             for code, numbers in self.by_code.items()
         )
-
-
-def _several(number: int, kind: str) -> str:
-    return f"{number:,} {kind}{'' if number == 1 else 's'}"

@@ -33,7 +33,7 @@ class ReportOptions(Struct, frozen=True):
     @property
     def file(self) -> Path | None:
         """The file of the report; None if there is none."""
-        return None if self.path in (None, "-") else Path(str(self.path))
+        return None if self.path in (None, STDOUT) else Path(str(self.path))
 
     @property
     def is_text(self) -> bool:
@@ -60,24 +60,36 @@ def _target(values: Values, writes: bool) -> tuple[str | None, str | None]:
                 "--json is the JSON report on standard output; leave out --report and "
                 "--report-format"
             )
-        path, form = "-", "json"
+        path, form = STDOUT, "json"
     if form is None and path is not None:
-        try:
-            name = Path(path)
-            name = name.with_suffix("") if kind_named(name) else name
-            form = "text" if path == "-" else form_of(name.suffix)
-        except ValueError as error:
-            raise UsageError(f"--report {path}: {error}") from None
+        form = _form_by_name(path)
     if path is None and form is not None:
-        path = "-"
-    has_file = values.get("output") not in (None, STDOUT)
-    frees = has_file or values.get("in_place") or values.get("dry_run")
-    if path == "-" and writes and not frees:
+        path = STDOUT
+    if path == STDOUT and writes and not _frees_stdout(values):
         raise UsageError(
             "standard output is used for the transcript; write the report with --report "
             "FILE or the transcript with -o"
         )
     return form, path
+
+
+def _form_by_name(path: str) -> str:
+    """The format of the report at a path; an ending of compressed files is ignored."""
+    if path == STDOUT:
+        return "text"
+    name = Path(path)
+    if kind_named(name) is not None:
+        name = name.with_suffix("")
+    try:
+        return form_of(name.suffix)
+    except ValueError as error:
+        raise UsageError(f"--report {path}: {error}") from None
+
+
+def _frees_stdout(values: Values) -> bool:
+    """Whether the options write transcripts to files, or write none."""
+    has_file = values.get("output") not in (None, STDOUT)
+    return bool(has_file or values.get("in_place") or values.get("dry_run"))
 
 
 def _step_summary(form: str | None) -> Path | None:

@@ -229,7 +229,7 @@ class Pack:
 def _record(file: GzipFile) -> tuple[dict[str, Any], bytes]:
     """The values and the bytes of the next record.
 
-    One of `_DAMAGE` where there is none or its digest differs.
+    Raises one of `_DAMAGE` if there is none, or if its digest differs.
     """
     head = file.readline()
     values = json.loads(head)

@@ -82,7 +82,7 @@ class SummaryStore:
     def check(self) -> None:
         """Read the file and make sure that it can be written. Changes nothing.
 
-        Raises `InputError` where it cannot be read, `OutputError` where it cannot be written.
+        Raises `InputError` if it cannot be read, `OutputError` if it cannot be written.
         """
         self._known = dict(self._entries())
         private(self.path).discard()

@@ -9,11 +9,11 @@ _MAX_SIZE = 1 << 24  # bytes; a larger file is not a configuration
 
 
 def contents(path: Path, *, is_named: bool) -> bytes | None:
-    """The bytes of the file at a path, None where there is none.
+    """The bytes of the file at a path; None if there is no file.
 
-    A named file must exist and may be a pipe. A file that was found must be a regular file, because
-    reading a pipe or a device in a stranger's folder may never end. Raises `InputError` where the
-    file cannot be read.
+    A file that the user names must exist and may be a pipe. Any other file must be a regular file,
+    because reading a pipe or a device in a stranger's folder may never end. Raises `InputError` if
+    the file cannot be read.
     """
     try:
         if not is_named and path.exists() and not path.is_file():

@@ -19,7 +19,7 @@ from ctxtrim.text.names import snake_case
 class _Entry(NamedTuple):
     """A key and its value.
 
-    `place` is the dotted key for messages; `block` and `stage` are where the key is.
+    `place` is the dotted key for messages; `block` and `stage` are the tables that have the key.
     """
 
     place: str

@@ -241,12 +241,11 @@ def configured(
     *,
     is_automatic: bool = False,
 ) -> Config:
-    """The configuration from options, variables, files of the project and files in `folder`, the
-    user's.
+    """The configuration from options, environment variables, files of the project and files in
+    `folder`, which is the user's.
 
-    Files of the project are not trusted unless `--config` names them, see
-    `SettingsSource`. Raises `UsageError` for an invalid setting and `InputError` for a file that
-    cannot be read.
+    Files of the project are not trusted unless `--config` names them (see `SettingsSource`). Raises
+    `UsageError` for an invalid setting and `InputError` for a file that cannot be read.
     """
     named = values.get("config") or variables.get(CONFIG)
     sources = (

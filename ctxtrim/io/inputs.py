@@ -168,10 +168,10 @@ def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
 
 @contextmanager
 def _waiting(file: BinaryIO) -> Iterator[None]:
-    """Within the block a read of standard input waits for bytes.
+    """Let reads of standard input wait for bytes within the block.
 
-    A program may hand over a pipe that does not wait: a read before the next bytes would look like
-    the end.
+    A program may pass a pipe whose reads do not wait: a read that comes before the next bytes would
+    look like the end of the input.
     """
     waits = True
     with suppress(OSError, AttributeError):  # no descriptor, or Windows before Python 3.12

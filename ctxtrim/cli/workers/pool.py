@@ -32,7 +32,9 @@ class _Job(Generic[T, R]):
 
 
 class Pool(Generic[T, R]):
-    """Up to `size` processes that apply a function to tasks. All of them are pickled.
+    """Up to `size` processes that apply a function to tasks.
+
+    The function, the tasks and the results are pickled.
 
     This process can `help` them. Each process has a thread here that sends it tasks and waits for
     results. Processes start with the first task, or by `start` ahead of it, as new interpreters: a

@@ -166,6 +166,24 @@ def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
         raise InputError(f"cannot be read: {reason(error)}") from error
 
 
+def begins_with(source: Input, data: bytes) -> bool:
+    """Whether a file begins with these bytes as they are read: not if it is compressed."""
+    if source.size is None:
+        return False
+    try:
+        with Path(source.path).open("rb", buffering=0) as file:
+            return file.read(len(data)) == data
+    except OSError:
+        return False
+
+
+def bytes_at(path: str, start: int, size: int) -> bytes:
+    """Some bytes of a file; fewer if it ends before them."""
+    with Path(path).open("rb", buffering=0) as file:
+        file.seek(start)
+        return file.read(size)
+
+
 @contextmanager
 def _waiting(file: BinaryIO) -> Iterator[None]:
     """Let reads of standard input wait for bytes within the block.

@@ -75,11 +75,10 @@ def without_invalid_reasoning(
     stripped += [_Stripped(after, position, message) for position, message in invalid.items()]
     if not stripped:
         return outcome
-    reason = "thinking: " + (
-        "something before it has changed" if mode == "strip-after-edit" else mode
-    )
+    reason = "something before it has changed" if mode == "strip-after-edit" else mode
     changes = [
-        change_of(each.transcript.messages, each.position, "stripped", reason) for each in stripped
+        change_of(each.transcript.messages, each.position, "stripped", f"thinking: {reason}")
+        for each in stripped
     ]
     return replace(
         outcome,
@@ -159,10 +158,7 @@ def _stripped(transcript: Transcript, start: int, mode: Thinking) -> dict[int, M
 def _finding(stripped: Sequence[_Stripped], reason: str) -> Finding:
     count = sum(each.blocks for each in stripped)
     current = sum(each.blocks for each in stripped if each.is_current)
-    text = (
-        f"{count} thinking block{'' if count == 1 else 's'} removed "
-        f"({reason.removeprefix('thinking: ')})"
-    )
+    text = f"{count} thinking block{'' if count == 1 else 's'} removed ({reason})"
     if current:
         text += (
             f", {current} of them after the current task: send the next request with thinking "

@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from itertools import chain
-from pathlib import Path
 
 from ctxtrim.cli.machine import PARALLEL_SIZE, cores, switch_often
 from ctxtrim.cli.workers.pieces import LinesPiece, PieceWork, Result
@@ -12,7 +11,7 @@ from ctxtrim.cli.workers.pool import DeadWorkerError, Pool
 from ctxtrim.findings import Finding
 from ctxtrim.formats.lines import Numbered
 from ctxtrim.formats.reading import Reading
-from ctxtrim.io.inputs import Input
+from ctxtrim.io.inputs import Input, begins_with
 from ctxtrim.stage import Keeper
 from ctxtrim.stream.job import Done
 
@@ -86,7 +85,7 @@ class ParallelRun:
             yield from pipeline.run(source, content, keeper)
             return
         lines: Iterator[Numbered] = chain(content.head, content.rest)
-        start = 0 if content.head and _begins_with(source, content.head[0][1]) else None
+        start = 0 if content.head and begins_with(source, content.head[0][1]) else None
         if self._waits or not content.head:
             yield from pipeline.run_chunks(path, content.first, keeper)
             lines, start = content.rest, None
@@ -164,17 +163,6 @@ def dead_worker_finding(
     what = "the file" if first is None else f"lines {first} to {last}"
     text = f"{what} cannot be handled: the process ended with {error}; try --jobs 1"
     return Finding("not-handled", "error", text, first)
-
-
-def _begins_with(source: Input, line: bytes) -> bool:
-    """Whether a file has its lines as they are read: not if it is compressed."""
-    if source.size is None:
-        return False
-    try:
-        with Path(source.path).open("rb", buffering=0) as file:
-            return file.read(len(line)) == line
-    except OSError:
-        return False
 
 
 def _pieces(

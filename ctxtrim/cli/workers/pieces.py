@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -12,7 +11,7 @@ from ctxtrim.cli.machine import collect_rarely
 from ctxtrim.errors import InputError
 from ctxtrim.formats.lines import Numbered
 from ctxtrim.formats.reading import Detection
-from ctxtrim.io.inputs import Input
+from ctxtrim.io.inputs import Input, bytes_at
 from ctxtrim.reports.model import Overview, largest
 from ctxtrim.stage import Keeper
 from ctxtrim.stream.files import FilePipeline
@@ -57,9 +56,7 @@ class PlacedLines(Struct, frozen=True):
 
     def read(self) -> LinesPiece:
         """The lines; an `InputError` if the file has others now."""
-        with Path(self.path).open("rb", buffering=0) as file:
-            file.seek(self.start)
-            lines = BytesIO(file.read(sum(self.sizes))).readlines()
+        lines = BytesIO(bytes_at(self.path, self.start, sum(self.sizes))).readlines()
         if tuple(map(len, lines)) != self.sizes:
             raise InputError("the file changed while it was read")
         return LinesPiece(self.path, self.format, tuple(enumerate(lines, self.number)))

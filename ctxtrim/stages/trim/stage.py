@@ -25,7 +25,7 @@ from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import visible
 from ctxtrim.evidence import Evidence
-from ctxtrim.findings import Finding, describe, overflow
+from ctxtrim.findings import Finding, describe, has_overflow, overflow
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import (
     KEEP,
@@ -133,14 +133,14 @@ class Trim(KeepRules, _Order):
         if fit is None:
             return with_stored(self.counter, Outcome(transcript), self.stored, available)
         outcome = self._outcome(transcript, fit)
-        if outcome.findings:  # it does not fit
+        if has_overflow(outcome.findings):
             return outcome
         if self.summarize and len(fit.kept) < len(transcript.messages):
             outcome = self._summarized(transcript, fit) or outcome
         else:
             outcome = with_stored(self.counter, outcome, self.stored, available)
-        cached = tuple(_cached(self.counter, outcome.transcript))
-        return replace(outcome, findings=(*outcome.findings, *cached))
+        cache = tuple(_prompt_cache(self.counter, outcome.transcript))
+        return replace(outcome, findings=(*outcome.findings, *cache))
 
     def first_edit(self, transcript: Transcript) -> int | None:
         """The position of the first message that is dropped or shortened, without a summary."""
@@ -340,7 +340,7 @@ def _stale(evidence: Evidence, results: Mapping[int, ToolResult]) -> dict[int, S
     return stale
 
 
-def _cached(counter: Counter, transcript: Transcript) -> Iterator[Finding]:
+def _prompt_cache(counter: Counter, transcript: Transcript) -> Iterator[Finding]:
     """The first message that a provider cannot read from its prompt cache: all stages so far have
     edited the messages that it has cached.
     """

@@ -151,13 +151,21 @@ def _may_be_mixed(chunk: Chunk) -> bool:
     dialect, data = chunk.format, chunk.data
     if dialect is None or dialect.list_paths is None or _OBJECTS.match(data) is None:
         return False
-    places = {found.pointer[:1] for found in chunk.transcripts}
-    if not places or () in places:  # the array is one conversation
+    read = {found.pointer[:1] for found in chunk.transcripts}
+    if not read or () in read:  # the array is one conversation
         return False
     try:
-        return len(places) < len(_split(data))
+        left_out = [element for at, element in enumerate(_split(data)) if (at,) not in read]
+        return not all(map(_is_empty, map(decode, left_out)))
     except REJECTED:
         return False
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether an element may be a conversation of which a stage dropped all messages."""
+    inner = value.values() if isinstance(value, dict) else ()
+    lists = [each for each in inner if isinstance(each, list)]
+    return bool(lists) and not any(lists)
 
 
 def _reader_of(value: list[Any], formats: Sequence[Format]) -> Format | None:

@@ -208,6 +208,12 @@ def test_an_array_of_several_formats_is_read_as_the_same_values_on_lines(
         assert in_array.data == data or in_array.is_changed
 
 
+def test_an_empty_conversation_in_an_array_is_not_read_in_another_format() -> None:
+    emptied = {"conversations": [], "messages": []}
+    done = results(json.dumps([TALKS[0], emptied]).encode(), [("count", {})], NEVER)
+    assert [row.format for each in done for row in each.rows] == ["sharegpt"]
+
+
 def test_an_array_of_several_formats_is_not_written_in_part() -> None:
     data = json.dumps([CONVERSE, INVOKE]).encode()
     done = results(data, [("trim", {})], NEVER, limit=30)

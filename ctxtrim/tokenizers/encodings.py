@@ -176,7 +176,7 @@ def gigatoken_engine(name: str, path: Path) -> Callable[[str], int]:
     fallback = cache(lambda: tiktoken_engine(name, path))
     return bounded_count(
         lambda: Tokenizer.from_tiktoken(path, _PRETOKENIZERS[name], {}),
-        lambda text: fallback()(text) if may_have_letters(text) else None,
+        lambda data: fallback()(data.decode()) if may_have_letters(data) else None,
     )
 
 

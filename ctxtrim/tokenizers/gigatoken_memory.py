@@ -21,18 +21,18 @@ _WAIT = 0.001  # seconds between two attempts while another thread counts
 # gigatoken's error while it works for another thread; a `TypeError` while there is no tokenizer
 _REFUSED = (TypeError, RuntimeError, UnicodeEncodeError)
 
-_Elsewhere = Callable[[str], int | None]
+Fallback = Callable[[bytes], int | None]
+"""The count of a text in UTF-8 that gigatoken does not count right, else None."""
 
 
 def bounded_count(
-    make: Callable[[], Any], elsewhere: _Elsewhere = lambda text: None
+    make: Callable[[], Any], fallback: Fallback = lambda data: None
 ) -> Callable[[str], int]:
     """A counting function with such a tokenizer.
 
-    `elsewhere`: the count of a text that gigatoken does not count, else None. Texts in ASCII are
-    not passed to it.
+    Texts in ASCII are not passed to the `fallback`.
     """
-    return _Bounded(make, elsewhere).count
+    return _Bounded(make, fallback).count
 
 
 def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
@@ -53,9 +53,9 @@ class _Bounded:
     a character is something else, such as a transcript that was read in between.
     """
 
-    def __init__(self, make: Callable[[], Any], elsewhere: _Elsewhere = lambda text: None) -> None:
+    def __init__(self, make: Callable[[], Any], fallback: Fallback = lambda data: None) -> None:
         self._make = make
-        self._elsewhere = elsewhere
+        self._fallback = fallback
         self._lock = Lock()
         self._build()
         self._left = _LOOK  # characters until the next measurement
@@ -72,19 +72,26 @@ class _Bounded:
         """The number of tokens of a text. A lone surrogate counts as U+FFFD."""
         if self._left < len(text):  # a long text, or time to measure
             return sum(map(self._count_piece, pieces(text)))
-        is_ascii = text.isascii()
-        if not is_ascii and (found := self._elsewhere(text)) is not None:
-            return found
         self._left -= len(text)
         try:
+            if text.isascii():
+                return len(self._encode(text))  # type: ignore[misc]
             # bytes, because a text keeps its UTF-8 form once it is asked for
-            return len(self._encode(text if is_ascii else text.encode()))  # type: ignore[misc]
+            data = text.encode()
+            found = self._fallback(data)
+            return len(self._encode(data)) if found is None else found  # type: ignore[misc]
         except _REFUSED:
-            return len(self._encode_with_lock(text))
+            return self._count_refused(text)
 
     def _count_piece(self, piece: str) -> int:
-        found = None if piece.isascii() else self._elsewhere(piece)
+        """The number of tokens of a piece of a long text."""
+        found = None if piece.isascii() else self._fallback(_utf_8(piece))
         return len(self.encode(piece)) if found is None else found
+
+    def _count_refused(self, text: str) -> int:
+        """The number of tokens of a text that gigatoken refused."""
+        found = self._fallback(_utf_8(text))
+        return len(self._encode_with_lock(text)) if found is None else found
 
     def encode(self, text: str) -> Any:
         """The token ids of a text, as an array."""
@@ -122,6 +129,11 @@ class _Bounded:
             self._left = _LOOK
             if self._size > _ROOM:
                 self._encode = None  # frees its memory before the next one is built
+
+
+def _utf_8(text: str) -> bytes:
+    """The UTF-8 form of a text, with U+FFFD for lone surrogates."""
+    return printable(text).encode()
 
 
 def _resident() -> int:

@@ -22,7 +22,6 @@ _STARTS = (
 )
 
 
-def may_have_letters(text: str) -> bool:
-    """Whether a text has such a character, or one whose UTF-8 form begins like theirs."""
-    data = text.encode(errors="surrogatepass")
+def may_have_letters(data: bytes) -> bool:
+    """Whether a text in UTF-8 has such a character, or one that begins with the same bytes."""
     return any(first in data and pattern.search(data) for first, pattern in _STARTS)

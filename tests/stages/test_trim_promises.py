@@ -298,8 +298,11 @@ def test_prompts_alternate_although_the_first_is_the_current_task(
         {"role": "assistant", "content": "done"},
     ]
     data = json.dumps({"system": "short", "messages": talk}).encode()
-    trimmed = run(data, [("trim", {"strategy": strategy})], limit=budget).data or b""
-    assert _codes(trimmed) <= _codes(data)
+    trimmed = run(data, [("trim", {"strategy": strategy})], limit=budget)
+    assert _codes(trimmed.data or b"") <= _codes(data)
+    smallest = trimmed.rows[0].steps[0].smallest_dropped
+    if smallest is not None and trimmed.rows[0].fits:
+        assert trimmed.rows[0].count.tokens + smallest.tokens > budget
 
 
 def _codes(data: bytes) -> set[str]:

@@ -43,6 +43,7 @@ class Fit:
     tokens: int = 0
     _planned: dict[int, int] = field(default_factory=dict)
     _turns: set[int | None] = field(default_factory=set)  # whose prompts are kept
+    _adjacent: set[int] = field(default_factory=set)  # dropped next to another prompt
 
     def __post_init__(self) -> None:
         """Keep the protected messages."""
@@ -118,11 +119,13 @@ class Fit:
 
     def smallest_dropped(self) -> Dropped | None:
         """The dropped unit that needs the fewest tokens, in its smallest form and
-        with its prompts.
+        with its prompts; not one that would be adjacent to another prompt.
         """
         smallest: Dropped | None = None
         for unit in self.candidates:
             missing = self._missing(unit)
+            if not self._adjacent.isdisjoint(missing):
+                continue
             if missing and (smallest is None or self._floor(missing) < smallest.tokens):
                 tokens = sum(self.forms.least(position).tokens for position in missing)
                 if smallest is None or tokens < smallest.tokens:
@@ -301,6 +304,7 @@ class Fit:
         else:
             separate_prompts(*facts, alternates=alternates)
         dropped_prompts = dropped & self.kept.keys()
+        self._adjacent |= dropped_prompts
         self._turns.difference_update(situation.turns[position] for position in dropped_prompts)
         for position in dropped_prompts:
             self.tokens -= self.kept.pop(position).tokens

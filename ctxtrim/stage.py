@@ -213,8 +213,16 @@ class Announced(Protocol):
 class FitsBudget(Protocol):
     """A stage that drops and shortens messages to fit a budget."""
 
+    def exceeds(self, transcript: Transcript) -> bool:
+        """Whether a transcript exceeds the budget; else the stage does not edit it."""
+        ...
+
     def first_edit(self, transcript: Transcript) -> int | None:
-        """The position of the first message that the stage edits; None if the transcript fits."""
+        """The position of the first message that the stage edits; None if there is none."""
+        ...
+
+    def with_lean(self, lean: Mapping[int, Message]) -> Stage:
+        """The stage for a transcript of which these messages, by position, lose their reasoning."""
         ...
 
 

@@ -21,13 +21,15 @@ class Targets(Struct, frozen=True):
     """The target of a run: standard output, `files` by input path, in place, or none (not
     `writes`).
 
-    `shares_stdout`: several inputs are written to standard output.
+    `shares_stdout`: several inputs are written to standard output. `checks_first`: a file that
+    cannot be replaced is refused before it is read, even if it would not change.
     """
 
     files: dict[str, Path] | None = None
     in_place: bool = False
     writes: bool = True
     shares_stdout: bool = False
+    checks_first: bool = False
 
     @property
     def frees_stdout(self) -> bool:
@@ -50,7 +52,7 @@ class Targets(Struct, frozen=True):
         if not self.writes:
             return Nowhere()
         if self.in_place:
-            return in_place(Path(source.path))
+            return in_place(Path(source.path), checks_first=self.checks_first)
         if self.files is not None:
             return write_to(self.files[source.path], makes_folders=True)
         return Stdout()
@@ -63,8 +65,10 @@ def resolve_targets(
     output: str | None,
     in_place: bool,
     is_jsonl: bool = False,
+    checks_first: bool = False,
 ) -> Targets:
     """The targets from the options. `is_jsonl`: files in folders get the ending of JSON lines.
+    `checks_first`: see `Targets`.
 
     Raises `UsageError` if they contradict each other or the inputs.
     """
@@ -82,7 +86,7 @@ def resolve_targets(
     if not writes:
         return Targets(writes=False)
     if in_place:
-        return Targets(in_place=True)
+        return Targets(in_place=True, checks_first=checks_first)
     if output is None or output == STDOUT:
         return Targets(shares_stdout=len(sources) > 1)
     readable = [source for source in sources if source.problem is None]

@@ -13,7 +13,7 @@ from ctxtrim.cli.gate import Gate, gate_of
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
 from ctxtrim.cli.report_options import ReportOptions, needs_counts, report_options
 from ctxtrim.cli.sources import run_inputs
-from ctxtrim.cli.summary_services import store_of, summarizer_of
+from ctxtrim.cli.summary_services import has_summary_service, store_of, summarizer_of
 from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.config.option import Values
@@ -100,6 +100,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         output=values.get("output"),
         in_place=bool(values.get("in_place")),
         is_jsonl=target is not None,
+        checks_first=has_summary_service(values),
     )
     named = {spec.name for spec in _specs(stages, values, config)}
     stores = not named.isdisjoint(config.preset.archives)

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from ctxtrim.summarizers import Summarizer
 
 
+def has_summary_service(values: Mapping[str, Any]) -> bool:
+    """Whether a run may use a model or command, or change a summary store."""
+    return any(values.get(name) for name in ("llm_model", "llm_command", "summary_store"))
+
+
 def summarizer_of(values: Mapping[str, Any]) -> "Summarizer | None":
     """The model or command that writes summaries, None for summaries by rules."""
     model, command, url = values["llm_model"], values["llm_command"], values["llm_base_url"]

@@ -247,6 +247,8 @@ class Work:
                     progress.rows.extend(done.rows)
                 else:
                     self._report.add(done.rows)
+            if progress.has_rows:
+                self._empty_folders.discard(source.folder)
             self._finish(progress, recording, sink)
             self._note_findings(source, detection, progress)
         except BaseException:

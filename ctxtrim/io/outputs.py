@@ -112,13 +112,20 @@ def write_to(path: Path, makes_folders: bool = False) -> Sink:
     return _stored(path) or _packed(path, _plain(path, makes_folders), kind_named(path))
 
 
-def in_place(path: Path) -> Sink:
+def in_place(path: Path, *, checks_first: bool = False) -> Sink:
     """A sink that replaces a file that other programs may append to. A compressed file is
     compressed again, whatever its name.
 
-    Create it before the file is read.
+    Create it before the file is read. `checks_first`: raise `OutputError` now, not at `commit`, if
+    the file cannot be replaced.
     """
-    return _stored(path) or _packed(path, InPlace(path), _kind_in(path))
+    session = _stored(path)
+    if session is not None:
+        return session
+    file = InPlace(path)
+    if checks_first:
+        file.check()
+    return _packed(path, file, _kind_in(path))
 
 
 def _kind_in(path: Path) -> Compression | None:

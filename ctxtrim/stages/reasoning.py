@@ -6,7 +6,7 @@ removed as a whole; a message that contains nothing else is dropped.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
 
@@ -41,18 +41,17 @@ def thinking_of(model: str | None) -> Thinking:
 def run_stage(stage: Stage, transcript: Transcript, mode: Thinking) -> Outcome:
     """The outcome of a stage, without the reasoning that its edits invalidate.
 
-    A stage that fits a budget gets the transcript without that reasoning, so that it drops no more
-    than it must.
+    A stage that fits a budget does not count that reasoning, so that it drops no more than it must.
     """
     if mode == "keep":
         return stage(transcript)
     lean: dict[int, Message] = {}
-    if isinstance(stage, FitsBudget):
+    if isinstance(stage, FitsBudget) and stage.exceeds(transcript):
         start = stage.first_edit(transcript) if mode == "strip-after-edit" else 0
         if start is not None:
             lean = _stripped(transcript, start, mode)
-    outcome = stage(_with(transcript, lean))
-    return without_invalid_reasoning(transcript, outcome, mode, lean)
+            stage = stage.with_lean(lean)
+    return without_invalid_reasoning(transcript, stage(transcript), mode, lean)
 
 
 def without_invalid_reasoning(
@@ -60,12 +59,13 @@ def without_invalid_reasoning(
 ) -> Outcome:
     """The outcome of a stage without the reasoning that its edits invalidate.
 
-    `lean`: by position in `before`, the messages that the stage got without reasoning.
+    `lean`: by position in `before`, the messages from which the stage removed the reasoning, unless
+    it dropped them.
     """
     after = outcome.transcript
     start = _first_invalid(before, after, mode)
     invalid = {} if start is None else _stripped(after, start, mode)
-    final = _with(after, invalid)
+    final = _without_emptied(_with(after, invalid), lean)
     kept = {message.index for message in final.messages}
     stripped = [
         _Stripped(before, position, message)
@@ -80,6 +80,8 @@ def without_invalid_reasoning(
         change_of(each.transcript.messages, each.position, "stripped", f"thinking: {reason}")
         for each in stripped
     ]
+    if mode == "strip-after-edit" and _is_first_edit(before, final, stripped[0]):
+        changes[0] = replace(changes[0], reason="thinking: removed to fit the budget")
     return replace(
         outcome,
         transcript=final,
@@ -100,12 +102,6 @@ class _Stripped(NamedTuple):
         """The number of removed blocks."""
         return len(self.transcript.messages[self.position].parts) - len(self.message.parts)
 
-    @property
-    def is_current(self) -> bool:
-        """Whether the message is after the current task."""
-        loop = current_loop(self.transcript.messages)
-        return loop is not None and self.position > loop
-
 
 def _with(transcript: Transcript, stripped: Mapping[int, Message]) -> Transcript:
     """The transcript with messages that lost their reasoning; empty ones are left out."""
@@ -117,6 +113,25 @@ def _with(transcript: Transcript, stripped: Mapping[int, Message]) -> Transcript
         if rest is message or rest.parts:
             kept.append(rest)
     return replace(transcript, messages=tuple(kept))
+
+
+def _without_emptied(transcript: Transcript, lean: Mapping[int, Message]) -> Transcript:
+    """The transcript without messages that had nothing but removed reasoning."""
+    emptied = {message.index for message in lean.values() if not message.parts}
+    if not emptied:
+        return transcript
+    kept = tuple(message for message in transcript.messages if message.index not in emptied)
+    return replace(transcript, messages=kept)
+
+
+def _is_first_edit(before: Transcript, final: Transcript, first: _Stripped) -> bool:
+    """Whether nothing before a message of `before` has changed."""
+    if first.transcript is not before:
+        return False
+    place = visible(before.messages).index(first.position)
+    kept = visible(final.messages)[:place]
+    earlier = visible(before.messages)[:place]
+    return [final.messages[at] for at in kept] == [before.messages[at] for at in earlier]
 
 
 def _first_invalid(before: Transcript, after: Transcript, mode: Thinking) -> int | None:
@@ -155,9 +170,21 @@ def _stripped(transcript: Transcript, start: int, mode: Thinking) -> dict[int, M
     return found
 
 
+def _current(stripped: Sequence[_Stripped]) -> Iterator[_Stripped]:
+    """The messages after the current task."""
+    loops: dict[int, int | None] = {}  # by transcript, of which there are at most two
+    for each in stripped:
+        messages = each.transcript.messages
+        if id(messages) not in loops:
+            loops[id(messages)] = current_loop(messages)
+        loop = loops[id(messages)]
+        if loop is not None and each.position > loop:
+            yield each
+
+
 def _finding(stripped: Sequence[_Stripped], reason: str) -> Finding:
     count = sum(each.blocks for each in stripped)
-    current = sum(each.blocks for each in stripped if each.is_current)
+    current = sum(each.blocks for each in _current(stripped))
     text = f"{count} thinking block{'' if count == 1 else 's'} removed ({reason})"
     if current:
         text += (

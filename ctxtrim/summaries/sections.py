@@ -174,6 +174,15 @@ def without(earlier: Facts, again: Facts) -> Facts:
     return Facts(max(0, earlier.messages - again.messages), lines, left_out)
 
 
+def has_counts_of(facts: Facts, other: Facts) -> bool:
+    """Whether facts have at least the counts of others."""
+    return not any(
+        _difference(other.lines.get(section.name, ()), facts.lines.get(section.name, ()))
+        for section in SECTIONS
+        if section.merge == "sum"
+    )
+
+
 def has_lines_of(facts: Facts, other: Facts) -> bool:
     """Whether facts have all lines of others, apart from counts and quotes of earlier summaries."""
     for section in SECTIONS:

@@ -339,6 +339,33 @@ def test_s1_7_the_summary_for_the_next_prompt_is_the_new_one_or_the_stored_one()
     assert third.usage.trimmed
 
 
+def test_s1_7_a_summary_counts_messages_that_the_program_dropped() -> None:
+    """Later messages repeat a command of the summary, but they are not the messages that it has."""
+    go = {"role": "user", "content": "watch the job"}
+    talk = [go, *(message for number in range(40) for message in _status(number))]
+    first = build_final_prompt(talk, model="gpt-4o", budget=900, summarize=True)
+    answers = [{"role": "assistant", "content": f"well {number} " * 99} for number in range(3)]
+    rest = [go, *answers, *(message for number in range(4) for message in _status(number))]
+    second = build_final_prompt(
+        rest, model="gpt-4o", budget=500, summarize=True, conversation_summary=first.summary
+    )
+    assert first.summary is not None and second.summary is not None
+    total = first.usage.dropped + second.usage.dropped
+    assert f"[Summary of {total} earlier messages]" in second.summary
+
+
+def _status(number: int) -> list[dict[str, Any]]:
+    """A call that checks the state of a job, and its result."""
+    function = {"name": "bash", "arguments": '{"command": "make status"}'}
+    call = {"id": f"c{number}", "type": "function", "function": function}
+    result = {
+        "role": "tool",
+        "tool_call_id": f"c{number}",
+        "content": f"state {number} " + "x " * 30,
+    }
+    return [{"role": "assistant", "content": None, "tool_calls": [call]}, result]
+
+
 def test_s1_7_a_summary_of_a_whole_history_counts_each_message_once() -> None:
     config = {"budget": 2000, "summarize": True, **CHARS}
     summary = None

@@ -224,6 +224,27 @@ def test_hard_links_in_a_folder_are_refused_alone(ctxtrim: Run, tmp_path: Path) 
         assert (tmp_path / name).read_bytes() == line()
 
 
+def test_a_folder_of_files_that_cannot_be_replaced_has_transcripts(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line())
+    (tmp_path / "b.jsonl").hardlink_to(tmp_path / "a.jsonl")
+    ran = ctxtrim("truncate", "--in-place", *QUICK, tmp_path)
+    assert (ran.code, ran.err.count("error: has 2 hard links")) == (1, 2)
+    assert "no file in the folder" not in ran.err
+
+
+def test_a_file_that_cannot_be_replaced_costs_no_summary(ctxtrim: Run, tmp_path: Path) -> None:
+    path, store, called = tmp_path / "a.jsonl", tmp_path / "store.json", tmp_path / "called"
+    path.write_bytes(line())
+    path.chmod(0o444)
+    command = f"touch {called}; cat"
+    words = ("--summarize", "--llm-command", command, "--summary-store", store)
+    ran = ctxtrim("trim", "--budget", "60", "--tokenizer", "chars4", "--in-place", *words, path)
+    assert (ran.code, called.exists(), store.exists()) == (1, False, False)
+    assert "is read-only" in ran.err
+
+
 def test_mode_and_extended_attributes_are_kept(ctxtrim: Run, tmp_path: Path) -> None:
     path, link = tmp_path / "a.jsonl", tmp_path / "link.jsonl"
     path.write_bytes(line())

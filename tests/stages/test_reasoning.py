@@ -185,6 +185,39 @@ def test_no_message_is_dropped_for_thinking_that_is_removed_anyway(mode: Thinkin
     assert "8 thinking blocks removed" in result.findings[-1].message
 
 
+@pytest.mark.parametrize("mode", ["strip-after-edit", "strip"])
+def test_a_pin_that_matches_only_thinking_protects_its_message(mode: Thinking) -> None:
+    talk = [message for number in range(9) for message in (user(f"{number}"), says(LONG))]
+    talk[5]["reasoning_content"] = "the secret plan"
+    for message in talk[7::2]:
+        message["reasoning_content"] = LONG
+    settings = {"pin": ("secret",), "keep_recent_turns": 0}
+    ran = run(conversation(talk), mode, 420, settings=settings)
+    kept = json.loads(ran.data or b"")["messages"]
+    assert user("2") in kept
+    assert kept[kept.index(user("2")) + 1] == says(LONG)
+
+
+def test_the_target_holds_also_if_the_budget_is_met_without_thinking() -> None:
+    talk = [message for number in range(9) for message in (user(f"{number}"), thought(LONG))]
+    ran = run(conversation(talk), "strip", 1200, settings={"target": 0.5})
+    assert ran.rows[0].count.tokens <= 600
+    assert run(conversation(talk), "strip", 1200).rows[0].count.tokens > 600
+
+
+def test_the_first_thinking_that_is_removed_to_fit_says_so() -> None:
+    talk = [user("go"), thought("one"), user("on"), thought(LONG), user("end")]
+    (step,) = run(conversation(talk), "strip-after-edit", 130).rows[0].steps
+    reasons = {
+        measured.change.message: measured.change.reason
+        for measured in step.changes
+        if measured.change.action == "stripped"
+    }
+    assert reasons == {3: "thinking: removed to fit the budget"}
+    assert "prompt-cache" in [finding.code for finding in step.findings]
+    assert len(step.changes) == len(talk) + len(reasons)
+
+
 def test_a_message_of_thinking_alone_is_dropped() -> None:
     talk = [user("go"), {"role": "assistant", "reasoning_content": "hm"}, user("so?"), says("so")]
     assert [

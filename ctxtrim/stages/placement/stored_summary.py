@@ -14,6 +14,7 @@ from ctxtrim.summaries.facts import gathered
 from ctxtrim.summaries.sections import (
     EARLIER,
     Facts,
+    has_counts_of,
     has_lines_of,
     is_facts,
     read,
@@ -27,8 +28,8 @@ def missing_part(
 ) -> StoredSummary:
     """The summary without the messages that are summarized again.
 
-    If the transcript as read has all of its facts, the messages that it covers are still there:
-    nothing but quotes of an earlier summary is left of it. `dropped` are positions.
+    If the transcript as read has all of its facts and counts, the messages that it covers are still
+    there: nothing but quotes of an earlier summary is left of it. `dropped` are positions.
     """
     again = [
         message
@@ -41,7 +42,9 @@ def missing_part(
             stored.text, stored.tokens, max(0, stored.messages - len(again)), stored.indices
         )
     facts = read(text)
-    if has_lines_of(_facts_of(transcript.source.messages, redacts), facts):
+    shown = _facts_of(transcript.source.messages, redacts)
+    has_counts = stored.messages <= shown.messages and has_counts_of(shown, facts)
+    if has_counts and has_lines_of(shown, facts):
         quotes = {EARLIER.name: facts.lines.get(EARLIER.name, ())}
         return StoredSummary(written(Facts(0, quotes, {})), stored.tokens, 0)
     left = without(facts, _facts_of(again, redacts))

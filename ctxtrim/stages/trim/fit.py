@@ -64,7 +64,8 @@ class Fit:
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """The kept messages in order; read it after `fill` only."""
-        return tuple(self.kept[position].message for position in sorted(self.kept))
+        positions = sorted(self.kept.keys() - self.situation.emptied)
+        return tuple(self.kept[position].message for position in positions)
 
     def fill(self) -> "Fit":
         """Keep as many units as fit, and return the object itself."""

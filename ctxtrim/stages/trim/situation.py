@@ -2,7 +2,7 @@
 as a whole.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -63,6 +63,7 @@ class Situation:
     - `find_…`: functions that are called only if a strategy needs their results
     - `drops_system`: system messages may be dropped
     - `strict_roles`: that of the transcript
+    - `emptied`: messages without anything but reasoning that is removed; they are not written
     """
 
     messages: Sequence[Message]
@@ -77,6 +78,7 @@ class Situation:
     find_accesses: Callable[[], Sequence[Access]]
     drops_system: bool
     strict_roles: bool = False
+    emptied: Set[int] = frozenset()
 
     @cached_property
     def keep_reasons(self) -> Mapping[int, KeepReason]:

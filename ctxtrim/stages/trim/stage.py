@@ -9,7 +9,8 @@ so the result begins with a user message if the input did.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from dataclasses import replace as with_fields
 from functools import partial
 from itertools import chain, count
 from operator import not_
@@ -25,7 +26,7 @@ from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import visible
 from ctxtrim.evidence import Evidence
-from ctxtrim.findings import Finding, describe, has_overflow, overflow
+from ctxtrim.findings import describe, has_overflow, overflow
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import (
     KEEP,
@@ -50,6 +51,7 @@ from ctxtrim.stages.placement.summary import (
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
 from ctxtrim.stages.trim.priority import STRATEGIES, Ranking
+from ctxtrim.stages.trim.prompt_cache import prompt_cache
 from ctxtrim.stages.trim.situation import SEPARATOR, Situation, Stale
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.text.numbers import fraction
@@ -78,6 +80,7 @@ class _Order:
     summarizer: Summarizer | None = seam()
     stored: StoredSummary | None = seam()
     is_brief: bool | None = seam()
+    lean: Mapping[int, Message] = field(default_factory=dict, compare=False)
     strategy: str = setting(
         "priority",
         "Choose the order in which messages are dropped; priority: the least important first, "
@@ -139,8 +142,16 @@ class Trim(KeepRules, _Order):
             outcome = self._summarized(transcript, fit) or outcome
         else:
             outcome = with_stored(self.counter, outcome, self.stored, available)
-        cache = tuple(_prompt_cache(self.counter, outcome.transcript))
+        cache = tuple(prompt_cache(self.counter, outcome.transcript))
         return replace(outcome, findings=(*outcome.findings, *cache))
+
+    def exceeds(self, transcript: Transcript) -> bool:
+        """Whether the transcript has to be trimmed."""
+        return self.counter.tokens(transcript) > self.budget.available
+
+    def with_lean(self, lean: Mapping[int, Message]) -> "Trim":
+        """The stage for a transcript of which these messages lose their reasoning."""
+        return with_fields(self, lean=lean)
 
     def first_edit(self, transcript: Transcript) -> int | None:
         """The position of the first message that is dropped or shortened, without a summary."""
@@ -155,14 +166,12 @@ class Trim(KeepRules, _Order):
 
     def _needed_fit(self, transcript: Transcript) -> Fit | None:
         """The messages to keep; None if all of them fit."""
-        messages = transcript.messages
-        costs = [cost.total for cost in self.counter.costs(messages)]
-        fixed, available = self.counter.fixed(transcript), self.budget.available
-        if fixed + sum(costs) <= available:
+        if not self.exceeds(transcript):
             return None
-        situation = self._situation(messages, costs, transcript.strict_roles)
+        situation = self._situation(transcript)
         ranking = Ranking(situation, STRATEGIES[self.strategy])
-        return self._fit(ranking, Forms(situation), fixed, available - self._reserve(transcript))
+        available = self.budget.available - self._reserve(transcript)
+        return self._fit(ranking, Forms(situation), self.counter.fixed(transcript), available)
 
     def _fit(self, ranking: Ranking, forms: Forms, fixed: int, available: int) -> Fit:
         """The messages kept within `available` tokens, or within the target if the protected
@@ -292,17 +301,25 @@ class Trim(KeepRules, _Order):
                 reason = f"{ranks[position]}, fits"
             yield change_of(messages, position, action, reason)
 
-    def _situation(
-        self, messages: Sequence[Message], costs: Sequence[int], strict_roles: bool
-    ) -> Situation:
+    def _situation(self, transcript: Transcript) -> Situation:
         """The facts that decide what is kept."""
-        shape = self.counter.shape(tuple(messages))
+        as_read, strict_roles, lean = transcript.messages, transcript.strict_roles, self.lean
+        messages = as_read
+        if lean:
+            messages = tuple(
+                lean.get(position, message) for position, message in enumerate(as_read)
+            )
+        costs = [cost.total for cost in self.counter.costs(messages)]
+        emptied = {position for position, message in lean.items() if not message.parts}
+        for position in emptied:
+            costs[position] = 0
+        shape = self.counter.shape(messages)
         limits = self.keep_recent_turns, self.keep_recent_messages, self.keep_recent_tokens
         is_recent = recent(messages, shape, costs, *limits)
         tool_results = results(messages, shape, shape.ages())
         by_position = {result.position: result for result in tool_results}
         evidence = Evidence(messages, shape)
-        protected = not_dropped(messages, shape, self.pin, self.preserve_system_prompt)
+        protected = not_dropped(as_read, shape, self.pin, self.preserve_system_prompt)
         if strict_roles and starts_and_alternates(messages):
             protected = with_separators(messages, shape, costs, protected)
         elif has_late_system(messages):
@@ -322,6 +339,7 @@ class Trim(KeepRules, _Order):
             find_accesses=lambda: evidence.accesses,
             drops_system=not self.preserve_system_prompt,
             strict_roles=strict_roles,
+            emptied=emptied,
         )
 
 
@@ -338,23 +356,3 @@ def _stale(evidence: Evidence, results: Mapping[int, ToolResult]) -> dict[int, S
                 read_again_text(newer_read), "read again later", newer_read.position
             )
     return stale
-
-
-def _prompt_cache(counter: Counter, transcript: Transcript) -> Iterator[Finding]:
-    """The first message that a provider cannot read from its prompt cache: all stages so far have
-    edited the messages that it has cached.
-    """
-    sent = transcript.source.messages
-    before = visible(sent)
-    after = [message for message in transcript.messages if message.agent_visible]
-    same = 0
-    while same < min(len(before), len(after)) and sent[before[same]] == after[same]:
-        same += 1
-    if same < len(before):
-        first = before[same]
-        tokens = sum(cost.total for cost in counter.costs(sent)[:first])
-        text = (
-            f"a prompt cache stays valid for the messages before message {first}: "
-            f"{tokens:,} tokens, plus the request overhead"
-        )
-        yield Finding("prompt-cache", "info", text, index=first, tokens=tokens)

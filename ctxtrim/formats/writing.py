@@ -207,7 +207,8 @@ def _written(
     dialect: Format, source: SourceValues, edits: LineEdits
 ) -> Iterator[Sequence[Fragment]]:
     """The kept and new lines. A line that lost its line break with a dropped neighbour gets one."""
-    end = b"\r\n" if source.lines and source.lines[0].data.endswith(b"\r\n") else b"\n"
+    first = next((line.data for line in source.lines if line.data.endswith(b"\n")), b"")
+    end = b"\r\n" if first.endswith(b"\r\n") else b"\n"
     last: _OutputLine | None = None
     for line in _output_lines(dialect, source, edits):
         if last is not None:

@@ -69,6 +69,7 @@ _FOREIGN_KEYS = frozenset(
         "finish_reason",
         "choices",
         "stopReason",
+        "thinking_blocks",
         _REASONING,
     )
 )

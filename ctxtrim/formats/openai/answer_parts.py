@@ -30,15 +30,23 @@ def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
         for key in _REASONING
         if isinstance(value.get(key), str)
     ]
-    blocks = [block for key in _BLOCKS for block in elements(value.get(key))]
-    sealed = sum(len(text) for text in _strings(blocks, "data", "signature"))
-    text = ""
+    lists = [(key, elements(value.get(key))) for key in _BLOCKS]
+    keys: tuple[str, ...] = ()
     if not any(part.text for part in texts):
-        keys = ("text", "thinking") if sealed else ("text", "thinking", "summary")
-        text = "".join(_strings(blocks, *keys))
-    if not sealed and not text:
-        return texts
-    return [Part("reasoning", text, sealed=sealed), *texts]
+        is_sealed = any(_sealed(blocks) for _, blocks in lists)
+        keys = ("text", "thinking") if is_sealed else ("text", "thinking", "summary")
+    found = []
+    for key, blocks in lists:
+        if blocks:  # also without tokens of their own: they go with the text
+            text = "".join(_strings(blocks, *keys))
+            part = Part("reasoning", text, sealed=_sealed(blocks), block=span.inside(key))
+            found.append(part)
+    return [*found, *texts]
+
+
+def _sealed(blocks: Iterable[Any]) -> int:
+    """The characters of encrypted reasoning and signatures."""
+    return sum(map(len, _strings(blocks, "data", "signature")))
 
 
 def _audio(value: dict[str, Any]) -> tuple[Part, ...]:

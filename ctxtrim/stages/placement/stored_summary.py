@@ -11,16 +11,8 @@ from ctxtrim.stage import StoredSummary
 from ctxtrim.stages.placement.leads import split_message
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.facts import gathered
-from ctxtrim.summaries.sections import (
-    EARLIER,
-    Facts,
-    has_counts_of,
-    has_lines_of,
-    is_facts,
-    read,
-    without,
-    written,
-)
+from ctxtrim.summaries.overlap import has_counts_of, has_lines_of, without
+from ctxtrim.summaries.sections import EARLIER, Facts, is_facts, read, written
 
 
 def missing_part(

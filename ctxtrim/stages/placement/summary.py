@@ -37,7 +37,8 @@ from ctxtrim.summaries import (
     transcribed,
 )
 from ctxtrim.summaries.facts import facts, gathered
-from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, has_lines_of, read
+from ctxtrim.summaries.overlap import has_lines_of
+from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, read
 from ctxtrim.tokens.counter import Counter
 
 _PARTS = (1, 2, 4, 6)  # fractions of the input for a summarizer, tried in order

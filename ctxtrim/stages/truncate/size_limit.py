@@ -79,14 +79,12 @@ class SizeLimits:
             reasons.append(f"{mark}{tokens:,} > {self.tokens:,} tokens")
             keep = ranges() if limited == text else ()
             clipped = clip(limited, self.tokens, counter.tokenizer, self.mode, keep)
-            limited = clipped or _NOTHING
+            limited = clipped if clipped.strip() else _NOTHING
         return Short(limited, ", ".join(reasons)) if reasons else None
 
 
 _NOTHING = "…"
-"""The clip of a text whose first character needs more tokens than the limit: providers refuse
-empty texts.
-"""
+"""The clip of a text of which nothing but blanks fits the limit: providers refuse empty texts."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def separate_prompts(
         message = messages[position]
         if position in dropped:
             between.append(position)
-        elif message.role == "user":
+        elif message.role == "user" and not message.continues:
             if alternates or _ends_with_system(messages, before):
                 answer = _cheapest(answers.intersection(between), costs, room - spent)
                 while before and before[-1] not in protected and answer is None:

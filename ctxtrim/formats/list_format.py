@@ -215,9 +215,7 @@ class _Lists:
 
     def _talks(self, values: Iterable[Any], consumes: bool = False) -> Iterator[_Talk]:
         """Every conversation in some values. Single elements form one conversation, the last.
-
-        `consumes`: take elements out of their lists as they are read, so that messages can use
-        their memory.
+        `consumes`: take elements out of their lists as they are read, to free their memory.
         """
         dialect = self._dialect
         admits = dialect.admits or dialect.knows
@@ -228,7 +226,9 @@ class _Lists:
             if not found and isinstance(value, dict):
                 loose.append(Element(value, Span(line), Span(line)))
         if any(admits(element.value) for element in loose):
-            ours = [element for element in loose if not dialect.has_foreign([element.value])]
+            foreign = dialect.has_foreign
+            is_own = not foreign([element.value for element in loose])
+            ours = [each for each in loose if is_own or not foreign([each.value])]
             yield _Talk(ours, NOTHING_AROUND, (), len(loose) - len(ours))
 
     def _values(self, line: int, value: Any, consumes: bool) -> list[_Talk]:

@@ -47,7 +47,7 @@ def render(tools: str) -> str | None:
     """
     try:
         declarations = [_declaration(tool) for tool in json.loads(tools)]
-    except (_NoToolError, AttributeError, KeyError, TypeError, RecursionError):
+    except (_NoToolError, AttributeError, KeyError, TypeError, OverflowError, RecursionError):
         return None
     return "\n".join(
         (

@@ -153,6 +153,27 @@ def names_in(messages: list[Value], kind: str, key: str) -> list[str]:
     return [block[key] for content in contents for block in content if block["type"] == kind]
 
 
+def test_approvals_of_other_conversations_stay(ctxtrim: Run) -> None:
+    """Ids are those of one conversation."""
+    step = [approved("a"), results(approval("a"), result("a", **text("2 m")))]
+    first = [user("How deep?"), *step, says("Deep " * 60), user("And now?")]
+    second = [user("How wide?"), says("Wide " * 60), user("How deep?"), *step, says("Two.")]
+    second.append(user("And now?"))
+    data = json.dumps([{"messages": first}, {"messages": second}]).encode()
+    changed = set()
+    for budget in range(20, 120, 4):
+        ran = ctxtrim("trim", "-b", str(budget), stdin=data)
+        if ran.code:
+            continue
+        for talk in json.loads(ran.out):
+            kept = talk["messages"]
+            calls_kept = names_in(kept, "tool-call", "toolCallId")
+            approvals = names_in(kept, "tool-approval-response", "approvalId")
+            assert approvals == [f"p{name}" for name in calls_kept]
+            changed.add(len(calls_kept))
+    assert changed == {0, 1}
+
+
 @pytest.mark.parametrize("is_mixed", [False, True])
 @pytest.mark.parametrize("is_listed", [False, True])
 def test_approvals_are_dropped_with_their_calls(

@@ -772,3 +772,49 @@ def test_the_arguments_of_a_traced_call_are_a_request(
     bare = ctxtrim("count", "--json", stdin=json.dumps(asked).encode())
     (row,), (expected,) = (json.loads(each.out)["transcripts"] for each in (ran, bare))
     assert (row["format"], row["tokens"]) == ("anthropic", expected["tokens"])
+
+
+def test_choices_of_a_message_do_not_make_it_foreign() -> None:
+    """They are answers of a question; a response of Chat Completions has no role."""
+    data = line(user("Which?") | {"choices": ["a", "b"]}, says(tool_use("t")), user([result("t")]))
+    (chunk,) = read(data)
+    assert chunk.format is FORMATS["anthropic"]
+
+
+def test_reasoning_next_to_calls_is_read_on_lines_of_its_own(ctxtrim: Run) -> None:
+    thoughtful = {"reasoning_content": "hm"}
+    talk = [
+        user("Moor it."),
+        says("Looking.", tool_use("t1")) | thoughtful,
+        user("Next."),
+        says("And?") | thoughtful,
+        user("Again."),
+        says(tool_use("t2")),
+        user([result("t2")]),
+    ]
+    data = b"".join(json.dumps(message).encode() + b"\n" for message in talk)
+    ran = ctxtrim("run", "-s", "repair", stdin=data)
+    assert ran.code == 0, ran.err
+    kept = [json.loads(row) for row in ran.out.splitlines()]
+    assert kept == [talk[0], says("Looking.") | thoughtful, *talk[2:]]
+    (found,) = read(data)[0].transcripts
+    assert [part.text for part in found.messages[3].parts] == ["hm", "And?"]
+
+
+def test_encrypted_reasoning_counts_in_a_history_without_calls(ctxtrim: Run) -> None:
+    history = roo(user([text("Moor it.")]), SEALED, says("Done."), user([text("Thanks.")]))
+    plain = roo(user([text("Moor it.")]), says("Done."), user([text("Thanks.")]))
+    counted, without = (
+        json.loads(ctxtrim("count", "--model", "gpt-5", "--json", stdin=data).out)
+        for data in (history, plain)
+    )
+    with_it, rest = (each["transcripts"][0]["tokens"] for each in (counted, without))
+    assert with_it >= rest + 80
+
+
+def test_a_compaction_hides_encrypted_reasoning_before_it(ctxtrim: Run) -> None:
+    summary = says({"type": "compaction", "content": "A boat was moored."}, "Ready.")
+    history = [user("Moor it."), SEALED, summary, user("And?"), says("Done."), user("Bye.")]
+    for budget in range(8, 60, 4):
+        ran = ctxtrim("trim", "-b", str(budget), "--tokenizer", "chars4", stdin=roo(*history))
+        assert "this is a bug" not in ran.err

@@ -45,6 +45,17 @@ def items_in(written: bytes) -> list[Item]:
     return [value["payload"] for value in values[1:]]
 
 
+def test_a_refused_request_for_approval_is_dropped_with_its_answer(ctxtrim: Run) -> None:
+    asked, answered, _ = approved("a")
+    talk = [says("user", "Roll."), asked, answered | {"approve": False}, says("assistant", LONG)]
+    talk += [says("user", "Why?"), says("assistant", "You refused."), says("user", "And?")]
+    for budget in range(20, 400, 10):
+        ran = ctxtrim("trim", "-b", str(budget), stdin=request(talk))
+        if ran.code == 0:
+            kept = items_in(ran.out)
+            assert len({piece in kept for piece in talk[1:3]}) == 1
+
+
 @pytest.mark.parametrize("file_of", [request, rollout])
 def test_a_search_that_the_provider_ran_is_kept_or_dropped_whole(
     ctxtrim: Run, file_of: Any

@@ -119,6 +119,15 @@ def test_a_tool_without_a_function_is_counted_as_json(strange: Any) -> None:
     assert schema_tokens(tools) == tokenizer("o200k_base").count(json.dumps(tools)) + 12
 
 
+@pytest.mark.parametrize("place", ["properties", "items"])
+def test_a_bound_beyond_floats_is_counted_as_json(place: str) -> None:
+    number = {"type": "integer", "maximum": 10**400}
+    inner = number if place == "properties" else {"type": "array", "items": number}
+    parameters = {"type": "object", "properties": {"n": inner}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": parameters}}
+    assert render(json.dumps([tool])) is None
+
+
 def test_objects_with_a_property_of_several_types_in_an_array_are_written_as_json() -> None:
     items = {
         "type": "object",

@@ -67,7 +67,6 @@ _FOREIGN_KEYS = frozenset(
         "function_call",
         "tool_call_id",
         "finish_reason",
-        "choices",
         "stopReason",
         "thinking_blocks",
         _REASONING,
@@ -118,6 +117,8 @@ def _is_foreign(value: object, keys: Set[str] = _FOREIGN_KEYS) -> bool:
     message, role, _ = inner(value)
     if role in _FOREIGN_ROLES or any(message[key] for key in keys & message.keys()):
         return True
+    if role is None and message.get("choices"):  # a response of Chat Completions
+        return True
     content = message.get("content")
     return isinstance(content, list) and any(map(_is_foreign_block, content))
 
@@ -129,7 +130,8 @@ def has_foreign(items: Sequence[Any]) -> bool:
         return first is not None
     # Roo Code writes it next to the calls of Anthropic
     keys = _FOREIGN_KEYS - {_REASONING}
-    return not any(map(_has_tools, items)) or any(_is_foreign(value, keys) for value in items)
+    is_own = any(_has_tools(value) or is_sealed(value) for value in items)
+    return not is_own or any(_is_foreign(value, keys) for value in items)
 
 
 def _has_tools(value: object) -> bool:
@@ -149,7 +151,14 @@ def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     """Whether some elements, or their envelope, can only belong to Anthropic."""
     if has_foreign(items):  # found early in a list of OpenAI
         return False
-    return _envelope_tells(around, items) or any(map(_tells, items))
+    return _envelope_tells(around, items) or any(map(_tells, items)) or _is_roo(items)
+
+
+def _is_roo(items: Sequence[Any]) -> bool:
+    """Whether encrypted reasoning is next to blocks of type `text`, which Responses lacks."""
+    return any(map(is_sealed, items)) and any(
+        block.get("type") == "text" for item in items for block in _blocks(inner(item)[0])
+    )
 
 
 def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:

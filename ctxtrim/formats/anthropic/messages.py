@@ -62,6 +62,7 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
                 from ctxtrim.formats.anthropic.roo_code import add_reasoning  # for few agents
 
                 linked.append((value, whole, add_reasoning(value, whole, found)))
+                before.append(whole)
             is_streamed = role is None and message.get("type") == "message_start"
             found.uncounted += is_streamed or role not in (None, *ROLES)
             continue

@@ -10,7 +10,7 @@ AI SDK.
 Neither is sent to the model, but the SDK reads both when it continues the conversation.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from itertools import chain
 from typing import Any
 
@@ -29,13 +29,24 @@ _REQUEST = "tool-approval-request"
 
 def without_approvals(edit: Edit) -> Edit:
     """The edit, which also removes the requests and answers of the calls that it removes."""
-    messages = {element_of(span, _CONTENT) for span in edit.removed}
-    requests = dict(chain.from_iterable(_requests(edit, message) for message in messages))
-    if not requests:
+    removed = set(edit.removed)
+    for together in _by_list(element_of(span, _CONTENT) for span in edit.removed).values():
+        requests = dict(chain.from_iterable(_requests(edit, message) for message in together))
+        if requests:  # ids are those of one conversation
+            removed |= requests.keys()
+            removed.update(_answers(edit, together, set(requests.values()) - {None}))
+    if removed == edit.removed:
         return edit
-    answers = _answers(edit, messages, set(requests.values()) - {None})
-    removed = {*edit.removed, *requests, *answers}
     return replace(edit, removed=removed.union(_emptied(edit, removed)))
+
+
+def _by_list(messages: Iterable[Span]) -> dict[Span | None, set[Span]]:
+    """The messages of each list; those on lines of their own are one conversation."""
+    found: dict[Span | None, set[Span]] = {}
+    for message in messages:
+        place = Span(message.line, message.path[:-1]) if message.path else None
+        found.setdefault(place, set()).add(message)
+    return found
 
 
 def _blocks(edit: Edit, message: Span) -> list[tuple[Span, dict[str, Any]]]:

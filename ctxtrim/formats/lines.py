@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from io import BytesIO
+from itertools import chain, islice
 from typing import Any
 
 from ctxtrim.model import Line, Message, Span
@@ -100,6 +101,13 @@ def blocks(data: Bytes) -> Iterator[bytes]:
         yield data[start : start + _BLOCK]
 
 
+def _joined(source: bytes, fragments: Iterable[Fragment]) -> bytes:
+    view = memoryview(source)
+    return b"".join(
+        [each if isinstance(each, bytes) else view[each[0] : each[1]] for each in fragments]
+    )
+
+
 class ByteBlock(Sequence[bytes]):
     """Pieces of one block of bytes. `add` appends the next piece; `size` is that of all so far."""
 
@@ -109,15 +117,17 @@ class ByteBlock(Sequence[bytes]):
         self._ends = array("Q")
 
     @classmethod
-    def of(cls, source: bytes, pieces: Iterable[Iterable[Fragment]]) -> "ByteBlock":
+    def of(cls, source: bytes, pieces: Iterator[Iterable[Fragment]]) -> "ByteBlock":
         """The block of some pieces, each given by its fragments."""
-        segments, sizes = Segments(source), array("Q")
-        for piece in pieces:
-            sizes.append(sum(map(segments.add, piece)))
-        is_document = len(sizes) == 1
-        block = cls(bytes(segments) if is_document else segments)
-        for size in sizes:
-            block.add(size)
+        start = list(islice(pieces, 2))
+        if len(start) == 1:
+            block = cls(_joined(source, start[0]))  # of a document, which is decoded as a whole
+            block.add(len(block.data))
+            return block
+        segments = Segments(source)
+        block = cls(segments)
+        for piece in chain(start, pieces):
+            block.add(sum(map(segments.add, piece)))
         return block
 
     @classmethod

@@ -210,7 +210,7 @@ class Announced(Protocol):
 
 
 @runtime_checkable
-class FitsBudget(Protocol):
+class FitsBudget(Stage, Protocol):
     """A stage that drops and shortens messages to fit a budget."""
 
     def exceeds(self, transcript: Transcript) -> bool:
@@ -221,7 +221,7 @@ class FitsBudget(Protocol):
         """The position of the first message that the stage edits; None if there is none."""
         ...
 
-    def with_lean(self, lean: Mapping[int, Message]) -> Stage:
+    def with_lean(self, lean: Mapping[int, Message]) -> "FitsBudget":
         """The stage for a transcript of which these messages, by position, lose their reasoning."""
         ...
 

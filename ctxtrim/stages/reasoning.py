@@ -23,6 +23,8 @@ only reasoning of the current tool loop. `strip`: remove all.
 """
 MODES: tuple[Thinking, ...] = get_args(Thinking)
 
+_ATTEMPTS = 4  # to find the first edit, which may be earlier without the reasoning after another
+
 # The models that check the prefix of their thinking. Source: Anthropic's page on preserved
 # thinking; Fable 5.2 and Mythos 5.2 for every account, the others for newer ones.
 _SIGNS_PREFIX = re.compile(r"fable-5[-.][12]|mythos-5[-.]2|(?:opus|sonnet|haiku)-5[-.]5")
@@ -47,11 +49,24 @@ def run_stage(stage: Stage, transcript: Transcript, mode: Thinking) -> Outcome:
         return stage(transcript)
     lean: dict[int, Message] = {}
     if isinstance(stage, FitsBudget) and stage.exceeds(transcript):
-        start = stage.first_edit(transcript) if mode == "strip-after-edit" else 0
-        if start is not None:
-            lean = _stripped(transcript, start, mode)
-            stage = stage.with_lean(lean)
+        lean = _lean(stage, transcript, mode)
+        stage = stage.with_lean(lean)
     return without_invalid_reasoning(transcript, stage(transcript), mode, lean)
+
+
+def _lean(stage: FitsBudget, transcript: Transcript, mode: Thinking) -> dict[int, Message]:
+    """By position, the messages without the reasoning that the edits of a stage invalidate."""
+    if mode != "strip-after-edit":
+        return _stripped(transcript, 0, mode)
+    lean: dict[int, Message] = {}
+    start = len(transcript.messages)
+    for _ in range(_ATTEMPTS):
+        edit = stage.with_lean(lean).first_edit(transcript)
+        if edit is None or edit >= start:
+            break
+        start = edit
+        lean = _stripped(transcript, start, mode)
+    return lean
 
 
 def without_invalid_reasoning(

@@ -185,6 +185,26 @@ def test_no_message_is_dropped_for_thinking_that_is_removed_anyway(mode: Thinkin
     assert "8 thinking blocks removed" in result.findings[-1].message
 
 
+def test_an_edit_that_is_earlier_without_later_thinking_drops_nothing() -> None:
+    """The first fit clips the newest step; without its thinking, an older turn would go first."""
+    call, answer = step("c", "r " * 5)
+    talk = [
+        user("u0 " * 20),
+        says("a0 ") | {"reasoning_content": "t "},
+        user("u1 "),
+        says("a1 " * 20) | {"reasoning_content": "t "},
+        user("u2 " * 20),
+        call | {"reasoning_content": "t " * 200},
+        answer,
+        says("a2 ") | {"reasoning_content": "t "},
+    ]
+    settings = {"keep_recent_turns": 1}
+    bare = run(conversation(talk), "strip", 10**6, settings=settings).rows[0].count.tokens
+    ran = run(conversation(talk), "strip-after-edit", bare, settings=settings)
+    kept = json.loads(ran.data or b"")["messages"]
+    assert [message["role"] for message in kept] == [message["role"] for message in talk]
+
+
 @pytest.mark.parametrize("mode", ["strip-after-edit", "strip"])
 def test_a_pin_that_matches_only_thinking_protects_its_message(mode: Thinking) -> None:
     talk = [message for number in range(9) for message in (user(f"{number}"), says(LONG))]

@@ -26,9 +26,9 @@ def separate_prompts(
 
     The cheapest dropped answer without calls between the two prompts is restored if there is room
     (`room`, tokens), unless it is a piece of a split answer. Otherwise the first of the two prompts
-    is dropped; the second one if the first is protected.
-    Without `alternates`, prompts may be adjacent, but not with such a system message between them.
-    Edits `dropped`, a set of positions.
+    is dropped, or the second one if the first is protected. Without `alternates`, prompts may be
+    adjacent, but not with a system message between them that continues the first. Edits `dropped`,
+    a set of positions.
     """
     spent = 0
     answers = _whole_answers(messages, shape)

@@ -30,8 +30,8 @@ Fragment = bytes | Range
 class Segments:
     """Bytes made of ranges of a source and of new bytes.
 
-    The output of a large session repeats most lines of its input, and a range of the input needs no
-    memory of its own. Segments have the length, the slices and the comparison of `bytes`.
+    The output of a large session repeats most lines of its input. Ranges refer to them without a
+    copy. Segments have the length, the slices and the comparison of `bytes`.
     """
 
     def __init__(self, source: bytes) -> None:

@@ -19,8 +19,8 @@ A joint costs one token more than the factor: a word after a tab, and up to 4.6 
 dot or an underscore. The encodings merge the two, Claude does not. Tables and lists of constants
 need this. Joints of other signs are too frequent in code to count.
 
-A sign or letter beyond ASCII that stands alone after a space costs three tokens more than the
-factor: some that are one token in the encodings, such as `≤` and `✓`, are four in ctok.
+A single non-ASCII sign or letter between spaces costs three tokens more than the factor: some that
+are one token in the encodings, such as `≤` and `✓`, are four in ctok.
 """
 
 import re
@@ -32,7 +32,7 @@ from ctxtrim.tokenizers.encodings import Encoding, pieces
 from ctxtrim.tokens import Exactness
 
 _MARKS = 0.5  # maximum marks and joints per byte of ASCII
-_ALONE = 3  # tokens of a sign that stands alone, beside the factor; at most one per byte
+_ALONE = 3  # tokens of such a sign, in addition to the factor; at most one per byte
 _REPEATED = 16  # minimum characters of a repetition
 _BLOCK = 1 << 20  # characters searched at a time
 _PHRASE = 128  # maximum characters of a phrase

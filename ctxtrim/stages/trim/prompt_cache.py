@@ -9,8 +9,9 @@ from ctxtrim.tokens.counter import Counter
 
 
 def prompt_cache(counter: Counter, transcript: Transcript) -> Iterator[Finding]:
-    """The first message that a provider cannot read from its prompt cache: all stages so far have
-    edited the messages that it has cached.
+    """The finding about the first message that a prompt cache lacks; none if it has all messages.
+
+    The cache has the messages as read, so edits of earlier stages count too.
     """
     sent = transcript.source.messages
     before = visible(sent)

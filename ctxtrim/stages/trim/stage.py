@@ -73,7 +73,10 @@ def _check_target(text: str) -> None:
 
 @dataclass(frozen=True)
 class _Order:
-    """The settings before the keep rules: what is dropped first, and how much."""
+    """The settings before the keep rules: what is dropped first, and how much.
+
+    `lean`: by position, messages without the reasoning that the edits make invalid.
+    """
 
     counter: Counter
     budget: Budget
@@ -306,9 +309,7 @@ class Trim(KeepRules, _Order):
         as_read, strict_roles, lean = transcript.messages, transcript.strict_roles, self.lean
         messages = as_read
         if lean:
-            messages = tuple(
-                lean.get(position, message) for position, message in enumerate(as_read)
-            )
+            messages = tuple(lean.get(at, message) for at, message in enumerate(as_read))
         costs = [cost.total for cost in self.counter.costs(messages)]
         emptied = {position for position, message in lean.items() if not message.parts}
         for position in emptied:

@@ -16,6 +16,9 @@ _FURTHER = 4  # cuts of a cut text that are compared with it
 PathOf = Callable[[str], str]
 """The path of a stored original, by its SHA-256."""
 
+_NOTHING = "…"
+"""The clip of a text of which nothing but blanks fits the limit: providers refuse empty texts."""
+
 
 @dataclass(frozen=True)
 class SizeLimits:
@@ -81,10 +84,6 @@ class SizeLimits:
             clipped = clip(limited, self.tokens, counter.tokenizer, self.mode, keep)
             limited = clipped if clipped.strip() else _NOTHING
         return Short(limited, ", ".join(reasons)) if reasons else None
-
-
-_NOTHING = "…"
-"""The clip of a text of which nothing but blanks fits the limit: providers refuse empty texts."""
 
 
 @dataclass(frozen=True)

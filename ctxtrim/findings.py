@@ -108,18 +108,44 @@ def overflow(
     )
 
 
-def describe(
-    message: Message, line: int | None, call: Part | None, tokens: int, exactness: Exactness
-) -> str:
-    """One line that names a message, its line in the file and its cost.
+class MessageCost(Struct, frozen=True):
+    """The cost of a message in tokens, and what names the message in a report.
 
-    `call`: the call that the message answers, if any.
+    `tool`: the tool whose result it is. The texts are made when they are read: most large messages
+    of a run are not among its largest.
     """
-    subject: str = message.role
-    result = message.result
+
+    index: int | None
+    role: str
+    tool: str | None
+    line: int | None
+    tokens: int
+    exactness: Exactness
+
+    @property
+    def name(self) -> str:
+        """The message by its index and its role or tool."""
+        number = "" if self.index is None else f" {self.index}"
+        subject = f"result of {self.tool}" if self.tool else self.role
+        return f"message{number} ({subject})"
+
+    @property
+    def text(self) -> str:
+        """One line that names the message, its line in the file and its cost."""
+        place = "" if self.line is None else f", line {self.line}"
+        return f"{self.name}{place}: {MARKS[self.exactness]}{self.tokens:,} tokens"
+
+    @property
+    def finding(self) -> Finding:
+        """The finding that the message is large."""
+        return Finding("large-message", "info", self.text, self.line, self.index, self.tokens)
+
+
+def message_cost(
+    message: Message, line: int | None, call: Part | None, tokens: int, exactness: Exactness
+) -> MessageCost:
+    """The cost of a message. `call`: the call that the message answers, if any."""
+    result, tool = message.result, None
     if result is not None:
         tool = result.name or (call.name if call else None)
-        subject = f"result of {tool}" if tool else subject
-    number = "" if message.index is None else f" {message.index}"
-    place = "" if line is None else f", line {line}"
-    return f"message{number} ({subject}){place}: {MARKS[exactness]}{tokens:,} tokens"
+    return MessageCost(message.index, message.role, tool, line, tokens, exactness)

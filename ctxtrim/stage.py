@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 
 from msgspec import Struct
 
-from ctxtrim.findings import Finding
+from ctxtrim.findings import Finding, MessageCost
 from ctxtrim.model import Message, Transcript
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
@@ -76,6 +76,7 @@ class Outcome(Struct, frozen=True):
     With an `overflow` finding, the transcript holds the messages that cannot be dropped.
 
     `smallest_dropped` has more tokens than the budget has room left; None if nothing was dropped.
+    `large`: the largest messages, the largest first, if the stage lists them.
     """
 
     transcript: Transcript
@@ -83,6 +84,7 @@ class Outcome(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     summary: StoredSummary | None = None
     smallest_dropped: Dropped | None = None
+    large: tuple[MessageCost, ...] = ()
 
 
 class Original(Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from ctxtrim.errors import UsageError
-from ctxtrim.findings import Finding, has_overflow
+from ctxtrim.findings import Finding, MessageCost, has_overflow
 from ctxtrim.metering import USAGE, Meter, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.stage import (
@@ -75,6 +75,7 @@ class StageRun(Struct, frozen=True):
     findings: tuple[Finding, ...]
     smallest_dropped: Dropped | None = None
     is_edited: bool = False
+    large: tuple[MessageCost, ...] = ()
 
 
 class PipelineRun(Struct, frozen=True):
@@ -244,6 +245,7 @@ class StagePipeline(Struct, frozen=True):
             findings=outcome.findings,
             smallest_dropped=outcome.smallest_dropped,
             is_edited=any(change.action != "kept" for change in outcome.changes),
+            large=outcome.large,
         )
 
 

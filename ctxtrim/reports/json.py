@@ -117,6 +117,7 @@ def _step(row: Row, step: StageRun) -> dict[str, Any]:
         measured for measured in step.changes if row.explained or measured.change.action != "kept"
     ]
     smallest = step.smallest_dropped
+    findings = (*step.findings, *(message.finding for message in step.large))
     return {
         "stage": step.stage,
         "tokens_before": step.tokens_before,
@@ -125,7 +126,7 @@ def _step(row: Row, step: StageRun) -> dict[str, Any]:
         "messages_after": step.messages_after,
         **({"smallest_dropped": smallest._asdict()} if smallest is not None else {}),
         "changes": [_change(row, measured) for measured in changes],
-        "findings": [_finding(finding) for finding in step.findings],
+        "findings": [_finding(finding) for finding in findings],
     }
 
 

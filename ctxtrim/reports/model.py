@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtrim.findings import INCOMPLETE, LIMITS, Finding, has_overflow, is_handled
+from ctxtrim.findings import INCOMPLETE, LIMITS, Finding, MessageCost, has_overflow, is_handled
 from ctxtrim.formats.conversion.losses import LossTotals
 from ctxtrim.model.request import Usage
 from ctxtrim.pipeline import Spec, StageRun
@@ -96,7 +96,7 @@ class Row(Struct, frozen=True):
     lines_left_out: int = 0
     is_edited: bool = True
     dropped: int = 0
-    large: tuple[Finding, ...] = ()
+    large: tuple[MessageCost, ...] = ()
 
     @property
     def size(self) -> int:
@@ -177,7 +177,7 @@ class TokenSum(Struct):
 class Overview(Struct):
     """Facts about all rows that tables need before their first row, and sums.
 
-    `large` is a heap of the largest messages: tokens, a falling number, brief row, finding.
+    `large` is a heap of the largest messages: tokens, a falling number, brief row, message.
     """
 
     # format, model, tokenizer; at most two
@@ -193,7 +193,7 @@ class Overview(Struct):
     tools_schema: int = 0
     by: dict[str, int] = field(default_factory=dict)
     lines_left_out: int = 0
-    large: list[tuple[int, int, Row, Finding]] = field(default_factory=list)
+    large: list[tuple[int, int, Row, MessageCost]] = field(default_factory=list)
     _noted: int = 0
 
     def add(self, row: Row, number: int | None) -> None:
@@ -208,7 +208,7 @@ class Overview(Struct):
         self.lines_left_out += row.lines_left_out
         if number is not None:
             self._sum(row)
-            self.with_largest(row, number)
+            self.note_largest(row, number)
 
     def _sum(self, row: Row) -> None:
         count = row.count
@@ -231,22 +231,21 @@ class Overview(Struct):
         rest = sum(self.by.pop(name) for name in order[_MAX_NAMES // 2 :])
         self.by[SMALL] = self.by.get(SMALL, 0) + rest
 
-    def with_largest(self, row: Row, number: int) -> Row:
-        """The row with only those large messages that are among the `number` largest so far."""
-        found: list[Finding] = []
+    def note_largest(self, row: Row, number: int) -> tuple[MessageCost, ...]:
+        """Note and return the large messages that are among the `number` largest so far."""
+        found: list[MessageCost] = []
         brief: Row | None = None
-        for finding in row.large:
-            tokens = finding.tokens or 0
+        for message in row.large:
             is_full = len(self.large) == number
-            if is_full and (not number or tokens <= self.large[0][0]):
+            if is_full and (not number or message.tokens <= self.large[0][0]):
                 continue
             brief = brief or replace(row, steps=(), lines={}, explained=(), large=())
-            found.append(finding)
+            found.append(message)
             self._noted += 1
-            heappush(self.large, (tokens, -self._noted, brief, finding))
+            heappush(self.large, (message.tokens, -self._noted, brief, message))
             if is_full:
                 heappop(self.large)
-        return replace(row, large=tuple(found)) if len(found) < len(row.large) else row
+        return tuple(found)
 
 
 def largest(pipeline: Iterable[Spec]) -> int | None:

@@ -1,6 +1,7 @@
 """Rows of a report, from the results of the stages."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from msgspec import Struct
 
@@ -93,12 +94,7 @@ def row(
         by=_tokens_by(details.by, result) if details.by else {},
         lines_left_out=_left_out(transcript, origin.lines) if details.left_out else 0,
         differences=_differences(transcript, result) if details.differences else (),
-        large=tuple(
-            finding
-            for step in result.steps
-            for finding in step.findings
-            if finding.code == "large-message"
-        ),
+        large=tuple(chain.from_iterable([step.large for step in result.steps])),
     )
 
 

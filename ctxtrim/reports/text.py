@@ -257,10 +257,10 @@ def _largest(report: Report) -> Iterator[Table]:
     rows = tuple(
         (
             f"{MARKS[row.count.exactness]}{tokens:,}",
-            clean(finding.message.rsplit(":", 1)[0].rsplit(", line ", 1)[0]),
-            place(replace(row, line=finding.line or row.line)),
+            clean(message.name),
+            place(replace(row, line=message.line or row.line)),
         )
-        for tokens, _, row, finding in sorted(report.overview.large, reverse=True)
+        for tokens, _, row, message in sorted(report.overview.large, reverse=True)
     )
     if rows:
         yield Table("largest messages", (">tokens", "message", "transcript"), rows)

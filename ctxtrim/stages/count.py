@@ -21,5 +21,5 @@ class LargestMessages:
     largest: int = setting(5, "List the N largest messages.", least=0, panel=REPORT)
 
     def __call__(self, transcript: Transcript) -> Outcome:
-        """Findings of severity `info`, the largest message first."""
-        return Outcome(transcript, findings=tuple(largest(self.counter, transcript, self.largest)))
+        """The transcript as it is, with its largest messages."""
+        return Outcome(transcript, large=tuple(largest(self.counter, transcript, self.largest)))

@@ -1,17 +1,17 @@
 """The largest messages of a transcript."""
 
-from ctxtrim.findings import Finding, describe
+from ctxtrim.findings import MessageCost, message_cost
 from ctxtrim.model import Transcript
 from ctxtrim.tokens.counter import Counter
 
 
-def largest(counter: Counter, transcript: Transcript, number: int) -> list[Finding]:
-    """The largest visible messages, each as a finding of severity `info`; the largest first."""
+def largest(counter: Counter, transcript: Transcript, number: int) -> list[MessageCost]:
+    """The largest visible messages, the largest first."""
     messages = transcript.messages
     shape, exactness = counter.shape(messages), counter.exactness(transcript)
     costs = [cost.total for cost in counter.costs(messages)]
     order = sorted(range(len(costs)), key=costs.__getitem__, reverse=True)
-    found: list[Finding] = []
+    found: list[MessageCost] = []
     for position in order:
         message, tokens = messages[position], costs[position]
         if len(found) == number:
@@ -19,6 +19,5 @@ def largest(counter: Counter, transcript: Transcript, number: int) -> list[Findi
         if not message.agent_visible:
             continue
         line = transcript.line_of(message)
-        text = describe(message, line, shape.call[position], tokens, exactness)
-        found.append(Finding("large-message", "info", text, line, message.index, tokens))
+        found.append(message_cost(message, line, shape.call[position], tokens, exactness))
     return found

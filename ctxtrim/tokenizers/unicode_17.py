@@ -24,4 +24,5 @@ _STARTS = (
 
 def may_have_letters(data: bytes) -> bool:
     """Whether a text in UTF-8 has such a character, or one that begins with the same bytes."""
-    return any(first in data and pattern.search(data) for first, pattern in _STARTS)
+    patterns = [pattern for first, pattern in _STARTS if first in data]  # mostly none
+    return bool(patterns) and any(pattern.search(data) for pattern in patterns)

@@ -1,6 +1,5 @@
-from time import process_time
-
 import pytest
+from bytecodes import bytecodes
 
 from ctxtrim.reports.tables import Look, Table, bar, drawn, shortened
 
@@ -64,7 +63,7 @@ def test_the_widest_columns_of_a_narrow_table_get_one_width() -> None:
 @pytest.mark.parametrize("text", ["x" * 20_000_000, "码" * 2_000_000])
 @pytest.mark.parametrize("width", [None, 80])
 def test_a_long_text_takes_no_long_time(text: str, width: int | None) -> None:
-    start = process_time()
-    lines = list(drawn(Table("", ("name", ">n"), ((text, "1"), ("b", "2"))), Look(width)))
-    assert process_time() - start < 2
+    lines: list[str] = []
+    table = Table("", ("name", ">n"), ((text, "1"), ("b", "2")))
+    assert bytecodes(lambda: lines.extend(drawn(table, Look(width)))) < 200_000
     assert max(map(len, lines)) <= 5_100

@@ -105,7 +105,7 @@ class PieceWork(Struct, frozen=True):
         for done in work(register):
             rows = done.rows
             if number is not None:
-                rows = tuple(overview.with_largest(row, number) for row in rows)
+                rows = tuple(replace(row, large=overview.note_largest(row, number)) for row in rows)
             if register is not None:
                 yield replace(
                     done,

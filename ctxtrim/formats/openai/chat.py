@@ -10,6 +10,7 @@ stay unchanged.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from operator import methodcaller
 from typing import Any, cast
 
 from ctxtrim.formats.base import Edit
@@ -56,6 +57,7 @@ _WITH_PARTS = frozenset({
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _CONTENT: Path = ("content",)
+_content = methodcaller("get", "content")
 _APPROVAL = "tool-approval-request"
 # Anthropic, Goose, and Gemini's Interactions
 _PAIRED = ("tool_use", "tool_result", "toolRequest", "toolResponse", "function_result")
@@ -100,11 +102,13 @@ def _is_foreign(block: Any) -> bool:
 
 def has_foreign(items: Sequence[Any]) -> bool:
     """Whether messages have calls or results of other APIs, which edits as text would separate."""
-    lists = (
-        value["content"]
-        for value in items
-        if isinstance(value, dict) and isinstance(value.get("content"), list)
-    )
+    try:
+        contents = list(map(_content, items))
+    except AttributeError:  # an element is no object
+        contents = [value.get("content") for value in items if isinstance(value, dict)]
+    if list not in map(type, contents):  # as in most conversations
+        return False
+    lists = [content for content in contents if isinstance(content, list)]
     return any(map(_is_paired, chain.from_iterable(lists)))
 
 

@@ -26,7 +26,7 @@ from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import visible
 from ctxtrim.evidence import Evidence
-from ctxtrim.findings import describe, has_overflow, overflow
+from ctxtrim.findings import has_overflow, message_cost, overflow
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import (
     KEEP,
@@ -268,7 +268,8 @@ class Trim(KeepRules, _Order):
             message = transcript.messages[position]
             if message.agent_visible:
                 call, cost = situation.shape.call[position], fit.kept[position].tokens
-                text = describe(message, transcript.line_of(message), call, cost, exactness)
+                line = transcript.line_of(message)
+                text = message_cost(message, line, call, cost, exactness).text
                 details.append(f"{text} ({situation.protected[position]})")
         fixed = self.counter.fixed(rest)
         if fixed:

@@ -191,22 +191,20 @@ class Counter(Struct, frozen=True, eq=False):
         by_role: dict[str, int] = dict.fromkeys(ROLES, 0)
         by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
         by_tool: dict[str, int] = {}
-        framing = self.framing.priming
         for message, cost, call in zip(seen.messages, seen.costs, seen.shape.call, strict=True):
-            if not message.agent_visible:
-                continue
-            role = message.role
-            framing += cost.frame
-            by_role[role] += cost.total - cost.frame
+            role, of_message = message.role, 0
             for part, tokens in zip(message.parts, cost.parts):  # noqa: B905 - strict takes time
                 kind = part.kind
+                of_message += tokens
                 by_kind[kind] += tokens
-                if role == "tool" or kind == "tool_call":
+                if (role == "tool" or kind == "tool_call") and message.agent_visible:
                     tool = part.name or tool_name(part, call)
                     by_tool[tool] = by_tool.get(tool, 0) + tokens
+            by_role[role] += of_message
         overhead = self.overhead(transcript)
+        total = sum(overhead.values()) + seen.total
         schemas = sum(overhead.values()) - self.framing.priming
-        total = framing + schemas + sum(by_role.values())
+        framing = total - schemas - sum(by_role.values())  # the rest are frames
         by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
         return Count(
             tokens=total,

@@ -5,9 +5,12 @@ alternated before. No prompt comes to follow a system message in the middle, in 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
+from operator import attrgetter
 
 from ctxtrim.conversation.turns import Shape, grouped
 from ctxtrim.model import Message
+
+_continues = attrgetter("continues")
 
 AFTER_SYSTEM = "answer after a system message"
 """Why an exchange is kept that separates a system message in the middle from a prompt."""
@@ -152,4 +155,6 @@ def with_answers_after_system(
 
 def has_late_system(messages: Sequence[Message]) -> bool:
     """Whether a system message in the middle belongs to the prompt or the results before it."""
+    if True not in map(_continues, messages):  # as in most conversations
+        return False
     return any(message.role == "system" and message.continues for message in messages)

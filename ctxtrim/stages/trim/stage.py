@@ -180,8 +180,8 @@ class Trim(KeepRules, _Order):
         """The messages kept within `available` tokens, or within the target if the protected
         messages fit there.
         """
-        goal = int(available * self.target)
-        if Fit(ranking, forms, fixed, goal).room < 0:
+        goal, situation = int(available * self.target), ranking.situation
+        if fixed + sum(map(situation.costs.__getitem__, situation.protected)) > goal:
             goal = available
         limit = goal
         for attempt in count():
@@ -279,11 +279,12 @@ class Trim(KeepRules, _Order):
         )
 
     def _changes(self, messages: Sequence[Message], fit: Fit) -> Iterator[Change]:
-        """The change of each message, with its reason unless the run is brief."""
+        """The change of each message, with its reason; a brief run needs the edits alone."""
         if self.is_brief:
             for position in range(len(messages)):
                 form = fit.kept.get(position)
-                yield change_of(messages, position, form.action if form else "dropped", "")
+                if form is None or form.action != "kept":
+                    yield change_of(messages, position, form.action if form else "dropped", "")
             return
         ranks, situation = fit.reasons(), fit.situation
         separators = fit.separators()

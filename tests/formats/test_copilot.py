@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read, run
 from insertions import SUMMARY, written
 from msgspec.structs import replace
@@ -205,6 +206,49 @@ def test_an_attached_picture_is_counted_and_stays() -> None:
 def test_an_attached_picture_is_converted() -> None:
     blob = {"type": "blob", "data": PICTURE, "mimeType": "image/png"}
     data = session(prompt("Look.", attachments=[{"type": "file"}, blob]), answer("A lamp."))
+    found = convert(read(data)[0].transcripts[0], "anthropic")
+    assert PICTURE in (found.text or "")
+    assert found.findings == ()
+
+
+ASSET = ("session.binary_asset", {"assetId": "a1", "data": PICTURE, "mimeType": "image/png"})
+NAMED = {"assetId": "a1", "mimeType": "image/png", "byteLength": 9}
+OMITTED = {"omittedReason": "too_large", "mimeType": "image/png", "byteLength": 9}
+
+
+def tokens(ctxtrim: Run, *events: Event) -> tuple[int, str]:
+    ran = ctxtrim("count", "--model", "gpt-4o", "--json", stdin=session(*events))
+    (row,) = json.loads(ran.out)["transcripts"]
+    return row["tokens"], row["exactness"]
+
+
+def test_a_picture_in_an_event_of_its_own_counts_where_it_is_used(ctxtrim: Run) -> None:
+    def used(attachment: dict[str, Any], *assets: Event) -> tuple[int, str]:
+        look = prompt("Look.", attachments=[attachment | {"type": "blob"}])
+        return tokens(ctxtrim, look, answer("A lamp."), *assets)
+
+    inline = used({"data": PICTURE, "mimeType": "image/png"})
+    file = prompt("Look.", attachments=[NAMED | {"type": "file", "path": "/lamp.png"}])
+    assert used(NAMED, ASSET) == inline
+    assert tokens(ctxtrim, ASSET, file, answer("A lamp.")) == inline
+    for absent in (NAMED, OMITTED):
+        found = used(absent)
+        assert (found[0] > inline[0], found[1]) == (True, "bounded")
+
+
+def test_a_picture_of_a_result_counts(ctxtrim: Run) -> None:
+    def returned(*binaries: dict[str, Any]) -> tuple[int, str]:
+        shown = {"content": "Done.", "binaryResultsForLlm": [*binaries]}
+        events = (prompt("Look."), answer("", "c1"), result("c1", "", result=shown))
+        return tokens(ctxtrim, *events, ASSET)
+
+    inline = returned({"type": "image", "data": PICTURE, "mimeType": "image/png"})
+    assert inline == returned(NAMED | {"type": "image"})
+    assert returned()[0] < inline[0] < returned(OMITTED | {"type": "image"})[0]
+
+
+def test_a_picture_in_an_event_of_its_own_is_converted() -> None:
+    data = session(prompt("Look.", attachments=[NAMED | {"type": "blob"}]), answer("Hm."), ASSET)
     found = convert(read(data)[0].transcripts[0], "anthropic")
     assert PICTURE in (found.text or "")
     assert found.findings == ()

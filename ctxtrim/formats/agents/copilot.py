@@ -4,7 +4,8 @@
 `system.notification` and `session.mode_notice_delivered` are messages of the client. Each turn
 repeats the system prompt, so only the last `system.message` counts. A completed compaction replaces
 everything before it by its summary, and a cleared context by its `initialMessage`, if it has one.
-Events of subagents, and all other events, are not sent. Checked against the event schema of
+Bytes of attachments are in `session.binary_asset` events, which may come after their use. Events of
+subagents, and all other events, are not sent. Checked against the event schema of
 github/copilot-sdk (nodejs/src/generated/session-events.ts).
 """
 
@@ -27,10 +28,10 @@ from ctxtrim.formats.base import (
 )
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
-from ctxtrim.formats.media_blocks import media_of, sealed_media
+from ctxtrim.formats.media_blocks import inline_media, sealed_media
 from ctxtrim.formats.message_lists import insert_elements
-from ctxtrim.formats.message_parts import event_id, listed_calls, text_of
-from ctxtrim.model import Companion, Line, Message, Part, Span, Transcript
+from ctxtrim.formats.message_parts import event_id, listed_calls, result_parts, text_of
+from ctxtrim.model import Companion, Line, MediaKind, Message, Part, Span, Transcript
 from ctxtrim.text.records import JsonRecord
 
 _GROUPS = ("session.", "user.", "assistant.", "tool.", "system.", "hook.", "subagent.", "skill.")
@@ -38,6 +39,8 @@ _OUTPUT = ("result", "content")
 _ERROR = ("error", "message")
 _SUMMARY = ("data", "summaryContent")
 _INITIAL = ("data", "initialMessage")
+_BYTES = frozenset(("data", "assetId", "omittedReason"))
+"""Members of attachments whose bytes are sent: the data, their place, or why they are absent."""
 _EMPTIED = ("summaryContent", "content")
 """Members that become an empty text if their message is dropped: the event keeps its effect."""
 
@@ -52,7 +55,11 @@ def sniff(value: object) -> Layout | None:
 
 
 class _Session(Struct):
-    """The live messages after the lines read so far, and other facts."""
+    """The live messages after the lines read so far, and other facts.
+
+    `assets`: the attachments in events of their own, by id. `uses`: the ids of such attachments, by
+    the place of their use.
+    """
 
     system: Message | None = None
     messages: list[Message] = field(default_factory=list)
@@ -60,6 +67,8 @@ class _Session(Struct):
     id: str | None = None
     callers: dict[str, int] = field(default_factory=dict)  # call id → position of its message
     starts: dict[int, list[Companion]] = field(default_factory=dict)  # by position
+    assets: dict[str, Part] = field(default_factory=dict)
+    uses: dict[Span, str] = field(default_factory=dict)
 
     def take(self, value: dict[str, Any], line: int) -> None:
         """Apply one event of the main agent."""
@@ -98,17 +107,46 @@ def _prompt(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
     """A prompt as the model reads it: with the tags that the client adds."""
     key = "transformedContent" if string(data.get("transformedContent")) else "content"
     part = Part("text", string(data.get(key)) or "", span=Span(line, ("data", key)))
-    images = [
-        Part(
-            "attachment",
-            media=media_of({"type": "image", "data": blob["data"]}),
-            source=Span(line, ("data", "attachments", index, "data")),
-        )
-        for index, blob in enumerate(map(members, elements(data.get("attachments"))))
-        if "data" in blob
-    ]
+    attached = _attachments(state, data.get("attachments"), Span(line, ("data", "attachments")))
     is_injected = data.get("source", "user") not in ("user", None)
-    state.add(Message("user", (part, *images), is_injected=is_injected, spans=(Span(line),)))
+    state.add(Message("user", (part, *attached), is_injected=is_injected, spans=(Span(line),)))
+
+
+def _attachments(state: _Session, values: Any, span: Span) -> list[Part]:
+    """The attachments in a list whose bytes are sent; others are texts of the prompt."""
+    found = []
+    for index, value in enumerate(map(members, elements(values))):
+        if not _BYTES.isdisjoint(value):
+            place, name = span.inside(index), string(value.get("assetId"))
+            found.append(_attachment(value, place))
+            if name is not None and "data" not in value:
+                state.uses[place] = name
+    return found
+
+
+def _attachment(value: dict[str, Any], span: Span) -> Part:
+    """An attachment; of unknown size if its bytes are elsewhere."""
+    data = string(value.get("data"))
+    kind: MediaKind = "image" if value.get("type") == "image" else "file"
+    media = inline_media(data, value.get("mimeType"), kind)
+    return Part("attachment", media=media, source=span if data is None else span.inside("data"))
+
+
+def _asset(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+    name = string(data.get("assetId"))
+    if name is not None:
+        state.assets[name] = _attachment(data, Span(line, ("data",)))
+
+
+def _with_assets(message: Message, state: _Session) -> Message:
+    """The message with the bytes of its attachments, which other events have."""
+    parts = list(message.parts)
+    for position, part in enumerate(parts):
+        name = None if part.source is None else state.uses.get(part.source)
+        asset = None if name is None else state.assets.get(name)
+        if asset is not None:
+            parts[position] = replace(part, media=asset.media, source=asset.source)
+    return replace(message, parts=tuple(parts))
 
 
 def _notification(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
@@ -142,16 +180,18 @@ def _execution(state: _Session, data: dict[str, Any], value: dict[str, Any], lin
 def _result(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
     span, success = Span(line, ("data",)), data.get("success")
     member, key = _OUTPUT if isinstance(data.get("result"), dict) else _ERROR
-    text = string(members(data.get(member)).get(key))
-    part = Part(
-        "tool_result",
-        text or "",
+    output = members(data.get(member))
+    text = string(output.get(key))
+    part = Part("text", text or "", span=None if text is None else span.inside(member, key))
+    place = span.inside(member, "binaryResultsForLlm")
+    attached = _attachments(state, output.get("binaryResultsForLlm"), place)
+    parts = result_parts(
+        [part, *attached],
         string(data.get("toolCallId")),
         None,
         not success if isinstance(success, bool) else None,
-        span=span.inside(member, key) if text is not None else None,
     )
-    state.add(Message("tool", (part,), metadata=metadata_in(value), spans=(Span(line),)))
+    state.add(Message("tool", parts, metadata=metadata_in(value), spans=(Span(line),)))
 
 
 def _compaction(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
@@ -173,6 +213,7 @@ def _clearing(state: _Session, data: dict[str, Any], value: dict[str, Any], line
 
 _EVENTS: dict[str, Callable[[_Session, dict[str, Any], dict[str, Any], int], None]] = {
     "session.start": _start,
+    "session.binary_asset": _asset,
     "session.compaction_complete": _compaction,
     "session.context_cleared": _clearing,
     "session.mode_notice_delivered": _notification,
@@ -194,6 +235,8 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     for position, starts in state.starts.items():
         message = state.messages[position]
         state.messages[position] = replace(message, companions=tuple(starts))
+    if state.uses:
+        state.messages = [_with_assets(message, state) for message in state.messages]
     found = [*([state.system] if state.system else []), *state.messages]
     messages = [replace(message, index=index) for index, message in enumerate(found)]
     return session(messages, lines, model=state.model, id=state.id)

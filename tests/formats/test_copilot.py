@@ -254,6 +254,44 @@ def test_a_picture_in_an_event_of_its_own_is_converted() -> None:
     assert found.findings == ()
 
 
+def test_what_a_tool_of_the_provider_returned_counts_with_the_answer(ctxtrim: Run) -> None:
+    tools = {"provider": "openai", "items": [{"type": "web_search_call", "query": LONG}]}
+    searched = answer("Found.", serverTools=tools)
+    plain, found = (
+        tokens(ctxtrim, prompt("Search."), each) for each in (answer("Found."), searched)
+    )
+    assert (found[0] > plain[0] + 800, found[1]) == (True, "bounded")
+    data = session(prompt("Search."), searched, prompt("And now?"))
+    assert parents(run(data, [("trim", {})], limit=20).data or b"") == [("e2", None)]
+
+
+def typed(output: str) -> tuple[Event, Event, Event]:
+    """A command that the person ran."""
+    call = {"toolCallId": "u1", "toolName": "bash", "arguments": {"command": "ls"}}
+    return (
+        ("tool.user_requested", call),
+        ("tool.execution_start", call),
+        result("u1", output, isUserRequested=True),
+    )
+
+
+def test_a_command_of_the_person_is_a_message_of_the_client(ctxtrim: Run) -> None:
+    events = (*typed("two lamps"), prompt("Hello."), answer("Hi."))
+    assert [message.role for message in messages(*events)] == ["user", "user", "assistant"]
+    assert messages(*events)[0].is_injected
+    assert ctxtrim("check", "--model", "gpt-4o", stdin=session(*events)).code == 0
+    less, more = (tokens(ctxtrim, *typed(text), prompt("Hello.")) for text in ("", LONG))
+    assert (more[0] > less[0] + 800, more[1]) == (True, "bounded")
+
+
+def test_a_command_of_the_person_is_removed_with_its_result() -> None:
+    data = session(prompt("One."), *typed(LONG), answer("Two."), prompt("Three."))
+    assert parents(run(data, [("trim", {})], limit=20).data or b"") == [("e0", None), ("e5", "e0")]
+    request, _, done = typed("two lamps")
+    compaction = ("session.compaction_complete", {"success": True, "summaryContent": "In short."})
+    assert texts(request, compaction, done, answer("Two.")) == ["In short.", "two lamps", "Two."]
+
+
 def test_a_result_is_shortened_and_the_copy_for_the_screen_stays() -> None:
     shown = result("c1", LONG, result={"content": LONG, "detailedContent": "short"})
     data = session(prompt("Look."), answer("", "c1"), shown)

@@ -32,7 +32,7 @@ from ctxtrim.formats.media_blocks import inline_media, sealed_media
 from ctxtrim.formats.message_lists import insert_elements
 from ctxtrim.formats.message_parts import event_id, listed_calls, result_parts, text_of
 from ctxtrim.model import Companion, Line, MediaKind, Message, Part, Span, Transcript
-from ctxtrim.text.records import JsonRecord
+from ctxtrim.text.records import JsonRecord, dump
 
 _GROUPS = ("session.", "user.", "assistant.", "tool.", "system.", "hook.", "subagent.", "skill.")
 _OUTPUT = ("result", "content")
@@ -57,6 +57,7 @@ def sniff(value: object) -> Layout | None:
 class _Session(Struct):
     """The live messages after the lines read so far, and other facts.
 
+    `commands`: those that the person ran and that have no result yet, by the id of their call.
     `assets`: the attachments in events of their own, by id. `uses`: the ids of such attachments, by
     the place of their use.
     """
@@ -67,6 +68,7 @@ class _Session(Struct):
     id: str | None = None
     callers: dict[str, int] = field(default_factory=dict)  # call id → position of its message
     starts: dict[int, list[Companion]] = field(default_factory=dict)  # by position
+    commands: dict[str, Message] = field(default_factory=dict)
     assets: dict[str, Part] = field(default_factory=dict)
     uses: dict[Span, str] = field(default_factory=dict)
 
@@ -89,7 +91,7 @@ class _Session(Struct):
 
     def restart(self, messages: list[Message]) -> None:
         """Replace all messages."""
-        self.messages, self.callers, self.starts = messages, {}, {}
+        self.messages, self.callers, self.starts, self.commands = messages, {}, {}, {}
 
 
 def _start(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
@@ -161,6 +163,9 @@ def _answer(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
         parts.append(Part("reasoning", data["reasoningText"]))
     if string(data.get("encryptedContent")):
         parts.append(Part("reasoning", media=sealed_media(data["encryptedContent"])))
+    if data.get("serverTools"):  # repeats answers of Anthropic, and has no known form
+        home = span.inside("serverTools")
+        parts.append(Part("text", dump(data["serverTools"]), source=home))
     if string(data.get("content")):
         parts.append(Part("text", data["content"], span=span.inside("content")))
     requests, home = data.get("toolRequests"), span.inside("toolRequests")
@@ -169,12 +174,27 @@ def _answer(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
 
 
 def _execution(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
-    """The start of a call: it is removed with the answer that made the call."""
-    call_id = string(data.get("toolCallId"))
-    position = None if call_id is None else state.callers.get(call_id)
-    if position is not None:
+    """The start of a call: it is removed with the answer that made the call, or with the command of
+    the person.
+    """
+    call_id = string(data.get("toolCallId")) or ""
+    position, command = state.callers.get(call_id), state.commands.get(call_id)
+    if command is not None:
+        state.commands[call_id] = replace(command, spans=(*command.spans, Span(line)))
+    elif position is not None:
         companion = Companion(Span(line), "tool.execution_start")
         state.starts.setdefault(position, []).append(companion)
+
+
+def _command(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+    """A command of the person (`!`), which is a message once it has a result.
+
+    It counts as its JSON and is never edited: how the client writes it for the model is unknown.
+    """
+    call_id = string(data.get("toolCallId"))
+    if call_id is not None:
+        part = Part("text", dump(data), source=Span(line, ("data",)))
+        state.commands[call_id] = Message("user", (part,), is_injected=True, spans=(Span(line),))
 
 
 def _result(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
@@ -185,12 +205,16 @@ def _result(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
     part = Part("text", text or "", span=None if text is None else span.inside(member, key))
     place = span.inside(member, "binaryResultsForLlm")
     attached = _attachments(state, output.get("binaryResultsForLlm"), place)
-    parts = result_parts(
-        [part, *attached],
-        string(data.get("toolCallId")),
-        None,
-        not success if isinstance(success, bool) else None,
-    )
+    call_id = string(data.get("toolCallId"))
+    command = state.commands.pop(call_id or "", None)
+    if command is None and data.get("isUserRequested") is True:
+        command = Message("user", (), is_injected=True)  # its request is not live
+    if command is not None:
+        parts = (*command.parts, replace(part, span=None), *attached)
+        state.add(replace(command, parts=parts, spans=(*command.spans, Span(line))))
+        return
+    is_error = not success if isinstance(success, bool) else None
+    parts = result_parts([part, *attached], call_id, None, is_error)
     state.add(Message("tool", parts, metadata=metadata_in(value), spans=(Span(line),)))
 
 
@@ -221,6 +245,7 @@ _EVENTS: dict[str, Callable[[_Session, dict[str, Any], dict[str, Any], int], Non
     "system.notification": _notification,
     "user.message": _prompt,
     "assistant.message": _answer,
+    "tool.user_requested": _command,
     "tool.execution_start": _execution,
     "tool.execution_complete": _result,
 }

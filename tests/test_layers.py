@@ -211,7 +211,7 @@ def test_few_modules_are_at_the_root_and_every_layer_is_listed() -> None:
 KNOW_STAGES = ("stages/", "config/presets.py", "cli/app.py", "cli/commands/", "cli/examples.py")
 OTHER_MEANINGS = {
     ("api/__init__.py", "compact"),  # the function
-    ("formats/agents/kimi.py", "count"),  # the number of turns to undo
+    ("formats/agents/kimi_replay.py", "count"),  # the number of turns to undo
     ("stage.py", "check"),  # the check of a setting
 }
 

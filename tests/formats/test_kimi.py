@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read, run
 from insertions import written
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.agents.kimi import FORMAT
 from ctxtrim.model import Message, Part
 from ctxtrim.model.request import Usage
+from ctxtrim.stages.placement.leads import summary_message
 
 FIXTURE = Path("fixtures/kimi.jsonl")
 LONG = "a long list of boats " * 200
@@ -141,6 +143,66 @@ def test_undone_turns_and_cleared_messages_are_not_live() -> None:
         "Four.",
     ]
     assert texts(*turns, {"type": "context.clear"}, said("user", "Five.")) == ["Five."]
+
+
+def reminder(text: str, variant: str, **more: Any) -> dict[str, Any]:
+    return said("user", text, origin={"kind": "injection", "variant": variant} | more)
+
+
+def test_an_undo_drops_the_reminders_of_the_undone_prompt() -> None:
+    turn = [said("user", "One."), *step("Two.")]
+    reminders = [reminder("Other.", "x", ownerPromptId="p1"), reminder("Plan.", "x")]
+    owned = reminder("Own.", "x", ownerPromptId="p2")
+    prompt = said("user", "Three.", id="p2")
+    undo = {"type": "context.undo", "count": 1}
+    assert texts(*turn, *reminders, owned, prompt, undo) == ["One.", "Two.", "Other.", "Plan."]
+    assert texts(*turn, owned, reminders[1], prompt, undo) == ["One.", "Two.", "Own.", "Plan."]
+
+
+def test_the_end_of_the_swarm_mode_drops_its_reminder_if_it_is_the_last_message() -> None:
+    usage = {"inputOther": 3, "output": 2}
+    turn = [said("user", "One."), *step("Two.", usage=usage)]
+    swarm, end = reminder("Swarm.", "swarm_mode"), {"type": "swarm_mode.exit"}
+    assert texts(*turn, swarm, end, said("user", "Three.")) == ["One.", "Two.", "Three."]
+    assert texts(*turn, swarm, said("user", "Three."), end) == ["One.", "Two.", "Swarm.", "Three."]
+    assert texts(*turn, end) == ["One.", "Two."]
+    assert read(lines(*turn, swarm, end))[0].transcripts[0].usages
+
+
+def tokens(ctxtrim: Run, *values: Any) -> tuple[int, str]:
+    ran = ctxtrim("count", "--model", "gpt-4o", "--json", stdin=lines(*values))
+    (row,) = json.loads(ran.out)["transcripts"]
+    return row["tokens"], row["exactness"]
+
+
+def test_tools_that_are_loaded_later_count(ctxtrim: Run) -> None:
+    tools = [{"name": "tides", "description": LONG, "parameters": {"type": "object"}}]
+    loaded = said("system", "", content=[], tools=tools)
+    talk = (said("user", "One."), *step("Two."))
+    assert tokens(ctxtrim, *talk)[1] == "exact"
+    found = tokens(ctxtrim, *talk, loaded, said("user", "Three."))
+    assert (found[0] > 1000, found[1]) == (True, "bounded")
+
+
+def test_a_compaction_that_left_out_prompts_is_a_bound(ctxtrim: Run) -> None:
+    newer = compaction(compactedCount=3, keptUserMessageCount=2)
+    talk = (said("user", LONG), *step("Two."), said("user", "Three."))
+    whole = tokens(ctxtrim, *talk, newer)
+    cut = tokens(ctxtrim, *talk, newer | {"keptHeadUserMessageCount": 1})
+    assert (whole[1], cut[1]) == ("exact", "bounded")
+    assert whole[0] + 80 < cut[0]
+
+
+def test_an_inserted_summary_is_no_prompt_for_the_program() -> None:
+    chunk = read(lines(said("user", "One."), *step("Two.")))[0]
+    (parsed,) = chunk.transcripts
+    meant = replace(parsed, messages=(summary_message("[Before]"), *parsed.messages))
+    out = written(chunk, FORMAT, meant)
+    message = json.loads(out.splitlines()[0])["message"]
+    assert message["content"] == [{"type": "text", "text": "[Before]"}]
+    assert message["origin"] == {"kind": "injection", "variant": "ctxtrim"}
+    undo = {"type": "context.undo", "count": 2}
+    assert texts(*map(json.loads, out.splitlines()), undo) == ["[Before]", "One.", "Two."]
 
 
 def test_repair_removes_a_call_that_never_got_a_result() -> None:

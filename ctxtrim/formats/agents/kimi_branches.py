@@ -9,7 +9,7 @@ The live records are those of the last branch, after those of its base up to tha
 `context.undo` at `legacyUndoLine` is for older versions. [MoonshotAI/kimi-code, `wire/tree.ts`]
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import members, string
-from ctxtrim.model import Span
+from ctxtrim.model import Line, Span
+from ctxtrim.text.records import value_of
 
 SWITCHED = "agent.switched"
 
@@ -55,6 +56,20 @@ def live_lines(switches: Sequence[Switch], last: int) -> Iterator[int]:
     ranges.append(range(1, last + 1))
     for lines in reversed(ranges):
         yield from (line for line in lines if line not in unsent)
+
+
+def live_values(
+    switched: Iterable[tuple[Any, int]], lines: Sequence[Line]
+) -> Iterator[tuple[Any, int]] | None:
+    """The live values of the last branch and the indices of their lines; None without a branch.
+
+    `switched`: the records that may start a branch, and the numbers of their lines.
+    """
+    switches = [found for value, line in switched if (found := switch_in(value, line))]
+    if not switches:
+        return None
+    numbers = live_lines(switches, len(lines))
+    return ((value_of(lines[number - 1].data), number - 1) for number in numbers)
 
 
 def renumbered(edit: Edit) -> Mapping[Span, Mapping[str, Any]]:

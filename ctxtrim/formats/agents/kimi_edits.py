@@ -16,11 +16,6 @@ _EMPTIED: tuple[Path, ...] = (("systemPrompt",), ("contextSummary",), ("summary"
 """Members that become an empty text if their message is dropped: the record keeps its effect."""
 
 
-def owner(array: Path) -> Path | None:
-    """A record is removed with the last part of its message."""
-    return () if array == ("message", "content") else None
-
-
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a record with the time of its neighbour."""
     neighbour = members(site.value_of(Span(site.neighbour.spans[0].line)))
@@ -37,6 +32,8 @@ def _record(message: Message, site: Site) -> dict[str, Any]:
         "content": [{"type": "text", "text": text}],
         "toolCalls": [],
     }
+    if message.is_injected:  # else the program takes it for a prompt
+        body["origin"] = {"kind": "injection", "variant": "ctxtrim"}
     if result is None:
         return {"type": "context.append_message", "message": body}
     if _is_in_step(result.call_id, site):

@@ -158,6 +158,23 @@ def test_a_rollback_counts_the_turns_of_other_agents() -> None:
         assert role_texts(transcript(*asked, line, back)) == role_texts(transcript(*asked))
 
 
+def test_a_rollback_drops_the_context_right_before_its_turn() -> None:
+    back = message("thread_rolled_back", num_turns=1)
+    permissions = item(
+        says("developer", "<permissions instructions>none</permissions instructions>")
+    )
+    folder = item(says("user", "<environment_context>a quay</environment_context>"))
+    rules = item(says("developer", "Be brief."))
+    start = (META, permissions, folder, item(says("user", "Paint it.")))
+    first = (*start, item(says("assistant", "Done.")))
+    second = item(says("user", "And the mast?"))
+    assert transcript(*first, permissions, folder, second, back) == transcript(*first)
+    assert transcript(*first, folder, rules, permissions, second, back) == transcript(
+        *first, folder, rules
+    )
+    assert transcript(*start, back) == transcript(*start[:3])
+
+
 TOOLS = {"type": "additional_tools", "role": "developer", "tools": [{"name": "dredge"}]}
 
 

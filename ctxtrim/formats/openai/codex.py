@@ -16,7 +16,14 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.fields import members, metadata_in, string
 from ctxtrim.formats.message_lists import Element, ListContents
-from ctxtrim.formats.openai.items import NO_MESSAGE, is_summary, kind_of, read_items, starts_turn
+from ctxtrim.formats.openai.items import (
+    NO_MESSAGE,
+    is_context,
+    is_summary,
+    kind_of,
+    read_items,
+    starts_turn,
+)
 from ctxtrim.formats.usage import answers_by_span, responses_usage
 from ctxtrim.model import Line, Message, Span, Transcript
 from ctxtrim.model.request import RequestOptions, Usage
@@ -119,7 +126,10 @@ class _Session(Struct):
             self.base = None
 
     def roll_back(self, turns: int) -> None:
-        """Drop the newest turns."""
+        """Drop the newest turns, and the context that the client wrote right before them.
+
+        Nothing before the first turn is dropped.
+        """
         prompts = [
             position
             for position in range(self.start, len(self.items))
@@ -127,6 +137,8 @@ class _Session(Struct):
         ]
         if turns > 0 and prompts:
             cut = prompts[-turns] if turns <= len(prompts) else prompts[0]
+            while cut > prompts[0] and is_context(self.items[cut - 1].value):
+                cut -= 1
             self.items = self.items[:cut]
             self.usages = {
                 position: usage for position, usage in self.usages.items() if position <= cut

@@ -81,6 +81,13 @@ _CONTEXT = (
     "<skill>", "<user_shell_command>", "<subagent_notification>", "<tool_context>",
     "<goal_context>", "<codex_internal_context", "<hook_prompt", "<recommended_plugins>",
 )  # fmt: skip
+# [openai/codex, codex-rs/core/src/event_mapping.rs]
+_DEVELOPER_CONTEXT = (
+    "<permissions instructions>", "<model_switch>", "<collaboration_mode>", "<multi_agent_mode>",
+    "<realtime_conversation>", "<environments_instructions>", "<plugins_instructions>",
+    "<skills_instructions>", "<personality_spec>", "<token_budget>", "<rollout_budget>",
+    "<context_window>", "<context_window_guidance>",
+)  # fmt: skip
 _EXTERNAL = re.compile(r"\s*<external_([^>]*)>.*</external_\1>\s*", re.DOTALL)
 """A text that an app server adds: nothing follows its tag."""
 _LONGEST = max(map(len, _CONTEXT))
@@ -277,6 +284,18 @@ def starts_turn(value: Any) -> bool:
     [openai/codex, codex-rs/core/src/context_manager/history.rs].
     """
     return is_prompt(value) or (isinstance(value, dict) and value.get("type") in _AGENT_MESSAGES)
+
+
+def is_context(value: Any) -> bool:
+    """Whether an item is a message of the client that Codex drops with the turn after it
+    [openai/codex, codex-rs/core/src/context_manager/history.rs].
+    """
+    if kind_of(value) != "message" or isinstance(value, str):
+        return False
+    if value.get("role") == "developer":
+        texts = (string(members(block).get("text")) for block in elements(value.get("content")))
+        return any((text or "").lstrip().lower().startswith(_DEVELOPER_CONTEXT) for text in texts)
+    return value.get("role") == "user" and not is_prompt(value)
 
 
 def is_summary(value: Any) -> bool:

@@ -5,6 +5,7 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
+from conftest import Run
 from harness import read, run
 from insertions import format_of
 
@@ -94,6 +95,37 @@ def test_files_and_commands_of_the_person_are_read_as_they_are_sent() -> None:
         *("See.", "<file path='mill.txt'>\n\nforty wheels\n</file>\n"),
         "$ ls\nmill.txt\n(exit code 0)",
     ]
+
+
+def test_encrypted_reasoning_next_to_its_summary_counts(ctxtrim: Run) -> None:
+    def tokens(**data: Any) -> tuple[int, str]:
+        answer = spoken("assistant", part("reasoning", **data), text("Forty."))
+        value = session(spoken("user", text("How many?")), answer)
+        ran = ctxtrim("count", "--model", "gpt-5", "--json", stdin=value)
+        (row,) = json.loads(ran.out)["transcripts"]
+        return row["tokens"], row["exactness"]
+
+    sealed = {"item_id": "r1", "encrypted_content": "gAAA" * 2000, "summary": ["hm"]}
+    plain = tokens(thinking="hm")
+    assert plain[1] == "bounded"
+    for data in (sealed, {"type": "openai.responses.reasoning_metadata", "data": sealed}):
+        found = tokens(thinking="hm", responses_data=data)
+        assert (found[0] > plain[0] + 500, found[1]) == (True, "estimated")
+        assert tokens(thinking="", responses_data=data)[0] < plain[0] + 10
+
+
+def test_a_hidden_text_is_no_task_of_the_person() -> None:
+    hidden = part("text", text="Carry on.", hidden=True)
+    values = [
+        spoken("user", text("Count the wheels.")),
+        spoken("assistant", text("Ten so far. " * 50)),
+        spoken("user", hidden),
+        spoken("assistant", text("Forty.")),
+    ]
+    assert [message.is_injected for message in messages(*values)] == [False, False, True, False]
+    ran = run(session(*values), [("trim", {})], limit=40)
+    assert ran.data is not None
+    assert json.loads(ran.data)["messages"][0] == values[0]
 
 
 def test_a_session_as_shown_is_read_too() -> None:

@@ -6,7 +6,7 @@
     {"meta": {"uuid", …}, "messages": [message, …]}         shown: parts without `data`
 
     message   {"id", "role", "parts": [{"type", "data": {…}}], "model"?, "is_summary_message"?, …}
-    part      text {"text"}                     reasoning {"thinking", "signature"}
+    part      text {"text", "hidden"?} | reasoning {"thinking", "signature", "responses_data"}
               tool_call {"id", "name", "input"} tool_result {"tool_call_id", "content", "is_error"}
               binary {"Path", "MIMEType", "Data"} | image_url {"url"} | shell_command {"command",
               "output", "exit_code"} | finish {"reason"}
@@ -87,6 +87,10 @@ def read(items: Iterable[Element], found: ListContents) -> None:
         parts = [(part, span.inside("parts", at)) for at, part in enumerate(value["parts"])]
         first = len(found.messages)
         add_messages(role, parts, found, _part, _result)
+        if value["role"] == "user" and _is_hidden(value):
+            found.messages[first:] = [
+                replace(message, is_injected=True) for message in found.messages[first:]
+            ]
         if is_summary and len(found.messages) > first:
             before = tuple(item.whole for item in known[:start])
             found.messages[first] = replace(
@@ -99,6 +103,12 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             found.model = string(value.get("model")) or found.model
 
 
+def _is_hidden(value: Mapping[str, Any]) -> bool:
+    """Whether Crush wrote a user message: it hides the first text."""
+    first = next((part for part in value["parts"] if part["type"] == "text"), None)
+    return first is not None and _fields(first, Span(0))[0].get("hidden") is True
+
+
 def _part(value: Any, span: Span) -> Part | None:
     """What Crush sends of a part; None for the end of an answer."""
     kind, (data, data_span) = value["type"], _fields(value, span)
@@ -108,7 +118,8 @@ def _part(value: Any, span: Span) -> Part | None:
     if kind == "text" and isinstance(data.get("text"), str):
         return Part("text", data["text"], span=data_span.inside("text"), block=span)
     if kind == "reasoning" and isinstance(data.get("thinking"), str):
-        return Part("reasoning", data["thinking"], block=span)
+        sealed = _sealed(data) if data["thinking"] else 0  # else Crush sends neither
+        return Part("reasoning", data["thinking"], block=span, sealed=sealed)
     if kind == "tool_call":
         call = data.get("id", data.get("tool_call_id"))
         return call_part(data.get("input"), call, data.get("name"), data_span.inside("input"), span)
@@ -119,6 +130,13 @@ def _part(value: Any, span: Span) -> Part | None:
         return Part("text", f"$ {data.get('command')}\n{output}\n(exit code {code})", block=span)
     is_image = kind == "image_url"
     return block_part({"type": kind, "image_url": data} if is_image else value, span, spell)
+
+
+def _sealed(data: Mapping[str, Any]) -> int:
+    """The characters of the encrypted reasoning next to a summary of it."""
+    outer = members(data.get("responses_data"))
+    inner = members(outer.get("data", outer))
+    return len(string(inner.get("encrypted_content")) or "")
 
 
 def _file(data: Mapping[str, Any], span: Span, spell: Callable[[str], Any]) -> Part:

@@ -280,6 +280,9 @@ def test_a_command_of_the_person_is_a_message_of_the_client(ctxtrim: Run) -> Non
     assert [message.role for message in messages(*events)] == ["user", "user", "assistant"]
     assert messages(*events)[0].is_injected
     assert ctxtrim("check", "--model", "gpt-4o", stdin=session(*events)).code == 0
+    request = convert(read(session(*events))[0].transcripts[0], "openai-chat")
+    assert request.findings == ()
+    assert all(words in (request.text or "") for words in ('\\"ls\\"', "two lamps"))
     less, more = (tokens(ctxtrim, *typed(text), prompt("Hello.")) for text in ("", LONG))
     assert (more[0] > less[0] + 800, more[1]) == (True, "bounded")
 

@@ -193,7 +193,7 @@ def _command(state: _Session, data: dict[str, Any], value: dict[str, Any], line:
     """
     call_id = string(data.get("toolCallId"))
     if call_id is not None:
-        part = Part("text", dump(data), source=Span(line, ("data",)))
+        part = Part("text", dump(data))
         state.commands[call_id] = Message("user", (part,), is_injected=True, spans=(Span(line),))
 
 

@@ -20,7 +20,8 @@ Code = Literal[
     "config", "config-ignored",
     # edits
     "not-handled", "self-check", "not-editable", "no-trace-id", "not-replaceable", "summary",
-    "nothing-to-summarize", "nothing-to-compact", "trigger", "thinking-stripped", "prompt-cache",
+    "nothing-to-summarize", "nothing-to-compact", "trigger", "thinking-stripped", "thinking-kept",
+    "prompt-cache",
     # conversions
     "not-converted", "lost", "changed", "losses",
     # counts

@@ -16,6 +16,7 @@ from ctxtrim.conversation.turns import current_loop, visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import FitsBudget, Outcome, Stage, change_of
+from ctxtrim.text.numbers import several
 
 Thinking = Literal["keep", "strip-after-edit", "keep-current-loop", "strip"]
 """`keep`: all. `strip-after-edit`: remove reasoning after the first edit. `keep-current-loop`: keep
@@ -51,7 +52,9 @@ def run_stage(stage: Stage, transcript: Transcript, mode: Thinking) -> Outcome:
     if isinstance(stage, FitsBudget) and stage.exceeds(transcript):
         lean = _lean(stage, transcript, mode)
         stage = stage.with_lean(lean)
-    return without_invalid_reasoning(transcript, stage(transcript), mode, lean)
+    outcome = without_invalid_reasoning(transcript, stage(transcript), mode, lean)
+    stuck = _stuck(outcome.transcript, mode)
+    return replace(outcome, findings=(*outcome.findings, stuck)) if stuck else outcome
 
 
 def _lean(stage: FitsBudget, transcript: Transcript, mode: Thinking) -> dict[int, Message]:
@@ -169,11 +172,8 @@ def _stripped(transcript: Transcript, start: int, mode: Thinking) -> dict[int, M
 
     Hidden messages are not changed.
     """
-    end = len(transcript.messages)
-    if mode == "keep-current-loop":
-        end = current_loop(transcript.messages) or 0
     found = {}
-    for position in range(start, end):
+    for position in range(start, _end(transcript, mode)):
         message = transcript.messages[position]
         if not message.agent_visible:
             continue
@@ -183,6 +183,28 @@ def _stripped(transcript: Transcript, start: int, mode: Thinking) -> dict[int, M
         if len(parts) < len(message.parts):
             found[position] = replace(message, parts=parts)
     return found
+
+
+def _end(transcript: Transcript, mode: Thinking) -> int:
+    """The position up to which reasoning may be removed."""
+    if mode == "keep-current-loop":
+        return current_loop(transcript.messages) or 0
+    return len(transcript.messages)
+
+
+def _stuck(transcript: Transcript, mode: Thinking) -> Finding | None:
+    """The warning that reasoning stays although the mode removes it; None if none stays."""
+    if mode == "strip-after-edit":
+        return None
+    count = sum(
+        any(part.kind == "reasoning" for part in message.parts)
+        for message in transcript.messages[: _end(transcript, mode)]
+        if message.agent_visible
+    )
+    if not count:
+        return None
+    text = f"{several(count, 'answer')} kept reasoning: it cannot be removed alone"
+    return Finding("thinking-kept", "warning", text, transcript.line)
 
 
 def _current(stripped: Sequence[_Stripped]) -> Iterator[_Stripped]:

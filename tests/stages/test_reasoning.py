@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from builders import conversation, says, step, transcript, user
+from conftest import Run
 from harness import Ran, parse, read
 from hypothesis import given
 from hypothesis import strategies as st
@@ -216,6 +217,70 @@ def test_a_pin_that_matches_only_thinking_protects_its_message(mode: Thinking) -
     kept = json.loads(ran.data or b"")["messages"]
     assert user("2") in kept
     assert kept[kept.index(user("2")) + 1] == says(LONG)
+
+
+def item(kind: str, **members: Any) -> dict[str, Any]:
+    return {"type": kind, **members}
+
+
+def spoken(role: str, text: str, **members: Any) -> dict[str, Any]:
+    return item("message", role=role, content=text, **members)
+
+
+RESPONSES = [
+    spoken("user", "Count the buoys."),
+    item("reasoning", id="rs_1", summary=[{"text": "The chart"}, {"text": "says it."}]),
+    item("function_call", call_id="c1", name="chart", arguments="{}"),
+    item("function_call_output", call_id="c1", output="north, south"),
+    item("reasoning", id="rs_2", summary=[], encrypted_content="gAAA" * 9),
+    spoken("assistant", "I check the list."),
+    spoken("assistant", "There are two."),
+]
+
+
+def ids(items: list[dict[str, Any]], *positions: int) -> list[dict[str, Any]]:
+    """The items, with ids at some positions."""
+    return [
+        value | {"id": f"it_{position}"} if position in positions else value
+        for position, value in enumerate(items)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("items", "removed"),
+    [
+        (RESPONSES, (1, 4)),
+        (ids(RESPONSES, 0, 3), (1, 4)),
+        (ids(RESPONSES, 2), (4,)),
+        (ids(RESPONSES, 5), (1,)),
+        (ids(RESPONSES, 6), (1,)),  # of the same response
+        ([*RESPONSES[:4], item("reasoning", id="rs", summary=[]), *RESPONSES[4:]], (1,)),
+    ],
+)
+@pytest.mark.parametrize("place", ["a request", "codex", "mini-swe-agent"])
+def test_the_reasoning_of_items_without_ids_is_stripped(
+    ctxtrim: Run, items: list[dict[str, Any]], removed: tuple[int, ...], place: str
+) -> None:
+    """OpenAI refuses an item with an id without the reasoning before it."""
+
+    def written(items: list[dict[str, Any]]) -> str:
+        if place == "a request":
+            return json.dumps({"model": "gpt-5", "input": items, "tools": []})
+        if place == "codex":
+            meta = {"type": "session_meta", "payload": {"id": "s", "cli_version": "0.99.0"}}
+            lines = [meta, *({"type": "response_item", "payload": value} for value in items)]
+            return "".join(json.dumps(line) + "\n" for line in lines)
+        call = next(at for at, value in enumerate(items) if value["type"] == "function_call")
+        first = {"object": "response", "output": items[1 : call + 1]}
+        second = {"object": "response", "output": items[call + 2 :]}
+        prompt = {"role": "user", "content": "Count the buoys."}
+        return json.dumps({"messages": [prompt, first, items[call + 1], second]})
+
+    kept = [value for position, value in enumerate(items) if position not in removed]
+    ran = ctxtrim("trim", "--thinking", "strip", "-b", "900", stdin=written(items).encode())
+    assert (ran.code, ran.out) == (0, written(kept).encode())
+    stay = any(value["type"] == "reasoning" for value in kept)
+    assert ("1 answer kept reasoning: it cannot be removed alone" in ran.err) is stay
 
 
 def test_the_target_holds_also_if_the_budget_is_met_without_thinking() -> None:

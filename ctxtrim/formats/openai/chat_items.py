@@ -18,7 +18,13 @@ from typing import Any
 from ctxtrim.formats.fields import elements, string
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai.item_parts import answer_parts
-from ctxtrim.formats.openai.items import after, kind_of, read_items
+from ctxtrim.formats.openai.items import (
+    after,
+    kind_of,
+    needs_reasoning,
+    read_items,
+    with_needed_reasoning,
+)
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Part, Span
 
@@ -29,16 +35,19 @@ def add_item(value: dict[str, Any], span: Span, found: ListContents) -> None:
         read_items([Element(value, span, span)], found)
         return
     parts: list[Part] = []
+    is_needed = False
     for position, item in enumerate(elements(value.get("output"))):
         item_span = span.inside("output", position)
         if after(kind_of(item)) is None:
             found.uncounted += 1
         else:
             parts += answer_parts(item, item_span, item_span)
+            is_needed = is_needed or needs_reasoning(item)
     if not parts:  # nothing is sent
         return
     index = len(found.messages)
-    found.messages.append(Message("assistant", tuple(parts), index=index, spans=(span,)))
+    message = Message("assistant", tuple(parts), index=index, spans=(span,))
+    found.messages.append(with_needed_reasoning(message) if is_needed else message)
     found.model = string(value.get("model")) or found.model
     usage = responses_usage(value.get("usage"), index)
     found.usages += [usage] if usage else []

@@ -50,20 +50,20 @@ def _block(block: Any, span: Span, spell: Callable[[str], Any] = input_text) -> 
 def answer_parts(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Part]:
     """The parts of one item of an answer.
 
-    Calls can be removed alone; reasoning cannot, as the next item needs it.
+    Calls and reasoning can be removed alone.
     """
     kind = value.get("type")
     if kind in ("message", None):
         yield from content(value, span)
     elif kind == "reasoning":
-        yield from _reasoning(value, span)
+        yield from _reasoning(value, span, whole)
     elif isinstance(value.get("call_id"), str) or kind in _PAIRED:
         yield _call(value, span, whole)
     else:
         yield from _built_in(value, span)
 
 
-def _reasoning(value: dict[str, Any], span: Span) -> Iterator[Part]:
+def _reasoning(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Part]:
     """The text of reasoning, or its public summary and the encrypted text."""
     texts = [
         value.get("text"),
@@ -71,9 +71,10 @@ def _reasoning(value: dict[str, Any], span: Span) -> Iterator[Part]:
     ]
     for text in texts:
         if isinstance(text, str):
-            yield Part("reasoning", text, source=span)
+            yield Part("reasoning", text, block=whole, source=span)
     if isinstance(value.get("encrypted_content"), str):
-        yield Part("reasoning", media=sealed_media(value["encrypted_content"]), source=span)
+        media = sealed_media(value["encrypted_content"])
+        yield Part("reasoning", media=media, block=whole, source=span)
 
 
 def tool_schemas(value: dict[str, Any]) -> list[Any]:

@@ -12,11 +12,17 @@ An answer of the model is a run of consecutive items:
 The next answer starts after an output or another role, with reasoning, or with a text after a text
 or a call. A text starts no new response of the model, and the API refuses the items of a response
 without its reasoning. So an answer that starts with a text continues a reasoned one before it.
+
+The API knows by the ids of items which reasoning they need. So reasoning may be removed alone if
+the other items of its response have no ids, and no reasoning is an id alone.
+[earendil-works/pi, packages/ai/src/providers/openai-responses-shared.ts]
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import sealed_media
@@ -197,7 +203,7 @@ def answers(elements: Iterable[Element]) -> Iterator[tuple[ItemKind, list[Elemen
 
 def read_items(elements: Iterable[Element], found: ListContents) -> None:
     """A message for each answer, each output, and each other message."""
-    is_reasoned = False  # the response so far begins with reasoning
+    reasoned: int | None = None  # the answer with the reasoning of the response so far
     array: Span | None = None
     for kind, together in answers(elements):
         if kind == "tools":
@@ -210,8 +216,12 @@ def read_items(elements: Iterable[Element], found: ListContents) -> None:
         if kind == "text":
             first = together[0]
             begins_reasoned = kind_of(first.value) == "reasoning"
-            continues = is_reasoned and not begins_reasoned and _continues(first, array)
-            is_reasoned, array = continues or begins_reasoned, array_of(first)
+            continues = reasoned is not None and not begins_reasoned and _continues(first, array)
+            if begins_reasoned:
+                reasoned = index
+            elif not continues:
+                reasoned = None
+            array = array_of(first)
             parts = tuple(
                 part
                 for element in together
@@ -220,11 +230,30 @@ def read_items(elements: Iterable[Element], found: ListContents) -> None:
             spans = tuple(element.whole for element in together)
             message = Message("assistant", parts, index=index, spans=spans, continues=continues)
             found.messages.append(message)
+            if reasoned is not None and any(needs_reasoning(item.value) for item in together):
+                found.messages[reasoned] = with_needed_reasoning(found.messages[reasoned])
         else:
-            is_reasoned = False
+            reasoned = None
             found.messages.append(
                 (_result if kind == "result" else _other_message)(together[0], index)
             )
+
+
+def needs_reasoning(value: dict[str, Any]) -> bool:
+    """Whether the API accepts an item of an answer only with all reasoning of its response."""
+    if value.get("id") is None:
+        return False
+    if value.get("type") != "reasoning":
+        return True
+    return not any(value.get(key) for key in ("text", "content", "summary", "encrypted_content"))
+
+
+def with_needed_reasoning(message: Message) -> Message:
+    """The message whose reasoning cannot be removed alone."""
+    parts = tuple(
+        replace(part, block=None) if part.kind == "reasoning" else part for part in message.parts
+    )
+    return replace(message, parts=parts)
 
 
 def _continues(element: Element, array: Span | None) -> bool:

@@ -309,3 +309,36 @@ def test_a_summary_is_an_element() -> None:
         out = inserted(TALK, position, SUMMARY)
         assert out == [*TALK[: position - 1], out[position - 1], *TALK[position - 1 :]]
         assert out[position - 1]["role"] == "user"
+
+
+def test_roo_code_does_not_send_condensed_messages(ctxtrim: Run) -> None:
+    """Version 2 of its storage has messages of the AI SDK."""
+    condensed = [
+        user("Moor the boat.") | {"ts": 1, "condenseParent": "c1"},
+        calls("a") | {"ts": 2, "condenseParent": "c1"},
+        results(result("a", **text("2 m"))) | {"ts": 3, "condenseParent": "c1"},
+    ]
+    sealed = {"type": "reasoning", "encrypted_content": "gAAA" * 90, "id": "rs_1", "ts": 5}
+    sent = [
+        user("The pier is 2 m deep.") | {"ts": 4, "isSummary": True, "condenseId": "c1"},
+        sealed,
+        says("It is moored. " * 9) | {"ts": 6, "condenseParent": "gone"},
+        user("Thanks.") | {"ts": 7},
+    ]
+
+    def history(*messages: Value) -> bytes:
+        return json.dumps({"version": 2, "messages": messages}).encode()
+
+    (found,) = read(history(*condensed, *sent))[0].transcripts
+    assert [message.role for message in found.messages] == ["user", *["assistant"] * 2, "user"]
+    assert [message.is_summary for message in found.messages] == [True, False, False, False]
+    assert [message.parts[0].sealed for message in found.messages] == [0, 360, 0, 0]
+    outputs = {
+        ctxtrim("trim", "-b", str(budget), stdin=history(*condensed, *sent)).out
+        for budget in range(10, 200)
+    }
+    assert outputs - {b""} == {
+        history(*condensed, *sent),
+        history(*condensed, sent[0], sent[3]),
+        history(sent[3]),
+    }

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from ctxtrim.formats.usage import anthropic_usage
+from ctxtrim.model import Span
 from ctxtrim.text.json_paths import Path, each_element
 
 _HELICONE = "request_body.messages + response_body"
@@ -56,6 +57,9 @@ _DATED = re.compile(r"_20\d{6}$")
 
 ROO_LINKS = frozenset(("condenseParent", "condenseId", "truncationParent", "truncationId"))
 """Members with which Roo Code links the messages that it does not send."""
+
+LinkedValue = tuple[Any, Span, range]
+"""An element with such members, its span, and the positions of its messages."""
 
 _TOOLS = ("tool_use", "tool_result")
 _BLOCKS = (*_TOOLS, "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction")

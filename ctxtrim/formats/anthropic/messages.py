@@ -21,6 +21,7 @@ from ctxtrim.formats.anthropic.detect import (
     PLACES,
     ROLES,
     ROO_LINKS,
+    LinkedValue,
     claims,
     has_foreign,
     inner,
@@ -50,7 +51,7 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
     start = len(found.messages)
     before: list[Span] = []
     rows: list[NumberedElement] = []
-    linked: list[tuple[Any, Span, range]] = []
+    linked: list[LinkedValue] = []
     for element in elements:
         value, span, whole = element
         message, role, keys = inner(value)
@@ -109,7 +110,7 @@ def _marked(
 def _leave_out(
     found: ListContents,
     rows: Sequence["NumberedElement"],
-    linked: Sequence[tuple[Any, Span, range]],
+    linked: Sequence[LinkedValue],
 ) -> None:
     """Leave out what compactions of Droid and condensations of Roo Code replace."""
     if linked:

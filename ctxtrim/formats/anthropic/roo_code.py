@@ -9,8 +9,11 @@ reasoning next to the content of an answer.
     {…, "isTruncationMarker": true, "truncationId": "t1"}   the marker
     {"type": "reasoning", "encrypted_content", "id"}        the reasoning of the next answer
 
+Version 2 of its storage, `{"version": 2, "messages"}`, has the messages of the AI SDK instead of
+Anthropic's.
+
 Sources: `getEffectiveApiHistory` in `src/core/condense/index.ts`, and
-`src/core/task-persistence/apiMessages.ts` of RooCodeInc/Roo-Code.
+`src/core/task-persistence/apiMessages.ts` and `rooMessage.ts` of RooCodeInc/Roo-Code.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +21,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.detect import is_sealed
+from ctxtrim.formats.anthropic.detect import LinkedValue, is_sealed
 from ctxtrim.formats.fields import string
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.model import Message, Part, Span
@@ -60,7 +63,7 @@ def add_reasoning(value: Mapping[str, Any], whole: Span, found: ListContents) ->
     return range(position, position + 1)
 
 
-def link(found: ListContents, elements: Sequence[tuple[Any, Span, range]]) -> None:
+def link(found: ListContents, elements: Sequence[LinkedValue]) -> None:
     """Link answers to their encrypted reasoning, and remove the messages that Roo Code does not
     send. `elements`: those with its members, with the positions of their messages.
     """

@@ -3,16 +3,18 @@
 A conversation is `{"messages": […], "tools"?: […], "model"?, "id"?}`. A document may contain one,
 an array of them, or a bare array of messages. Content is a string, a list of blocks, null or
 absent. The legacy `function_call` and the role `function` are a call and a result without ids.
-Calls and results of the AI SDK are blocks (`ai_sdk`). Messages with other roles are not read and
-stay unchanged.
+Calls and results of the AI SDK are blocks (`ai_sdk`), also in histories of Roo Code, which keep
+messages that are not sent (`anthropic.roo_code`). Messages with other roles are not read and stay
+unchanged.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import methodcaller
 from typing import Any, cast
 
+from ctxtrim.formats.anthropic.detect import ROO_LINKS, LinkedValue, is_sealed
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block
@@ -79,6 +81,8 @@ _FUNCTIONS = module_table(
     },
 )
 """Functions that many files do not need."""
+_add_reasoning = lazy_function("ctxtrim.formats.anthropic.roo_code:add_reasoning")
+_link = lazy_function("ctxtrim.formats.anthropic.roo_code:link")
 
 
 def knows(value: object) -> bool:
@@ -129,6 +133,14 @@ def owns_place(place: Place) -> bool:
 
 
 def read(items: Iterable[Element], found: ListContents) -> None:
+    """Read the messages of a list, without those that Roo Code does not send."""
+    linked: list[LinkedValue] = []
+    _read_all(items, found, linked)
+    if linked:
+        _link(found, linked)
+
+
+def _read_all(items: Iterable[Element], found: ListContents, linked: list[LinkedValue]) -> None:
     """Read one message per element.
 
     The usage on user messages is skipped: it counts a simulated user's prompt.
@@ -140,15 +152,14 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             name = value["role"]
             role = ROLES[name]
         except (KeyError, TypeError):
-            _read_other(value, span, found)
+            linked += _read_other(value, span, whole, found)
             continue
         if role == "user" and last_action is not None and _may_be_observation(value):
             role = "tool"
         last_action = None
         index = len(messages)
         if role == "assistant":
-            if not value.get("tool_calls"):
-                last_action = _action(value)
+            last_action = _action(value)
             if "usage" in value or "extra" in value:
                 _note(value, index, found)
         elif role == "system" and "tools" in value:  # data of single turns
@@ -160,7 +171,9 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             parts = (Part("text", content, span=Span(span.line, span.path + _CONTENT)),)
             messages.append(Message(role, parts, index=index, spans=(whole,), action=last_action))
         else:
-            messages.append(_message(role, value, span, index, (whole,), last_action))
+            messages.append(_message(role, value, span, index, whole, last_action))
+        if "ts" in value and not ROO_LINKS.isdisjoint(value):
+            linked.append((value, whole, range(index, len(messages))))
 
 
 def _note(value: dict[str, Any], index: int, found: ListContents) -> None:
@@ -172,13 +185,17 @@ def _note(value: dict[str, Any], index: int, found: ListContents) -> None:
     found.usages += [usage] if usage else []
 
 
-def _read_other(value: Any, span: Span, found: ListContents) -> None:
-    """Read an item of the Responses API (mini-swe-agent), or count an unknown message."""
+def _read_other(value: Any, span: Span, whole: Span, found: ListContents) -> Iterator[LinkedValue]:
+    """Read an item of the Responses API (mini-swe-agent) or encrypted reasoning of Roo Code, which
+    is returned, or count an unknown message.
+    """
     name = members(value).get("role")
     if name is not None:
         found.uncounted += name not in _ASIDE
     elif is_response_or_output(value):
         _FUNCTIONS["add_item"](value, span, found)
+    elif is_sealed(value):
+        yield value, whole, _add_reasoning(value, whole, found)
 
 
 def _may_be_observation(value: dict[str, Any]) -> bool:
@@ -193,6 +210,8 @@ def _may_be_observation(value: dict[str, Any]) -> bool:
 
 def _action(value: dict[str, Any]) -> Part | None:
     """The command in the text of a SWE-agent or mini-swe-agent answer, as a call of a shell."""
+    if value.get("tool_calls"):
+        return None
     action, content = value.get("action"), value.get("content")
     if action is None:
         if not isinstance(content, str) or _BLOCK_START not in content:
@@ -285,12 +304,7 @@ DIALECT = Dialect(
 
 
 def _message(
-    role: Role,
-    value: dict[str, Any],
-    span: Span,
-    index: int,
-    spans: tuple[Span, ...],
-    action: Part | None,
+    role: Role, value: dict[str, Any], span: Span, index: int, whole: Span, action: Part | None
 ) -> Message:
     """A message with another role."""
     content, name = value.get("content"), string(value.get("name"))
@@ -316,7 +330,7 @@ def _message(
         name=name,
         is_injected=is_demo,
         index=index,
-        spans=spans,
+        spans=(whole,),
         action=action,
         is_demo=is_demo,
     )

@@ -20,8 +20,8 @@ Code = Literal[
     "config", "config-ignored",
     # edits
     "not-handled", "self-check", "not-editable", "no-trace-id", "not-replaceable", "summary",
-    "nothing-to-summarize", "nothing-to-compact", "trigger", "thinking-stripped", "thinking-kept",
-    "prompt-cache",
+    "nothing-to-summarize", "nothing-to-replace", "nothing-to-compact", "trigger",
+    "thinking-stripped", "thinking-kept", "prompt-cache",
     # conversions
     "not-converted", "lost", "changed", "losses",
     # counts
@@ -52,6 +52,8 @@ LIMITS: frozenset[Code] = frozenset(
     ("max-messages", "max-tokens-per-result", "max-tool-share", "growth")
 )
 """The transcript is above a limit that `check` was given, or above its baseline (exit code 3)."""
+NOTHING_DONE: frozenset[Code] = frozenset(("nothing-to-summarize", "nothing-to-replace"))
+"""Why a stage changed nothing, which standard error shows."""
 ONLY_IN_REPORTS: frozenset[Code] = frozenset(("claude-bounded", "lost", "changed"))
 """Standard error does not show the finding."""
 

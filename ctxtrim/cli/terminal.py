@@ -113,7 +113,8 @@ def print_totals(report: Report) -> None:
 def _idle(report: Report) -> Iterable[str]:
     """Why a run changed nothing: the reason of each stage. Empty if one does not fit."""
     totals = report.totals
-    if report.edited or report.left_out or totals.overflowing or not totals.transcripts:
+    is_other = report.edited or report.left_out or report.is_explained
+    if is_other or totals.overflowing or not totals.transcripts:
         return ()
     reasons = (idle_reason(STAGES[spec.name], spec.settings) for spec in report.pipeline)
     return dict.fromkeys(filter(None, reasons))

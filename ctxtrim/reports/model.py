@@ -290,6 +290,7 @@ class Report(Struct, dict=True):
     edited: int = 0  # transcripts that a stage changed
     is_incomplete: bool = False
     has_errors: bool = False  # about files, without those that make it incomplete
+    is_explained: bool = False  # a finding says why a stage replaced nothing
     overview: Overview = field(default_factory=Overview)  # of the rows that are kept
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
     exactness_read: Exactness = "exact"  # of the tokens read
@@ -342,7 +343,9 @@ class Report(Struct, dict=True):
         self._note((finding,))
 
     def _note(self, findings: Iterable[Finding]) -> None:
-        self.is_incomplete |= any(finding.code in INCOMPLETE for finding in findings)
+        codes = {finding.code for finding in findings}
+        self.is_incomplete |= not INCOMPLETE.isdisjoint(codes)
+        self.is_explained |= "nothing-to-replace" in codes
 
     @property
     def exit_code(self) -> int:

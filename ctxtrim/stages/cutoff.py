@@ -6,17 +6,22 @@ the format can hide messages, the step stays in the file; otherwise it is droppe
 it is pinned, waits for a result, is the last message, or if its digest would not be smaller.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import not_
 from typing import Any
 
+from msgspec.structs import replace
+
 from ctxtrim.conversation import pins
-from ctxtrim.model import Transcript
+from ctxtrim.conversation.turns import visible
+from ctxtrim.findings import Finding
+from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import KEEP, SUMMARIES, Outcome, seam, setting
 from ctxtrim.stages.placement.digests import MODES, Digests
 from ctxtrim.stages.placement.steps import cut_off
 from ctxtrim.summaries import REDACT, Summarizer
+from ctxtrim.text.numbers import several
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 
@@ -62,7 +67,7 @@ class Cutoff:
         protected = pins.pinned(
             transcript.messages, self.counter.shape(transcript.messages), self.pin
         )
-        return cut_off(
+        outcome = cut_off(
             transcript,
             Digests(self.counter, self.tool_summary, self.summarizer, self.redact),
             self.budget.available,
@@ -70,3 +75,19 @@ class Cutoff:
             self.tool_cutoff,
             appends=self.summary_place == "append",
         )
+        messages = transcript.messages
+        seen = [messages[at] for at in visible(messages) if messages[at].role == "tool"]
+        if outcome.transcript is not transcript or len(seen) <= self.tool_cutoff:
+            return outcome
+        return replace(outcome, findings=(*outcome.findings, self._nothing(outcome, seen)))
+
+    def _nothing(self, outcome: Outcome, seen: Sequence[Message]) -> Finding:
+        """Why no result is replaced although more are visible than allowed."""
+        why = "the conversation still needs their steps"
+        if self.tool_summary == "off":
+            why = "tool-summary=off replaces nothing"
+        indices = {message.index for message in seen}
+        reasons = (change.reason for change in outcome.changes if change.message in indices)
+        excess = f"{several(len(seen), 'tool result')} > {self.tool_cutoff:,}"
+        text = f"nothing was replaced although {excess}: {next(reasons, why)}"
+        return Finding("nothing-to-replace", "info", text, outcome.transcript.line)

@@ -1,8 +1,10 @@
 """A run that changes nothing says why."""
 
+import json
 import os
 import pty
 import subprocess
+from typing import Any
 
 import pytest
 from conftest import COMMAND, ENVIRONMENT, FIXTURES, ROOT, Run
@@ -29,6 +31,39 @@ def test_a_run_that_changes_nothing_says_why(ctxtrim: Run, words: str) -> None:
     ran = ctxtrim(*words.split(), stdin=data)
     assert (ran.code, ran.out) == (0, data)
     assert ran.err.endswith(f" tokens{REASONS[words]}\n")
+
+
+LOOK = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+FOG = {"type": "tool_result", "tool_use_id": "c1", "content": "thick fog " * 30}
+
+
+@pytest.mark.parametrize(
+    ("settings", "end", "reason"),
+    [
+        ("", "user", "no answer follows that can begin with its digest"),
+        ("", "tool", "the conversation still needs their steps"),
+        (",pin=tool:look", "user", "pinned: tool:look"),
+        (",tool-summary=off", "user", "tool-summary=off replaces nothing"),
+        (",tool-summary=off", "assistant", "tool-summary=off replaces nothing"),
+    ],
+)
+def test_a_run_that_replaces_no_result_says_why(
+    ctxtrim: Run, settings: str, end: str, reason: str
+) -> None:
+    talk: list[dict[str, Any]] = [
+        {"role": "user", "content": "How is the sea?"},
+        {"role": "assistant", "content": [LOOK]},
+        {"role": "user", "content": [FOG]},
+    ]
+    if end != "tool":
+        talk.append({"role": end, "content": "Good."})
+    data = json.dumps({"system": "Be brief.", "messages": talk}).encode()
+    ran = ctxtrim("run", "-s", f"cutoff:tool-cutoff=0{settings}", stdin=data)
+    assert (ran.code, ran.out) == (0, data)
+    first, second = ran.err.splitlines()
+    assert first.endswith(f": nothing was replaced although 1 tool result > 0: {reason}")
+    assert second.startswith("ctxtrim: cutoff: 1 transcript")
+    assert second.endswith(" tokens")
 
 
 @pytest.mark.parametrize("words", ["trim --budget 900", "trim --budget 5", "count"])

@@ -232,3 +232,19 @@ def test_lists_at_another_path_are_read_with_their_system_prompt() -> None:
         "assistant",
         "tool",
     ]
+
+
+@pytest.mark.parametrize("key", ["reasoning", "reasoning_content", "thinking"])
+@pytest.mark.parametrize("around", [{}, {"model": "claude-sonnet-4-5"}, {"system": "Be brief."}])
+def test_a_chat_with_reasoning_next_to_its_content_counts_it(
+    key: str, around: dict[str, str]
+) -> None:
+    """No message of Anthropic has these members; Roo Code adds them to Anthropic's blocks."""
+    thoughtful = [PLAIN[0], PLAIN[1] | {key: "Which berth is free?"}]
+    for messages, form in ((thoughtful, "openai-chat"), ([*thoughtful, USE, RESULT], "anthropic")):
+        data = json.dumps({"messages": messages} | around).encode()
+        assert name(data) == form
+        (found,) = read(data)[0].transcripts
+        answer = next(message for message in found.messages if message.role == "assistant")
+        assert [part.kind for part in answer.parts] == ["reasoning", "text"]
+        assert answer.parts[0].text == "Which berth is free?"

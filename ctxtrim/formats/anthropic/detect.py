@@ -61,11 +61,12 @@ ROO_LINKS = frozenset(("condenseParent", "condenseId", "truncationParent", "trun
 LinkedValue = tuple[Any, Span, range]
 """An element with such members, its span, and the positions of its messages."""
 
-_TOOLS = ("tool_use", "tool_result")
-_BLOCKS = (*_TOOLS, "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction")
+_BLOCKS = (
+    "tool_use", "tool_result", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction",
+)  # fmt: skip
 _FOREIGN_ROLES = ("tool", "function", "developer", "toolResult")
-_REASONING = "reasoning_content"
-_FOREIGN_KEYS = frozenset(
+_REASONING = frozenset(("reasoning", "reasoning_content", "thinking"))
+_OTHER_KEYS = frozenset(
     (
         "tool_calls",
         "function_call",
@@ -73,9 +74,9 @@ _FOREIGN_KEYS = frozenset(
         "finish_reason",
         "stopReason",
         "thinking_blocks",
-        _REASONING,
     )
 )
+_FOREIGN_KEYS = _OTHER_KEYS | _REASONING
 _FOREIGN_BLOCKS = (
     "image_url", "input_audio", "input_text", "output_text", "input_image", "file", "toolCall",
     "tool-call",
@@ -130,17 +131,16 @@ def _is_foreign(value: object, keys: Set[str] = _FOREIGN_KEYS) -> bool:
 def has_foreign(items: Sequence[Any]) -> bool:
     """Whether only other formats write some of these messages."""
     first = next(filter(_is_foreign, items), None)
-    if first is None or not inner(first)[0].get(_REASONING):
+    if first is None or _REASONING.isdisjoint(inner(first)[0]):
         return first is not None
-    # Roo Code writes it next to the calls of Anthropic
-    keys = _FOREIGN_KEYS - {_REASONING}
-    is_own = any(_has_tools(value) or is_sealed(value) for value in items)
-    return not is_own or any(_is_foreign(value, keys) for value in items)
+    # Roo Code writes it next to the blocks of Anthropic
+    is_own = any(_has_own(value) or is_sealed(value) for value in items)
+    return not is_own or any(_is_foreign(value, _OTHER_KEYS) for value in items)
 
 
-def _has_tools(value: object) -> bool:
-    """Whether a message has a call or a result of Anthropic."""
-    return any(block.get("type") in _TOOLS for block in _blocks(inner(value)[0]))
+def _has_own(value: object) -> bool:
+    """Whether a message has a block that only Anthropic writes."""
+    return any(map(_is_own, _blocks(inner(value)[0])))
 
 
 def _is_foreign_block(block: object) -> bool:

@@ -43,7 +43,7 @@ from ctxtrim.text.records import dump
 _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user texts
 _CLINE_SAID = ("<task>", "<feedback>", "<answer>", "<user_message>")
 _INSIDE = (("message",), ("redact_message",))  # the second: Strands Agents
-_REASONING = frozenset(("reasoning_content", "reasoning_details"))
+_REASONING = frozenset(("reasoning", "reasoning_content", "reasoning_details", "thinking"))
 
 
 def read(elements: Iterable[Element], found: ListContents) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from harness import run
+from harness import Ran, run
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import budgets, compactions, cutoffs, summaries, trims
@@ -387,6 +387,24 @@ def test_an_answer_that_does_not_fit_after_a_pinned_system_message_is_an_overflo
     assert ran.data is None
     details = ran.rows[0].findings[0].details
     assert "(answer after a system message)" in "\n".join(details)
+
+
+def test_the_step_after_a_pinned_system_message_is_clipped_if_it_must() -> None:
+    talk = [user("one"), rule("Be brief."), says(call("a")), user(result("a", "tide " * 400))]
+    talk += [user("two"), says("so " * 30), user("three")]
+
+    def trimmed(limit: int, *pins: str) -> Ran:
+        return run(messages(talk), [("trim", {"pin": ("brief", *pins)})], limit=limit)
+
+    for limit in (95, 120, 300):
+        out = json.loads(trimmed(limit).data or b"")["messages"]
+        assert out[:3] == talk[:3]
+        assert out[-1] == talk[-1]
+        text = out[3]["content"][0]["content"]
+        assert len(text) < len("tide " * 400)
+        assert text.startswith("tide tide") is (limit > 95)
+    assert json.loads(trimmed(700).data or b"")["messages"] == talk
+    assert trimmed(300, "id:a").data is None  # a pinned result is never clipped
 
 
 def test_a_system_message_in_the_middle_is_kept_with_its_prompt() -> None:

@@ -46,10 +46,13 @@ class Fit:
     _adjacent: set[int] = field(default_factory=set)  # dropped next to another prompt
 
     def __post_init__(self) -> None:
-        """Keep the protected messages."""
+        """Keep the protected messages. Separators are shortened if there is no room."""
         self.tokens = self.fixed
         for position in self.situation.protected:
             self._put(position, self.forms.full(position))
+        for position in self.situation.separators:
+            if self.room < 0:
+                self._put(position, self.forms.least(position))
 
     @property
     def situation(self) -> Situation:

@@ -137,7 +137,7 @@ class Forms:
 
     def _result(self, position: int) -> ToolResult | None:
         result = self.situation.results.get(position)
-        if result is None or position in self.situation.protected or not result.is_rewritable:
+        if result is None or self.situation.is_fixed(position) or not result.is_rewritable:
             return None
         return None if _REPLACEMENT.is_done(result.text) else result
 
@@ -179,7 +179,7 @@ class Forms:
         Some providers require reasoning next to tool calls.
         """
         situation, message = self.situation, self.situation.messages[position]
-        if not situation.is_old(position) or position in situation.protected:
+        if not situation.is_old(position) or situation.is_fixed(position):
             return self.full(position)
         has_calls = any(message.calls)
         parts = []

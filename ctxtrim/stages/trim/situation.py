@@ -63,6 +63,7 @@ class Situation:
     - `find_…`: functions that are called only if a strategy needs their results
     - `drops_system`: system messages may be dropped
     - `strict_roles`: that of the transcript
+    - `separators`: protected messages that only separate others, so they may be shortened
     - `emptied`: messages without anything but reasoning that is removed; they are not written
     """
 
@@ -78,7 +79,12 @@ class Situation:
     find_accesses: Callable[[], Sequence[Access]]
     drops_system: bool
     strict_roles: bool = False
+    separators: Set[int] = frozenset()
     emptied: Set[int] = frozenset()
+
+    def is_fixed(self, position: int) -> bool:
+        """Whether a message is never shortened."""
+        return position in self.protected and position not in self.separators
 
     @cached_property
     def keep_reasons(self) -> Mapping[int, KeepReason]:

@@ -322,7 +322,7 @@ class Trim(KeepRules, _Order):
         tool_results = results(messages, shape, shape.ages())
         by_position = {result.position: result for result in tool_results}
         evidence = Evidence(messages, shape)
-        protected = not_dropped(as_read, shape, self.pin, self.preserve_system_prompt)
+        own = protected = not_dropped(as_read, shape, self.pin, self.preserve_system_prompt)
         if strict_roles and starts_and_alternates(messages):
             protected = with_separators(messages, shape, costs, protected)
         elif has_late_system(messages):
@@ -342,6 +342,7 @@ class Trim(KeepRules, _Order):
             find_accesses=lambda: evidence.accesses,
             drops_system=not self.preserve_system_prompt,
             strict_roles=strict_roles,
+            separators=protected.keys() - own.keys(),
             emptied=emptied,
         )
 

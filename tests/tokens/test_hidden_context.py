@@ -48,6 +48,20 @@ def test_text_that_the_provider_adds_makes_an_estimate(
     assert counted(request_body) == ("estimated", [text])
 
 
+@pytest.mark.parametrize("kind", ["web_search_call", "code_interpreter_call", "mcp_call"])
+@pytest.mark.parametrize("place", ["input", "output"])
+def test_items_of_tools_that_the_provider_ran_make_an_estimate(kind: str, place: str) -> None:
+    """No source says what a model reads of them."""
+    talk: list[dict[str, Any]] = [user("How deep?"), {"role": "assistant", "content": "2 m."}]
+    ran = {"type": kind, "id": "it_1", "status": "completed"}
+    call = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "c1", "output": "2 m"}
+    request = {"model": "gpt-4o", "instructions": "Be brief.", "input": talk}
+    assert counted(request) == ("exact", [])
+    assert counted(request | {place: [*talk, call, result]}) == ("bounded", [])
+    assert counted(request | {place: [*talk, ran]}) == ("estimated", [])
+
+
 @pytest.mark.parametrize(
     "request_body",
     [

@@ -22,6 +22,7 @@ from ctxtrim.formats.openai.items import (
     is_summary,
     kind_of,
     read_items,
+    runs_tools,
     starts_turn,
 )
 from ctxtrim.formats.usage import answers_by_span, responses_usage
@@ -86,7 +87,9 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         id=state.id,
         uncounted=found.uncounted,
         usages=tuple(_usages(state, messages)),
-        options=RequestOptions(base=state.base),
+        options=RequestOptions(
+            base=state.base, runs_tools=runs_tools([item.value for item in state.items])
+        ),
     )
 
 

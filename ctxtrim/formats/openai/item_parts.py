@@ -57,10 +57,15 @@ def answer_parts(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Par
         yield from content(value, span)
     elif kind == "reasoning":
         yield from _reasoning(value, span, whole)
-    elif isinstance(value.get("call_id"), str) or kind in _PAIRED:
+    elif is_own_call(value):
         yield _call(value, span, whole)
     else:
         yield from _built_in(value, span)
+
+
+def is_own_call(value: dict[str, Any]) -> bool:
+    """Whether the client runs a call."""
+    return isinstance(value.get("call_id"), str) or value.get("type") in _PAIRED
 
 
 def _reasoning(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Part]:

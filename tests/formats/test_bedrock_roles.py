@@ -140,6 +140,33 @@ def test_prompts_that_are_kept_need_an_answer_between_them() -> None:
 
 
 @pytest.mark.parametrize(
+    "stage",
+    [
+        ("summarize", {"keep_recent_turns": 3}),
+        ("summarize", {"keep_recent_turns": 2}),
+        ("trim", {"summarize": True}),
+        ("compact", {"keep_recent_tokens": 0, "max_messages": 5}),
+    ],
+)
+def test_an_earlier_summary_between_kept_answers_stays(stage: tuple[str, Value]) -> None:
+    """The new one would take its place, and the answers would be adjacent."""
+    opening = [says("user", text("Hello?")), says("assistant", text("Answer 0: hi"))]
+    later = [says("user", text("How deep?")), *SMALL[1:], says("assistant", text("One. " * 60))]
+    later += [says("user", text("Thanks."))]
+    summarized = edited(later, 8000, ("summarize", {"keep_recent_turns": 0})) or []
+    words, _, prompt = summarized[0]["content"][0]["text"].partition("\n\n[End of summary]\n\n")
+    assert prompt == "Thanks."
+    summary = says("user", text(words))
+    before = [*opening, summary, *later[1:]]
+    assert not problems(before)
+    name, settings = stage
+    for limit in range(200, 600, 20):
+        pinned = (name, settings | {"pin": ("Answer 0",)})
+        after = edited(before, limit, pinned)
+        assert after is None or not problems(after), limit
+
+
+@pytest.mark.parametrize(
     ("talk", "codes"),
     [
         (SMALL, []),

@@ -153,8 +153,10 @@ def place_summary(
 
     `read_as` are the messages before they were shortened; the summary is written from them. If
     there is hardly any room, a line says that the summary was omitted, unless an earlier summary is
-    kept. Also None if there are no facts.
+    kept. Also None if there are no facts, or if strict roles would not alternate.
     """
+    if not keeps_roles(read_as, transcript, dropped):
+        return None
     covered = [
         piece
         for position, message in enumerate(read_as)
@@ -194,6 +196,19 @@ def place_summary(
     return within(Summary(markers.OMITTED, FALLBACK, summary.trouble))
 
 
+def keeps_roles(read_as: Sequence[Message], transcript: Transcript, dropped: Set[int]) -> bool:
+    """Whether strict roles that alternate still do so with a summary of the dropped messages.
+
+    The new summary takes the place of an earlier one, which may separate two kept answers.
+    """
+    if not (transcript.strict_roles and starts_and_alternates(read_as)):
+        return True
+    replaced = replace_messages(
+        transcript, dropped, markers.OMITTED, alternates=takes_turns(read_as)
+    )
+    return starts_and_alternates(replaced.transcript.messages)
+
+
 def summarize_old(
     transcript: Transcript, writer: SummaryWriter, recent_start: int, kept: Mapping[int, str]
 ) -> Outcome | str:
@@ -228,6 +243,8 @@ def summarize_old(
         )
         answers = sum(message.role == "assistant" for message in kept_messages)
         writer = replace(writer, answers=answers)
+    if not keeps_roles(messages, transcript, old):
+        return "an earlier summary separates two kept answers"
     placed = place_summary(writer, messages, transcript, old, tokens - 1)
     if placed is None or placed.summary.text == markers.OMITTED:
         return "a summary would not be smaller"

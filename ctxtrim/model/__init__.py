@@ -159,8 +159,8 @@ class Part(_Readable, frozen=True, eq=False):
     - `server`: how the part relates to tools that the provider runs
     - `span`: the place of the string that contains `text`; None if it cannot be rewritten
     - `block`: the place of the element to remove with the part; None if it cannot be removed alone
-    - `source`: the place of the value that a part without `block` was read from, if that value has
-      more than `text`
+    - `source`: the place of the value that a part was read from, if that value has more than `text`
+      and `block` does not name it
     - `text_block`: writes a text in place of an attachment; None if the format cannot hold one
     """
 

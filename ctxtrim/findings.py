@@ -138,11 +138,6 @@ class MessageCost(Struct, frozen=True):
         place = "" if self.line is None else f", line {self.line}"
         return f"{self.name}{place}: {MARKS[self.exactness]}{self.tokens:,} tokens"
 
-    @property
-    def finding(self) -> Finding:
-        """The finding that the message is large."""
-        return Finding("large-message", "info", self.text, self.line, self.index, self.tokens)
-
 
 def message_cost(
     message: Message, line: int | None, call: Part | None, tokens: int, exactness: Exactness

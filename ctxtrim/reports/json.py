@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import structs
 
-from ctxtrim.findings import Finding
+from ctxtrim.findings import Finding, MessageCost
 from ctxtrim.pipeline import Measured, StageRun
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.reports.phrases import pointer
@@ -117,7 +117,7 @@ def _step(row: Row, step: StageRun) -> dict[str, Any]:
         measured for measured in step.changes if row.explained or measured.change.action != "kept"
     ]
     smallest = step.smallest_dropped
-    findings = (*step.findings, *(message.finding for message in step.large))
+    findings = (*step.findings, *map(_large, step.large))
     return {
         "stage": step.stage,
         "tokens_before": step.tokens_before,
@@ -128,6 +128,11 @@ def _step(row: Row, step: StageRun) -> dict[str, Any]:
         "changes": [_change(row, measured) for measured in changes],
         "findings": [_finding(finding) for finding in findings],
     }
+
+
+def _large(message: MessageCost) -> Finding:
+    text, line = message.text, message.line
+    return Finding("large-message", "info", text, line, message.index, message.tokens)
 
 
 def _change(row: Row, measured: Measured) -> dict[str, Any]:

@@ -4,8 +4,7 @@ A conversation is `{"messages": […], "tools"?: […], "model"?, "id"?}`. A doc
 an array of them, or a bare array of messages. Content is a string, a list of blocks, null or
 absent. The legacy `function_call` and the role `function` are a call and a result without ids.
 Calls and results of the AI SDK are blocks (`ai_sdk`), also in histories of Roo Code, which keep
-messages that are not sent (`anthropic.roo_code`). Messages with other roles are not read and stay
-unchanged.
+messages that are not sent (`anthropic.roo_code`). Messages with other roles stay unchanged.
 """
 
 import re
@@ -15,7 +14,6 @@ from operator import methodcaller
 from typing import Any, cast
 
 from ctxtrim.formats.anthropic.detect import ROO_LINKS, LinkedValue, is_sealed
-from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
@@ -58,9 +56,9 @@ _WITH_PARTS = frozenset({
 })  # fmt: skip
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
+_APPROVAL = "tool-approval-request"
 _CONTENT: Path = ("content",)
 _content = methodcaller("get", "content")
-_APPROVAL = "tool-approval-request"
 # Anthropic, Goose, and Gemini's Interactions
 _PAIRED = ("tool_use", "tool_result", "toolRequest", "toolResponse", "function_result")
 _FOREIGN = (*_PAIRED, "thinking", "redacted_thinking", "tool_call", "toolCall")
@@ -76,13 +74,13 @@ _FUNCTIONS = module_table(
         "with_calls": "chat_calls:with_calls",
         "with_members": "answer_parts:with_members",
         "with_note": "kimi_context:with_note",
-        "without_approvals": "ai_sdk_approvals:without_approvals",
-        "without_old_usage": "kimi_context:without_old_usage",
     },
 )
 """Functions that many files do not need."""
 _add_reasoning = lazy_function("ctxtrim.formats.anthropic.roo_code:add_reasoning")
 _link = lazy_function("ctxtrim.formats.anthropic.roo_code:link")
+_owner = lazy_function("ctxtrim.formats.openai.chat_edits:owner")
+_relink = lazy_function("ctxtrim.formats.openai.chat_edits:relink")
 
 
 def knows(value: object) -> bool:
@@ -121,7 +119,8 @@ def _is_paired(block: Any) -> bool:
 
 
 def _is_server_use(block: dict[str, Any]) -> bool:
-    """Whether a block is a tool use of the provider, with its result. It counts as its JSON.
+    """Whether a block is a tool use of the provider with its result (inspect). It counts as JSON.
+
     [UKGovernmentBEIS/inspect_ai, `ContentToolUse`]
     """
     return block.get("type") == "tool_use" and "tool_type" in block
@@ -265,15 +264,6 @@ def header(value: object) -> Envelope:
     return Envelope(model=string(members(value.get("eval")).get("model")) or run)
 
 
-def owner(array: Path) -> Path | None:
-    """A message is removed with the last block of its content, a response with its last item, and
-    a list of calls or a system prompt with its last element.
-    """
-    if array[-1] in ("tool_calls", "system"):
-        return array
-    return array[:-1] if array[-1] in ("content", "output") else None
-
-
 def _resolved(items: Iterable[Element], around: Mapping[str, Any]) -> Iterable[Element]:
     """The elements of a list; those of an inspect log with their attachments."""
     attachments = around.get("attachments")
@@ -282,22 +272,9 @@ def _resolved(items: Iterable[Element], around: Mapping[str, Any]) -> Iterable[E
     return cast(Iterable[Element], _FUNCTIONS["resolved"](items, attachments))
 
 
-def _relink(edit: Edit) -> Edit:
-    """The edit, with attachments that match their marks, without outdated recorded tokens."""
-    from ctxtrim.formats.media_marks import relink  # for edits only
-
-    # a context of Kimi CLI has a line for each message
-    if len(edit.lines) > 1 and edit.mentions(0, (b'"_system_prompt"', b'"_checkpoint"')):
-        edit = cast(Edit, _FUNCTIONS["without_old_usage"](edit))
-    lines = {span.line for span in edit.removed}
-    if any(edit.mentions(line, (_APPROVAL.encode(),)) for line in lines):
-        edit = cast(Edit, _FUNCTIONS["without_approvals"](edit))
-    return relink(edit)
-
-
 DIALECT = Dialect(
     "openai-chat", knows, read, lazy_function("ctxtrim.formats.openai.chat_insert:insert"),
-    envelope=envelope, header=header, owner=owner, relink=_relink, links_texts=True,
+    envelope=envelope, header=header, owner=_owner, relink=_relink, links_texts=True,
     answers=(("message",),), resolved=_resolved, places=PLACES, other_places=OTHER_PLACES,
     takes_empty=True, has_foreign=has_foreign, owns_place=owns_place, refuses_place=is_request,
 )  # fmt: skip

@@ -15,7 +15,7 @@ from ctxtrim.formats.media_blocks import (
     sealed_media,
 )
 from ctxtrim.formats.message_parts import call_part, content_parts
-from ctxtrim.model import Part, PartKind, ServerLink, Span
+from ctxtrim.model import Message, Part, PartKind, ServerLink, Span
 from ctxtrim.text.records import dump
 
 # calls that always have an output
@@ -80,6 +80,23 @@ def _reasoning(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Part]
     if isinstance(value.get("encrypted_content"), str):
         media = sealed_media(value["encrypted_content"])
         yield Part("reasoning", media=media, block=whole, source=span)
+
+
+def needs_reasoning(value: dict[str, Any]) -> bool:
+    """Whether the API accepts an item of an answer only with all reasoning of its response."""
+    if value.get("id") is None:
+        return False
+    if value.get("type") != "reasoning":
+        return True
+    return not any(value.get(key) for key in ("text", "content", "summary", "encrypted_content"))
+
+
+def with_needed_reasoning(message: Message) -> Message:
+    """The message whose reasoning cannot be removed alone."""
+    parts = tuple(
+        replace(part, block=None) if part.kind == "reasoning" else part for part in message.parts
+    )
+    return replace(message, parts=parts)
 
 
 def tool_schemas(value: dict[str, Any]) -> list[Any]:

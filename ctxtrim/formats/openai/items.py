@@ -22,8 +22,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import sealed_media
 from ctxtrim.formats.message_lists import Element, ListContents
@@ -34,8 +32,10 @@ from ctxtrim.formats.openai.item_parts import (
     communication,
     content,
     is_own_call,
+    needs_reasoning,
     output,
     tool_schemas,
+    with_needed_reasoning,
 )
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
@@ -247,23 +247,6 @@ def read_items(elements: Iterable[Element], found: ListContents) -> None:
             found.messages.append(
                 (_result if kind == "result" else _other_message)(together[0], index)
             )
-
-
-def needs_reasoning(value: dict[str, Any]) -> bool:
-    """Whether the API accepts an item of an answer only with all reasoning of its response."""
-    if value.get("id") is None:
-        return False
-    if value.get("type") != "reasoning":
-        return True
-    return not any(value.get(key) for key in ("text", "content", "summary", "encrypted_content"))
-
-
-def with_needed_reasoning(message: Message) -> Message:
-    """The message whose reasoning cannot be removed alone."""
-    parts = tuple(
-        replace(part, block=None) if part.kind == "reasoning" else part for part in message.parts
-    )
-    return replace(message, parts=parts)
 
 
 def _continues(element: Element, array: Span | None) -> bool:

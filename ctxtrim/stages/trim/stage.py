@@ -180,8 +180,8 @@ class Trim(KeepRules, _Order):
         """The messages kept within `available` tokens, or within the target if the protected
         messages fit there.
         """
-        goal, situation = int(available * self.target), ranking.situation
-        if fixed + sum(map(situation.costs.__getitem__, situation.protected)) > goal:
+        goal = int(available * self.target)
+        if Fit(ranking, forms, fixed, goal).room < 0:
             goal = available
         limit = goal
         for attempt in count():
@@ -193,10 +193,7 @@ class Trim(KeepRules, _Order):
         return fit
 
     def _tokens(self, fit: Fit) -> int:
-        """The tokens of the kept messages.
-
-        A result without an id costs more if it is one of parallel results.
-        """
+        """The tokens of the kept messages. Parallel results without an id cost more."""
         return sum(cost.total for cost in self.counter.costs(fit.messages))
 
     def _reserve(self, transcript: Transcript) -> int:
@@ -268,9 +265,8 @@ class Trim(KeepRules, _Order):
             message = transcript.messages[position]
             if message.agent_visible:
                 call, cost = situation.shape.call[position], fit.kept[position].tokens
-                line = transcript.line_of(message)
-                text = message_cost(message, line, call, cost, exactness).text
-                details.append(f"{text} ({situation.protected[position]})")
+                named = message_cost(message, transcript.line_of(message), call, cost, exactness)
+                details.append(f"{named.text} ({situation.protected[position]})")
         fixed = self.counter.fixed(rest)
         if fixed:
             details.append(f"tool schemas and request overhead: {MARKS[exactness]}{fixed} tokens")

@@ -1,0 +1,30 @@
+"""Edits of Chat Completions besides those of single values."""
+
+from ctxtrim.formats import media_marks
+from ctxtrim.formats.base import Edit
+from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.text.json_paths import Path
+
+_APPROVAL = b"tool-approval-request"
+_KIMI = (b'"_system_prompt"', b'"_checkpoint"')  # lines of a context of Kimi CLI
+_without_approvals = lazy_function("ctxtrim.formats.openai.ai_sdk_approvals:without_approvals")
+_without_old_usage = lazy_function("ctxtrim.formats.openai.kimi_context:without_old_usage")
+
+
+def owner(array: Path) -> Path | None:
+    """A message is removed with the last block of its content, a response with its last item, and
+    a list of calls or a system prompt with its last element.
+    """
+    if array[-1] in ("tool_calls", "system"):
+        return array
+    return array[:-1] if array[-1] in ("content", "output") else None
+
+
+def relink(edit: Edit) -> Edit:
+    """The edit, with attachments that match their marks, without outdated recorded tokens."""
+    if len(edit.lines) > 1 and edit.mentions(0, _KIMI):  # it has a line for each message
+        edit = _without_old_usage(edit)
+    lines = {span.line for span in edit.removed}
+    if any(edit.mentions(line, (_APPROVAL,)) for line in lines):
+        edit = _without_approvals(edit)
+    return media_marks.relink(edit)

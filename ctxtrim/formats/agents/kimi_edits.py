@@ -12,6 +12,7 @@ from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Span
 from ctxtrim.text.json_paths import Path
 
+_COMPACTION = b'"context.apply_compaction"'
 _EMPTIED: tuple[Path, ...] = (("systemPrompt",), ("contextSummary",), ("summary",))
 """Members that become an empty text if their message is dropped: the record keeps its effect."""
 
@@ -53,6 +54,21 @@ def _is_in_step(call_id: str | None, site: Site) -> bool:
     return False
 
 
+def _kept_by_compactions(edit: Edit) -> Edit:
+    """The edit with new messages before a compaction as prompts, which are all that it keeps."""
+    lines = range(len(edit.lines) if edit.inserted else 0)
+    last = max((line for line in lines if edit.mentions(line, (_COMPACTION,))), default=-1)
+    inserted = []
+    for insertion in edit.inserted:
+        record = insertion.value
+        is_before = insertion.span.line < last + (not insertion.is_after)
+        if is_before and "origin" in members(record.get("message")):
+            message = {key: value for key, value in record["message"].items() if key != "origin"}
+            insertion = replace(insertion, value=record | {"message": message})
+        inserted.append(insertion)
+    return replace(edit, inserted=inserted)
+
+
 def relink(edit: Edit) -> Edit:
     """The edit with empty texts in the place of a dropped system prompt or summary, and with the
     new numbers of the lines that branches name.
@@ -63,5 +79,5 @@ def relink(edit: Edit) -> Edit:
     found: dict[Span, dict[str, Any]] = {}
     for span in emptied:
         found.setdefault(Span(span.line), {})[str(span.path[0])] = ""
-    edit = replace(edit, removed=edit.removed - emptied)
+    edit = _kept_by_compactions(replace(edit, removed=edit.removed - emptied))
     return replace(edit, members={**edit.members, **found, **renumbered(edit)})

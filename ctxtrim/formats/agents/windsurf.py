@@ -17,7 +17,6 @@ from ctxtrim.formats.media_blocks import text_block, text_or_block
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
 from ctxtrim.formats.message_parts import content_parts, text_of
 from ctxtrim.formats.openai import chat as openai_chat
-from ctxtrim.formats.openai import chat_edits
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
@@ -78,7 +77,7 @@ def _step_part(value: dict[str, Any], span: Span) -> Part:
 
 def owner(array: Path) -> Path | None:
     """A message is removed with the last of its parts or blocks."""
-    return array[:-1] if array[-1] == "parts" else chat_edits.owner(array)
+    return array[:-1] if array[-1] == "parts" else openai_chat.DIALECT.owner(array)
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:

@@ -6,19 +6,25 @@
     llm.input_messages.0.message.role    llm.output_messages.0.message.content        OpenInference
 
 A message is removed with all its attributes; the numbers of the others stay. No message is added.
+A content of Traceloop may be JSON with the blocks of Anthropic's API or of Converse: each result is
+a message. OpenInference's content with an attribute for each block is read by `flat_contents`.
+Sources: `instrumentation/anthropic/span_utils.py`, `instrumentation/bedrock/span_utils.py` and
+`instrumentation/openai_agents/_hooks.py` of traceloop/openllmetry;
+`instrumentation/anthropic/_wrappers.py` of Arize-ai/openinference.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.fields import role_in, string
-from ctxtrim.formats.media_blocks import media_of, text_or_block
-from ctxtrim.formats.message_lists import Envelope
-from ctxtrim.formats.message_parts import call_part, content_parts, result_parts
+from ctxtrim.formats.anthropic import blocks as anthropic
+from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.formats.media_blocks import text_or_block
+from ctxtrim.formats.message_lists import Envelope, ListContents
+from ctxtrim.formats.message_parts import content_parts, result_parts
+from ctxtrim.formats.traces import flat_contents, genai_messages
 from ctxtrim.formats.traces.attributes import Attribute, Attributes
-from ctxtrim.formats.traces.genai_messages import ROLES
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message, Part, Role, Span
@@ -28,12 +34,20 @@ _NAME = lazy_pattern(
     r"(?P<list>gen_ai\.prompt|gen_ai\.completion|llm\.input_messages|llm\.output_messages)"
     r"\.(?P<number>\d+)\.(?:message\.)?(?P<field>.+)"
 )
-_BLOCK = lazy_pattern(r"contents\.(\d+)\.message_content\.(text|image\.image\.url)")
-_CALL = lazy_pattern(r"tool_calls\.(\d+)\.(?:tool_call\.)?(?:function\.)?(id|name|arguments)")
+_CALL = lazy_pattern(
+    r"tool_calls\.(\d+)\.(?:tool_call\.)?(?:function\.)?(id|name|arguments|reasoning_signature)"
+)
 _TOOL = lazy_pattern(
     r"(?:llm\.request\.functions\.(\d+)\.(\w+)|llm\.tools\.(\d+)\.tool\.json_schema)"
 )
+_THOUGHT = lazy_pattern(r"thinking\.\d+\.content")
+_SIGNATURE = "reasoning_signature"
+_CALL_IDS = ("tool_call_id", "id")
+_ROLES: dict[object, Role] = {**genai_messages.ROLES, "function": "tool"}
 _ANSWERS = ("gen_ai.completion", "llm.output_messages")
+_CONTENTS = ("content", "user")  # the second: prompts of text completions
+_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
+_CONVERSE = frozenset(("toolUse", "toolResult", "reasoningContent"))
 
 _Fields = dict[str, Attribute]
 
@@ -48,59 +62,129 @@ def flat_request(
         if match is not None:
             key = match["list"] in _ANSWERS, int(match["number"])
             lists.setdefault(key, {})[match["field"]] = attribute
-    if not lists:
+    contents = ListContents(list(facts.preamble))
+    for is_answer, number in sorted(lists):
+        if not is_answer:
+            _read(lists[is_answer, number], "user", contents)
+    answer = len(contents.messages)
+    for fields in _answers([lists[key] for key in sorted(lists) if key[0]]):
+        _read(fields, "assistant", contents)
+    messages = tuple(contents.messages)
+    if len(messages) == len(facts.preamble):
         return None
-    answer = len(facts.preamble) + sum(not is_answer for is_answer, _ in lists)
-    messages = list(facts.preamble)
-    for key in sorted(lists):
-        messages.append(_message(lists[key], key[0], len(messages)))
     has_usage = facts.usage is not None and answer < len(messages)
     usages = (replace(facts.usage, message=answer),) if facts.usage and has_usage else ()
     envelope = facts | Envelope(tools=_tools(found))
-    return LoggedRequest(span, trace, tuple(messages), answer, envelope, usages)
+    return LoggedRequest(span, trace, messages, answer, envelope, usages, contents.uncounted)
 
 
-def _message(fields: _Fields, is_answer: bool, index: int) -> Message:
-    """The message with some fields. All its attributes are removed with it."""
-    name = fields.get("role")
-    known = role_in({"role": name.value}, "role", ROLES) if name else None
-    role: Role = known or ("assistant" if is_answer else "user")
-    parts = tuple(_texts(fields))
-    if role == "tool":
-        call_id = next((fields[key].value for key in ("tool_call_id", "id") if key in fields), None)
-        parts = result_parts(parts, string(call_id))
-    first = next(iter(fields.values()))  # a text, which takes no debug keys
-    spans = (first.span, *(attribute.whole for attribute in fields.values()))
-    return Message(role, (*parts, *_calls(fields)), index=index, spans=spans)
+def _answers(completions: Sequence[_Fields]) -> list[_Fields]:
+    """The fields of each message of an answer.
 
-
-def _texts(fields: _Fields) -> Iterator[Part]:
-    """The content: a text, blocks as JSON in a string, or an attribute for each block."""
-    content = fields.get("content")
-    if content is not None and content.value:
-        value, span = opened(Field(content.value, content.span))
-        yield from content_parts(value, span, text_or_block)
-    blocks = {int(match[1]): match[0] for name in fields if (match := _BLOCK.fullmatch(name))}
-    for number in sorted(blocks):
-        block = fields[blocks[number]]
-        if blocks[number].endswith("url"):
-            image = {"type": "image_url", "image_url": {"url": block.value}}
-            yield Part("attachment", media=media_of(image))
+    Thinking joins the completion after it. Of several choices only the first is read; the others
+    are removed with it. Choices of a text have a reason why they end; blocks and items of an answer
+    have none.
+    """
+    found: list[_Fields] = []
+    thoughts: _Fields = {}
+    for number, fields in enumerate(completions):
+        role = fields["role"].value if "role" in fields else None
+        if role == "thinking":
+            thoughts |= {f"thinking.{number}.{name}": fields[name] for name in fields}
+        elif found and "finish_reason" in fields and not _calls(fields):
+            found[0] |= {f"choice.{number}.{name}": fields[name] for name in fields}
         else:
-            yield Part("text", str(block.value), span=block.span)
+            found.append(fields | thoughts)
+            thoughts = {}
+    return [*found, thoughts] if thoughts else found
 
 
-def _calls(fields: _Fields) -> Iterator[Part]:
-    calls: dict[int, dict[str, Attribute]] = {}
+def _read(fields: _Fields, speaker: Role, found: ListContents) -> None:
+    """Add the messages with some fields; without a role, those of the speaker."""
+    name = fields.get("role")
+    role = _ROLES.get(string(name.value), speaker) if name else speaker
+    if role == "user" and "tool_call_id" in fields:  # a result for Anthropic
+        role = "tool"
+        blocks = {key: fields[key] for key in fields if key.startswith("contents.")}
+        if blocks and "content" in fields:  # the prompt after it
+            own = {key: fields[key] for key in fields if key not in blocks}
+            _add(role, own, found)
+            role, fields = "user", blocks
+    _add(role, fields, found)
+
+
+def _add(role: Role, fields: _Fields, found: ListContents) -> None:
+    """Add the messages with some fields of one role."""
+    found.uncounted += flat_contents.has_unknown(fields)
+    content = next((fields[key] for key in _CONTENTS if key in fields), None)
+    value, span = opened(Field(content.value, content.span)) if content else Field(None, Span(0))
+    index = len(found.messages)
+    messages = list(_in_blocks(role, value, span, index))
+    if role == "user" and len(messages) > 1:
+        found.messages += messages
+        return
+    if messages:
+        role, parts = messages[0].role, messages[0].parts
+    else:
+        parts = content_parts(value or None, span, text_or_block)
+    parts = (*_thoughts(fields), *parts, *flat_contents.content_parts_of(fields))
+    calls = _calls(fields)
+    ids = {call.call_id for call in calls}
+    parts = tuple(part for part in parts if part.kind != "tool_call" or part.call_id not in ids)
+    if role == "tool" and not messages:
+        call_id = next((fields[key].value for key in _CALL_IDS if key in fields), None)
+        own_name = string(fields["name"].value) if "name" in fields else None
+        parts = result_parts(parts, string(call_id), own_name)
+    if value == [] and not parts and not calls:
+        return  # its messages were removed
+    start = next(iter(fields.values())).span  # of a text, which takes no debug keys
+    spans = (start, *(attribute.whole for attribute in fields.values()))
+    found.messages.append(Message(role, (*parts, *calls), index=index, spans=spans))
+
+
+def _in_blocks(role: Role, content: Any, span: Span, index: int) -> Iterator[Message]:
+    """The messages in a list of blocks of Anthropic's API or of Converse; none in other contents.
+
+    An answer is one message.
+    """
+    blocks = [members(block) for block in elements(content)]
+    if any(block.get("type") in _BLOCKS for block in blocks):
+        if role == "user":
+            yield from anthropic.user_messages(content, span, index)
+        else:
+            yield Message(role, content_parts(content, span, anthropic.block))
+    elif not all(map(_CONVERSE.isdisjoint, blocks)):
+        from ctxtrim.formats.bedrock import converse  # for spans of Bedrock only
+
+        found = ListContents()
+        converse.add_content(role, content, span, found)
+        for message in found.messages:
+            yield replace(message, index=index + (message.index or 0))
+
+
+def _thoughts(fields: _Fields) -> Iterator[Part]:
+    """The reasoning in completions of their own."""
+    for name, attribute in fields.items():
+        if _THOUGHT.fullmatch(name) and string(attribute.value):
+            yield Part("reasoning", attribute.value, block=attribute.whole)
+
+
+def _calls(fields: _Fields) -> list[Part]:
+    """The calls with attributes of their own."""
+    calls: dict[int, _Fields] = {}
     for name, attribute in fields.items():
         match = _CALL.fullmatch(name)
         if match is not None:
             calls.setdefault(int(match[1]), {})[match[2]] = attribute
+    found = []
     for number in sorted(calls):
         values = {key: attribute.value for key, attribute in calls[number].items()}
-        arguments = calls[number].get("arguments")
-        span = arguments.span if arguments else None
-        yield call_part(values.get("arguments"), values.get("id"), values.get("name"), span, None)
+        identity, signature = (values.get("id"), values.get("name")), values.get(_SIGNATURE)
+        found.append(flat_contents.call(*identity, calls[number].get("arguments"), signature))
+    if "function_call_name" in fields:
+        arguments = fields.get("function_call_arguments_json")
+        found.append(flat_contents.call(None, fields["function_call_name"].value, arguments))
+    return found
 
 
 def _tools(found: Attributes) -> str | None:

@@ -21,7 +21,6 @@ from ctxtrim.formats.fields import elements, first_string, members
 from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.traces import genai_messages
 from ctxtrim.formats.traces.attributes import Attributes
-from ctxtrim.formats.traces.flat_messages import flat_request
 from ctxtrim.formats.traces.message_events import event_request, message_name
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, nested, opened
 from ctxtrim.formats.traces.traces import trace_format
@@ -112,7 +111,7 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     ]
     for event in events:
         found.add(event.value.get("attributes"), event.span.inside("attributes"))
-    from ctxtrim.formats.traces import sdk_spans  # for files of this format only
+    from ctxtrim.formats.traces import flat_messages, sdk_spans  # for files of this format only
 
     kind = sdk_spans.kind_of(found)
     if kind is None:
@@ -122,7 +121,7 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         facts = replace(facts, usage=None)  # that of all requests
     request = (
         _with_lists(found, span, trace, facts)
-        or flat_request(span, trace, found, facts)
+        or flat_messages.flat_request(span, trace, found, facts)
         or event_request(span, trace, events, facts)
         or sdk_spans.request(span, trace, found, events, facts)
     )

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from conftest import Run
 from harness import read, run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -134,3 +135,80 @@ def test_what_is_not_sent_stays_so(
     if ran.data is not None:
         new = [text for text in texts(ran.data) if text not in sent]
         assert len(new) <= (stage[0] == "summarize" or bool(stage[1].get("summarize")))
+
+
+def call(time: float, *names: str) -> Value:
+    calls = [{"functionCall": {"id": name, "name": "sail", "args": {}}} for name in names]
+    return event(time, "model", *calls)
+
+
+def response(name: str, text: str) -> Value:
+    return {"functionResponse": {"id": name, "name": "sail", "response": {"result": text}}}
+
+
+ASKED = (
+    user(1, "Sail."),
+    call(2, "c1"),
+    event(3, "user", response("c1", "needs a confirmation")),
+    event(4, "user", response("c1", "wind " * 40)),
+    says(5, "Done."),
+)
+WAITED = (
+    user(1, "Sail. " * 40),
+    call(2, "c1", "c2"),
+    event(3, "user", response("c1", "sailed"), response("c2", "pending")),
+    says(4, "Wait."),
+    user(5, "Now?"),
+    says(6, "Not yet."),
+    event(7, "user", response("c2", "arrived")),
+    says(8, "Here."),
+)
+
+
+def test_of_several_responses_to_a_call_only_the_last_is_sent_after_it(ctxtrim: Run) -> None:
+    assert texts(session(*ASKED)) == ["Sail.", "{}", "wind " * 40, "Done."]
+    assert texts(session(*WAITED)) == [
+        "Sail. " * 40, "{}{}", "sailed", "arrived", "Wait.", "Now?", "Not yet.", "Here.",
+    ]  # fmt: skip
+    for events in (ASKED, WAITED):
+        data = session(*events)
+        assert ctxtrim("check", "--budget", "2000", stdin=data).code == 0
+        assert ctxtrim("run", "-s", "repair", stdin=data).out == data
+
+
+def test_the_earlier_responses_are_removed_with_the_last() -> None:
+    trimmed = run(session(*ASKED), [("trim", {})], limit=30).data or b""
+    assert texts(trimmed) == ["Sail.", "Done."]
+    assert b"needs a confirmation" not in trimmed
+    trimmed = run(session(*WAITED), [("trim", {})], limit=40).data or b""
+    assert b"arrived" not in trimmed and b"pending" not in trimmed
+
+
+@st.composite
+def waiting(draw: st.DrawFn) -> tuple[Value, ...]:
+    """Sessions with calls that have some responses, now or later."""
+    events: list[Value] = []
+    open_calls: list[str] = []
+    for time in range(draw(st.integers(1, 6))):
+        names = [f"c{time}-{number}" for number in range(draw(st.integers(1, 2)))]
+        events += [user(time, f"question {time} " * 9), call(time + 0.1, *names)]
+        events.append(event(time + 0.2, "user", *(response(name, "wait") for name in names)))
+        open_calls += names
+        for later in draw(st.lists(st.sampled_from(open_calls), max_size=2, unique=True)):
+            more = response(later, f"tide {time} " * draw(st.integers(1, 20)))
+            events += [says(time + 0.3, f"still {time}"), event(time + 0.4, "user", more)]
+        events.append(says(time + 0.5, f"answer {time}"))
+    return tuple(events)
+
+
+@given(waiting(), st.one_of(trims, st.just({})), budgets)
+def test_responses_that_are_not_sent_stay_so(
+    events: tuple[Value, ...], settings: Value, budget: int
+) -> None:
+    data = session(*events)
+    assert not run(data, [("check", {})], limit=10**6).findings
+    ran = run(data, [("trim", settings)], limit=budget)
+    assert not [finding for finding in ran.findings if "this is a bug" in finding.message]
+    if ran.data is not None:
+        assert not run(ran.data, [("check", {})], limit=10**6).findings
+        assert run(ran.data, [("trim", settings)], limit=budget).data == ran.data

@@ -6,7 +6,7 @@ alone. Transcriptions of a live session are sent as texts; consecutive ones of o
 message. [google/adk-python, `flows/llm_flows/contents.py`]
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -34,7 +34,8 @@ class SentContent(Struct, frozen=True):
     """A content as it is sent, its span, and all that is removed with it.
 
     `event` is the value of its event. `spoken`: the texts of transcriptions, in the place of parts.
-    `is_summary`: it is the content of a compaction.
+    `is_summary`: it is the content of a compaction. `left_out`: the indices of parts that are not
+    sent. `earlier`: the spans of the earlier responses to a call, by its id.
     """
 
     content: dict[str, Any]
@@ -43,6 +44,8 @@ class SentContent(Struct, frozen=True):
     event: dict[str, Any]
     spoken: tuple[Part, ...] = ()
     is_summary: bool = False
+    left_out: frozenset[int] = frozenset()
+    earlier: Mapping[str, tuple[Span, ...]] = {}
 
 
 def sent_contents(events: Sequence[Element]) -> list[SentContent]:

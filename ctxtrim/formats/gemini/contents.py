@@ -7,7 +7,7 @@ Calls seldom have ids, so calls and results are paired by order. Thoughts count 
 their signatures by length.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from msgspec.structs import replace
@@ -60,12 +60,7 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
     """
     elements = list(elements)
     if any(_is_event(element.value) for element in elements):
-        from ctxtrim.formats.gemini.adk_events import sent_contents  # for events only
-
-        for sent in sent_contents(elements):
-            _add(sent.event, sent.content, sent.span, sent.spans, found, sent.spoken)
-            if sent.is_summary:
-                found.messages[-1] = replace(found.messages[-1], is_summary=True)
+        _read_events(elements, found)
         return
     start = len(found.messages)
     for value, span, whole in elements:
@@ -73,6 +68,23 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
         if inner is not None:
             _add(value, inner, content_span, (whole,), found)
     pair_by_order(found.messages, start)
+
+
+def _read_events(elements: Sequence[Element], found: ListContents) -> None:
+    """Read the messages of events of the Agent Development Kit."""
+    from ctxtrim.formats.gemini.adk_events import sent_contents  # for events only
+    from ctxtrim.formats.gemini.adk_responses import with_last_responses
+
+    for sent in with_last_responses(sent_contents(elements)):
+        first = len(found.messages)
+        _add(sent.event, sent.content, sent.span, sent.spans, found, sent.spoken, sent.left_out)
+        if sent.is_summary:
+            found.messages[-1] = replace(found.messages[-1], is_summary=True)
+        for at in range(first, len(found.messages)):
+            message = found.messages[at]
+            spans = sent.earlier.get(message.result.call_id or "", ()) if message.result else ()
+            if spans:
+                found.messages[at] = replace(message, spans=(*message.spans, *spans))
 
 
 def pair_by_order(messages: list[Message], start: int) -> None:
@@ -101,8 +113,9 @@ def _add(
     spans: tuple[Span, ...],
     found: ListContents,
     spoken: tuple[Part, ...] = (),
+    left_out: Set[int] = frozenset(),
 ) -> None:
-    """Add the messages of a content, and the usage next to it."""
+    """Add the messages of a content without some of its parts, and the usage next to it."""
     name = inner.get("role")
     role = ROLES.get(name) if name is None or isinstance(name, str) else None
     if role is None:
@@ -111,7 +124,8 @@ def _add(
     if value.get("partial") is True:
         return
     index = len(found.messages)
-    pieces = pieces_in(inner.get("parts"), content_span.inside("parts"))
+    located = pieces_in(inner.get("parts"), content_span.inside("parts"))
+    pieces = [piece for at, piece in enumerate(located) if at not in left_out]
     messages = messages_of(role, pieces, spans, index)
     if spoken:
         messages = [Message(role, spoken, index=index, spans=spans)]

@@ -33,10 +33,10 @@ SPELLED = {"user": "user", "assistant": "model", "system": "system", "tool": "us
 LocatedPart = tuple[Any, Span]
 """A part as read, and its span."""
 
-_CALL = ("functionCall", "function_call")
-_RESPONSE = ("functionResponse", "function_response")
+CALL = ("functionCall", "function_call")
+RESPONSE = ("functionResponse", "function_response")
 _KNOWN = (
-    "text", "inlineData", "inline_data", "fileData", "file_data", *_CALL, *_RESPONSE,
+    "text", "inlineData", "inline_data", "fileData", "file_data", *CALL, *RESPONSE,
     "executableCode", "executable_code", "codeExecutionResult", "code_execution_result", "thought",
     "thoughtSignature", "videoMetadata", "video_metadata",
 )  # fmt: skip
@@ -83,7 +83,7 @@ def messages_of(
         return [Message(role, tuple(parts), index=index, spans=whole)]
     found: list[Message] = []
     for value, span in pieces:
-        response = member(value, _RESPONSE)
+        response = member(value, RESPONSE)
         if response is not None:
             found.append(result_of(value, span, index + len(found)))
             continue
@@ -135,7 +135,7 @@ def _part_of(value: Any, span: Span, calls: bool) -> Part:
         if value.get("thought") is True:
             return Part("reasoning", text, block=span)
         return Part("text", text, span=span.inside("text"), block=span)
-    call = member(value, _CALL)
+    call = member(value, CALL)
     if call is not None and calls:
         return call_of(call, span)
     return block_part(value, span, text_part)
@@ -157,7 +157,7 @@ def member(value: Any, keys: tuple[str, ...]) -> dict[str, Any] | None:
 
 def result_of(value: dict[str, Any], part_span: Span, index: int) -> Message:
     """The tool result in a function response part."""
-    key = next(key for key in _RESPONSE if isinstance(value.get(key), dict))
+    key = next(key for key in RESPONSE if isinstance(value.get(key), dict))
     parts = response_parts(value[key], part_span.inside(key))
     return Message("tool", parts, metadata=metadata_in(value), index=index, spans=(part_span,))
 
@@ -207,7 +207,7 @@ def response_text(response: Any, span: Span) -> tuple[str, Span | None, str | No
 
 def is_media(array: Path) -> bool:
     """Whether the array at a path holds the media of a function response."""
-    return len(array) > 1 and array[-1] == "parts" and array[-2] in _RESPONSE
+    return len(array) > 1 and array[-1] == "parts" and array[-2] in RESPONSE
 
 
 def text_part(text: str) -> dict[str, Any]:

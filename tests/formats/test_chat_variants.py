@@ -253,6 +253,19 @@ def test_contents_that_an_inspect_log_stores_apart_count(ctxtrim: Run, prefix: s
     assert left["attachments"] == apart["samples"][0]["attachments"]
 
 
+def test_the_error_of_a_tool_in_an_inspect_log_is_its_result(ctxtrim: Run) -> None:
+    failed = result("c1", "") | {"error": {"type": "timeout", "message": "No wind. " * 40}}
+    talk = [user("Sail."), call("c1"), failed, says("Later.")]
+    log = {"eval": {"model": "openai/gpt-4o"}, "samples": [{"messages": talk}]}
+    (found,) = transcripts(log)[1]
+    (part,) = found.messages[2].parts
+    assert (part.text, part.is_error) == (f"Error: {failed['error']['message']}", True)
+    written = ctxtrim("convert", "--to", "openai-chat", stdin=json.dumps(log).encode())
+    assert json.loads(written.out)["messages"][2]["content"] == part.text
+    (found,) = transcripts({"samples": [{"messages": [*talk[:2], result("c1", "ok")]}]})[1]
+    assert found.messages[2].parts[0].text == "ok"
+
+
 def test_responses_and_outputs_in_a_list_of_chat_messages_are_read() -> None:
     items = [
         {"object": "response", "output": []},

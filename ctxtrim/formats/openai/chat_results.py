@@ -32,10 +32,12 @@ def add_results(
     call_id, name = _call_id(value), string(value.get("name"))
     is_error = bool(value["error"]) if "error" in value else None
     content_span = Span(span.line, (*span.path, "content"))
-    if isinstance(content, str):
-        parts: tuple[Part, ...] = (
-            Part("tool_result", content, call_id, name, is_error, span=content_span),
-        )
+    failure = string(members(value.get("error")).get("message"))
+    parts: tuple[Part, ...]
+    if failure is not None:  # inspect sends it in place of the content [`model/_openai.py`]
+        parts = (Part("tool_result", f"Error: {failure}", call_id, name, is_error),)
+    elif isinstance(content, str):
+        parts = (Part("tool_result", content, call_id, name, is_error, span=content_span),)
     else:
         parts = result_parts(content_parts(content, content_span, block), call_id, name, is_error)
     metadata, index = metadata_in(value), len(messages)

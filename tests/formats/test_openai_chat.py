@@ -321,6 +321,8 @@ THOUGHT = "I look at the lamp. "
             0,
         ),
         ({"reasoning_details": [None, {"type": "reasoning.text"}, 7]}, "", 0),
+        ({"reasoning": THOUGHT, "reasoning_content": THOUGHT}, THOUGHT, 0),
+        ({"reasoning": "Hm. ", "reasoning_content": THOUGHT}, f"Hm. {THOUGHT}", 0),
     ],
 )
 def test_reasoning_in_blocks_counts_once(members: dict[str, Any], text: str, sealed: int) -> None:

@@ -95,6 +95,12 @@ def test_each_mode_keeps_its_messages(
     assert thoughts(run(conversation(TALK), mode, budget)) == expected
 
 
+def test_thinking_that_two_members_repeat_is_removed_with_its_copy() -> None:
+    answer = thought("one") | {"reasoning": "thinking of one"}
+    ran = run(conversation([user("first"), answer, user("second")]), "strip", 1000)
+    assert json.loads(ran.data or b"")["messages"][1] == says("one")
+
+
 @pytest.mark.parametrize("opening", [[], [user("first")]])
 def test_the_first_loop_is_the_current_loop(opening: list[dict[str, Any]]) -> None:
     talk = [*opening, thought("one"), *step("a", "text"), thought("two")]

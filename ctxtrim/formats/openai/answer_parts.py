@@ -21,15 +21,18 @@ def with_members(value: dict[str, Any], parts: Sequence[Part], span: Span) -> tu
 def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
     """The reasoning of an answer, encrypted first.
 
-    The texts in its blocks count if it has no text besides them: it is the same text. Summaries
-    count only without encrypted reasoning: requests to gpt-5 with both had the same recorded tokens
-    as those without the summary.
+    A text that two members repeat counts once, and goes with its copy. The texts in its blocks
+    count if it has no text besides them: it is the same text. Summaries count only without
+    encrypted reasoning: requests to gpt-5 with both had the same recorded tokens as those without
+    the summary.
     """
-    texts = [
-        Part("reasoning", value[key], span=span.inside(key), block=span.inside(key))
-        for key in _REASONING
-        if isinstance(value.get(key), str)
-    ]
+    texts: list[Part] = []
+    for key in _REASONING:
+        text, home = value.get(key), span.inside(key)
+        if any(part.text == text for part in texts):
+            texts.append(Part("reasoning", block=home))
+        elif isinstance(text, str):
+            texts.append(Part("reasoning", text, span=home, block=home))
     lists = [(key, elements(value.get(key))) for key in _BLOCKS]
     keys: tuple[str, ...] = ()
     if not any(part.text for part in texts):

@@ -5,6 +5,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read, run
 from insertions import SUMMARY, format_of, written
 from msgspec.structs import replace
@@ -366,6 +367,81 @@ def test_the_prompt_is_dropped_without_its_tools() -> None:
     )
     assert role_texts(lines(prompt, *SDK))[0] == ("system", ["Be kind.", "Here."])
     assert transcript(lines(prompt, *SDK)).tools == '[{"x":1}]'
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_dropped_prompt_is_an_empty_text_that_its_event_requires(
+    version: int, ctxtrim: Run
+) -> None:
+    arguments = {"content": "Be kind. " * 90, "tools": [{"name": "t"}]}
+    system = {"id": 0, "source": "agent", "action": "system", "args": arguments}
+    talk: list[Any] = TALK
+    if version == 1:
+        context = {"type": "text", "text": "Here. " * 90}
+        prompt = {"type": "text", "text": "Be kind. " * 90}
+        fields = {"system_prompt": prompt, "tools": [{"name": "t"}], "dynamic_context": context}
+        system, talk = sdk("SystemPromptEvent", **fields), SDK
+    data = lines(system, *talk)
+    ran = ctxtrim("trim", "--no-preserve-system-prompt", "--budget", "150", stdin=data)
+    left = json.loads(ran.out.splitlines()[0])
+    if version == 1:
+        assert left == {
+            key: value | {"text": ""} if key == "system_prompt" else value
+            for key, value in system.items()
+            if key != "dynamic_context"
+        }
+    else:
+        assert left == system | {"args": arguments | {"content": ""}}
+    assert "system" not in [message.role for message in transcript(ran.out).messages]
+    again = ctxtrim("trim", "--no-preserve-system-prompt", "--budget", "150", stdin=ran.out)
+    assert again.out == ran.out
+
+
+METADATA = {
+    "exit_code": 2,
+    "working_dir": "/harbour",
+    "py_interpreter_path": "/usr/bin/python",
+    "prefix": "[Below is the output of the previous command.]\n",
+    "suffix": "\n[The command completed with exit code 2.]",
+}
+AROUND = (
+    METADATA["prefix"],
+    f"{METADATA['suffix']}\n[Current working directory: /harbour]"
+    "\n[Python interpreter: /usr/bin/python]\n[Command finished with exit code 2]",
+)
+FAILED = "[An error occurred during execution.]\n"
+
+
+@pytest.mark.parametrize(
+    ("event", "sent"),
+    [
+        (seen(1, "c", "x", extras={"metadata": METADATA}), [AROUND[0], "x", AROUND[1]]),
+        (seen(1, "c", "x", extras={"metadata": {"exit_code": -1, "working_dir": None}}), ["x"]),
+        (
+            sdk_seen("c", "x", is_error=True, metadata=METADATA, kind="TerminalObservation"),
+            [FAILED, AROUND[0], "x", AROUND[1]],
+        ),
+        (sdk_seen("c", "x", is_error=True), [FAILED, "x"]),
+        (sdk_seen("c", "x", metadata=METADATA), ["x"]),
+    ],
+)
+def test_what_openhands_sends_around_an_output_is_counted(event: Event, sent: list[str]) -> None:
+    (message,) = transcript(lines(event)).messages
+    assert [part.text for part in message.parts] == sent
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_an_output_is_shortened_without_what_is_sent_around_it(version: int) -> None:
+    long = "a boat and a berth " * 300
+    event = seen(1, "c", long, extras={"metadata": METADATA})
+    if version == 1:
+        event = sdk_seen("c", long, is_error=True, metadata=METADATA, kind="TerminalObservation")
+    data = lines(event)
+    out = run(data, [("truncate", {"max_tokens": 80})]).data or b""
+    texts = [part.text for part in transcript(out).messages[0].parts]
+    assert "truncated" in texts[-2] and len(texts[-2]) < len(long)
+    assert (texts[-3], texts[-1]) == AROUND
+    assert run(out, [("truncate", {"max_tokens": 80})]).data == out
 
 
 @pytest.mark.parametrize(

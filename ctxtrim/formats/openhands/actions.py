@@ -13,6 +13,7 @@ from msgspec import Struct
 from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_parts import call_part
+from ctxtrim.formats.openhands.commands import around_output
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
@@ -114,7 +115,7 @@ def _action(value: dict[str, Any], span: Span) -> Contents | None:
 def _system(arguments: dict[str, Any], span: Span) -> Contents:
     """The system prompt. It is removed without its event, which also contains the tools."""
     tools = arguments.get("tools")
-    parts = (*_texts(arguments, span, "content"),)
+    parts = tuple(part for part in _texts(arguments, span, "content") if part.text)
     message = Message("system", parts, spans=(span.inside("content"),) if parts else ())
     return Contents(message, tools=dump(tools) if tools else None)
 
@@ -194,8 +195,13 @@ def _observation(value: dict[str, Any], span: Span) -> Contents | None:
         is_error = True
     elif isinstance(success, bool):
         is_error = not success
-    part = Part("tool_result", text, call_id, name, is_error, span=content_span)
-    return Contents(Message("tool", (part,), name=name, metadata=metadata_in(value)))
+    parts: tuple[Part, ...] = (
+        Part("tool_result", text, call_id, name, is_error, span=content_span),
+    )
+    if kind == "run":
+        before, after = around_output(members(value.get("extras")).get("metadata"))
+        parts = (*before, *parts, *after)
+    return Contents(Message("tool", parts, name=name, metadata=metadata_in(value)))
 
 
 def _name_and_id(value: dict[str, Any], kind: str) -> tuple[str | None, str | None]:

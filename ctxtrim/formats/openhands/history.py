@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.openhands import actions, sdk
@@ -25,6 +26,9 @@ from ctxtrim.formats.openhands.insert import insert
 from ctxtrim.formats.usage import openai_usage
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.json_paths import Path
+
+_PROMPTS = (("args", "content"), ("system_prompt", "text"))
+"""The ends of the paths of system prompts. Other messages are removed with their events."""
 
 
 def knows(value: object) -> bool:
@@ -202,6 +206,12 @@ def owner(array: Path) -> Path | None:
     return array if isinstance(array[-1], int) else None
 
 
+def relink(edit: Edit) -> Edit:
+    """The edit in which a dropped system prompt is an empty text, which its event requires."""
+    emptied = {span for span in edit.removed if span.path[-2:] in _PROMPTS}
+    return edit.with_value(emptied, "") if emptied else edit
+
+
 DIALECT = Dialect(
     "openhands",
     knows,
@@ -209,5 +219,6 @@ DIALECT = Dialect(
     insert,
     envelope=envelope,
     owner=owner,
+    relink=relink,
     places=("history", "[*].history", "trajectory", ""),
 )

@@ -7,6 +7,7 @@ from ctxtrim.formats.fields import elements, members, metadata_in, role_in, stri
 from ctxtrim.formats.media_blocks import media_of, sealed_media, text_block
 from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.formats.openhands.actions import Contents, call_of
+from ctxtrim.formats.openhands.commands import around_output
 from ctxtrim.model import ROLES, Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
@@ -21,6 +22,8 @@ SILENT = (
     "LLMCompletionLogEvent", "PauseEvent", "StreamingDeltaEvent", "TokenEvent",
 )  # fmt: skip
 """Kinds that the model does not read, except the summary of a condensation."""
+_COMMANDS = ("TerminalObservation", "ExecuteBashObservation")
+_FAILED = "[An error occurred during execution.]\n"  # before the content of every observation
 
 
 def is_event(value: object) -> bool:
@@ -57,17 +60,15 @@ def _at(value: dict[str, Any], span: Span, key: str) -> Span | None:
 
 def _system(value: dict[str, Any], span: Span) -> Contents:
     """The system prompt. It is removed without its event, which also contains the tools."""
-    places = [
-        (value[key], span.inside(key))
+    prompt, context = (
+        [part for part in _content([value.get(key)], span.inside(key), True) if part.text]
         for key in ("system_prompt", "dynamic_context")
-        if value.get(key)
-    ]
-    parts = tuple(
-        part for prompt, inner_span in places for part in _content([prompt], inner_span, True)
     )
+    spans = [part.span for part in prompt if part.span is not None]
+    spans += [span.inside("dynamic_context") for _ in context]  # it may be missing
     tools = value.get("tools")
-    spans = tuple(part.span for part in parts if part.span is not None)
-    return Contents(Message("system", parts, spans=spans), tools=dump(tools) if tools else None)
+    message = Message("system", (*prompt, *context), spans=tuple(spans))
+    return Contents(message, tools=dump(tools) if tools else None)
 
 
 def _content(content: Any, span: Span, is_alone: bool = False) -> Iterator[Part]:
@@ -197,12 +198,18 @@ def _result(value: dict[str, Any], span: Span) -> Contents:
     for key in ("error", "rejection_reason"):
         if isinstance(value.get(key), str):
             parts.append(Part("text", value[key], span=span.inside(key)))
+    before: tuple[Part, ...] = ()
+    after: tuple[Part, ...] = ()
     if isinstance(seen, dict):
         is_error = seen["is_error"] if isinstance(seen.get("is_error"), bool) else is_error
         key = "content" if "content" in seen else "output"
         parts += _content(seen.get(key), inner_span.inside(key))
         if not parts and key not in seen:
             parts.append(Part("text", dump({name: seen[name] for name in seen if name != "kind"})))
+        if seen.get("kind") in _COMMANDS:
+            before, after = around_output(seen.get("metadata"))
+        if seen.get("is_error") is True:
+            before = (Part("text", _FAILED), *before)
     call_id, name = string(value.get("tool_call_id")), string(value.get("tool_name"))
-    answer = result_parts(parts, call_id, name, is_error)
+    answer = (*before, *result_parts(parts, call_id, name, is_error), *after)
     return Contents(Message("tool", answer, name=name, metadata=metadata_in(value)))

@@ -72,6 +72,25 @@ def test_the_system_prompt_of_anthropic_is_a_message() -> None:
     assert texts(observation(sent)) == [("system", "Be brief."), ("user", "Hello.")]
 
 
+@pytest.mark.parametrize("as_text", [False, True])
+def test_an_answer_of_blocks_alone_is_a_message(as_text: bool) -> None:
+    use = {"type": "tool_use", "id": "t1", "name": "look", "input": {"x": 1}}
+    blocks: Any = [
+        {"type": "thinking", "thinking": "Hm.", "signature": "s"},
+        {"type": "text", "text": "I look."},
+        use,
+    ]
+    sent = [{"role": "user", "content": LONG}, HI, HELLO]
+    value = observation(sent, json.dumps(blocks) if as_text else blocks)
+    answer = only(line(value)).messages[-1]
+    assert answer.role == "assistant"
+    assert [(part.kind, part.text) for part in answer.parts] == [
+        ("reasoning", "Hm."), ("text", "I look."), ("tool_call", '{"x":1}'),
+    ]  # fmt: skip
+    trimmed = run(line(value), [("trim", {})], limit=200).data or b""
+    assert json.loads(trimmed) == value | {"input": [HELLO]}
+
+
 def test_messages_of_an_unknown_form_are_reported_as_not_counted() -> None:
     transcript = only(line(observation([{"speaker": "me", "line": "Hello."}])))
     assert (transcript.messages, transcript.uncounted) == ((), 1)

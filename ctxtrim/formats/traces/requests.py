@@ -12,9 +12,11 @@ from msgspec.structs import replace
 
 from ctxtrim.formats import bedrock
 from ctxtrim.formats.anthropic import messages as anthropic
+from ctxtrim.formats.anthropic.blocks import block as anthropic_block
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.gemini import contents as gemini
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.message_parts import content_parts
 from ctxtrim.formats.openai import chat as openai_chat
 from ctxtrim.formats.openai import responses as openai_responses
 from ctxtrim.formats.traces import genai_messages, langchain_messages
@@ -37,6 +39,8 @@ _ANSWERS = (
     "choices", "generations", "candidates", "message", "messages", "output", "response", "content",
 )  # fmt: skip
 """Members of a response that contain its answer."""
+_BLOCKS = ("thinking", "redacted_thinking", "tool_use", "server_tool_use", "web_search_tool_result")
+"""Blocks of an answer of Anthropic, besides texts."""
 
 
 class Field(NamedTuple):
@@ -67,12 +71,13 @@ class LoggedRequest(Struct, frozen=True):
 
 
 class _Body(Struct):
-    """Elements of one side of a request, or the `text` that it is; `around`: the object around
-    the elements.
+    """Elements of one side of a request, or the `text` or the list of `blocks` that it is;
+    `around`: the object around the elements.
     """
 
     elements: list[Element] = field(default_factory=list)
     text: Field | None = None
+    blocks: Field | None = None
     around: Field | None = None
 
 
@@ -132,6 +137,9 @@ def _read(dialect: Dialect | None, body: _Body, role: Role, found: ListContents)
         text, span = body.text
         part = Part("text", text, span=span)
         found.messages.append(Message(role, (part,), index=len(found.messages), spans=(span,)))
+    if body.blocks is not None:
+        blocks, span = body.blocks
+        found.add(role, content_parts(blocks, span, anthropic_block), {}, span)
     if dialect is not None:
         dialect.read(body.elements, found)
     else:
@@ -167,6 +175,8 @@ def _received(content: Field, found: _Body) -> None:
     if isinstance(value, str):
         if value:
             found.text = Field(value, span)
+    elif isinstance(value, list) and value and all(map(_is_block, value)):
+        found.blocks = Field(value, span)
     elif isinstance(value, list):
         is_choice = any(isinstance(each, list) or not is_message(each) for each in value)
         for index, each in enumerate(value[:1] if is_choice else value):
@@ -186,6 +196,15 @@ def is_message(value: Any) -> bool:
     if value.get("type") == "ChatGeneration" or "choices" in value or "generations" in value:
         return False
     return "role" in value or "lc" in value or isinstance(value.get("type"), str)
+
+
+def _is_block(value: Any) -> bool:
+    """Whether a value is a block of the content of an answer."""
+    block = members(value)
+    kind = block.get("type")
+    if kind == "text":
+        return isinstance(block.get("text"), str) and "role" not in block
+    return kind in _BLOCKS
 
 
 def _elements(values: Sequence[Any], span: Span) -> Iterator[Element]:

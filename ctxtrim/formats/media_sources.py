@@ -58,12 +58,14 @@ def _document_url(block: Block) -> MediaSource:
 
 
 def _image(block: Block) -> MediaSource:
-    """Anthropic's `source`, or data under `data` (MCP, pi), `image` (inspect, AI SDK) or `url`."""
+    """Anthropic's `source`, or data under `data` (MCP, pi), `image` (inspect, AI SDK), `base64`
+    (LangChain) or `url`.
+    """
     source = block.get("source")
     if isinstance(source, Mapping):
         return _anthropic(source, "image")
-    data = _first(block, "data", "image", "url")
-    return MediaSource("image", data, block.get("mimeType"), block.get("detail"))
+    data = _first(block, "data", "image", "base64", "url")
+    return MediaSource("image", data, _first(block, *_MIMES), block.get("detail"))
 
 
 def _anthropic(source: Mapping[str, Any], kind: MediaKind, name: object = None) -> MediaSource:
@@ -79,11 +81,13 @@ def _anthropic(source: Mapping[str, Any], kind: MediaKind, name: object = None) 
 
 
 def _audio(block: Block) -> MediaSource:
-    """OpenAI: `input_audio` with `data` and `format`; or the data under `data` (MCP) or `audio`."""
+    """OpenAI: `input_audio` with `data` and `format`; or the data under `data` (MCP), `audio` or
+    `base64` (LangChain).
+    """
     inner = block.get("input_audio")
     if isinstance(inner, Mapping):
         return MediaSource("audio", inner.get("data"), f"audio/{inner.get('format', '')}")
-    return MediaSource("audio", _first(block, "data", "audio"), block.get("mimeType"))
+    return MediaSource("audio", _first(block, "data", "audio", "base64"), _first(block, *_MIMES))
 
 
 def _file(block: Block) -> MediaSource:
@@ -97,9 +101,9 @@ def _file(block: Block) -> MediaSource:
     is_pdf = isinstance(name, str) and name.lower().endswith(".pdf")
     if isinstance(data, str):
         return MediaSource("pdf" if is_pdf else "file", data, detail=detail, name=name)
-    mime = block.get("mediaType", block.get("mimeType"))
-    if isinstance(mime, str) and "data" in block:  # the AI SDK
-        return MediaSource("file", block["data"], mime, name=name)
+    mime, data = _first(block, *_MIMES), block.get("data", block.get("base64"))
+    if mime is not None and ("data" in block or data is not None):  # the AI SDK, LangChain
+        return MediaSource("file", data, mime, name=name)
     if isinstance(block.get("mime"), str):  # opencode
         return MediaSource("file", block.get("url"), block["mime"], name=name)
     url, file_id = inner.get("file_url"), inner.get("file_id")
@@ -155,6 +159,7 @@ def _gemini(block: Block) -> MediaSource | None:
     return MediaSource("file", inner.get("data"), mime, level, url, name=name)
 
 
+_MIMES = ("mediaType", "mimeType", "mime_type")
 _GEMINI = ("inlineData", "inline_data", "fileData", "file_data")
 _READERS: dict[str, Callable[[Block], MediaSource | None]] = {
     "image_url": _image_url,

@@ -251,6 +251,7 @@ SOUND = b64(wav(1.5))
             ("image", None, None, None),
         ),
         ({"type": "image", "data": PICTURE, "mimeType": "image/png"}, ("image", 640, 480, None)),
+        ({"type": "image", "base64": PICTURE, "mime_type": "image/png"}, ("image", 640, 480, None)),
         ({"type": "image", "image": URL, "detail": "high"}, ("image", 640, 480, "high")),
         ({"inlineData": {"mimeType": "image/png", "data": PICTURE}}, ("image", 640, 480, None)),
         (
@@ -295,6 +296,7 @@ def test_images_are_read_from_every_format(
             ("audio", None, None),
         ),
         ({"inlineData": {"mimeType": "audio/wav", "data": SOUND}}, ("audio", 1.5, None)),
+        ({"type": "audio", "base64": SOUND, "mime_type": "audio/wav"}, ("audio", 1.5, None)),
         (
             {"type": "file", "file": {"file_data": "data:application/pdf;base64," + PAPER}},
             ("pdf", None, 2),
@@ -312,6 +314,7 @@ def test_images_are_read_from_every_format(
             ("pdf", None, None),
         ),
         ({"inlineData": {"mimeType": "application/pdf", "data": PAPER}}, ("pdf", None, 2)),
+        ({"type": "file", "base64": PAPER, "mime_type": "application/pdf"}, ("pdf", None, 2)),
         ({"inlineData": {"mimeType": "video/mp4", "data": "AAAA"}}, ("file", None, None)),
         ({"type": "video_url", "video_url": {"url": "https://example.com"}}, ("file", None, None)),
         ({"type": "encrypted_content", "encrypted_content": "gAAA"}, ("sealed", None, None)),

@@ -662,6 +662,10 @@ REPLY: dict[str, Any] = {
             "request": {"url": "/v1", "body": {"model": "gpt-5", "input": ITEMS}},
             "response": {"status": 200, "body": {"object": "response", "output": [REPLY]}},
         },
+        {
+            "request_body": {"model": "gpt-5", "input": ITEMS},
+            "response_body": {"object": "response", "output": [REPLY]},
+        },
     ],
 )
 def test_items_of_sessions_lists_and_proxy_logs_are_one_conversation(value: Any) -> None:
@@ -696,7 +700,9 @@ def test_of_a_stream_only_the_complete_response_is_read() -> None:
     assert not any(chunk.findings for chunk in chunks)
 
 
-@pytest.mark.parametrize("home", [("items",), ("request", "body", "input")])
+@pytest.mark.parametrize(
+    "home", [("items",), ("request", "body", "input"), ("request_body", "input")]
+)
 def test_items_at_other_places_are_trimmed(home: tuple[str, ...]) -> None:
     old = [says("user", LONG), says("assistant", LONG)]
     items: Any = [*old, *ITEMS, REPLY]

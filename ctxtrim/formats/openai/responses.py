@@ -25,10 +25,12 @@ _LISTS = (
     "responses_create_params.input",  # rollouts of NeMo Gym
     "request.input",
     "request.body.input",  # logs of proxies, and their responses below
+    "request_body.input",  # Helicone
     "body.input",  # a line of a batch, and of its results below
     "input",
     "response.output",
     "response.body.output",
+    "response_body.output",
     "trajectory.output",
     "output",
 )

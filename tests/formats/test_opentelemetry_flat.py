@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from conftest import Run
 from harness import read, run
+from hypothesis import given
+from strategies import budgets, conversations
 from writers.opentelemetry import export, printed, span
 
 from ctxtrim.model import Transcript
@@ -74,6 +76,33 @@ def converse_blocks() -> dict[str, Any]:
         "gen_ai.completion.0.role": "assistant",
         "gen_ai.completion.0.content": "Nine boats.",
     }
+
+
+def traceloop(talk: list[dict[str, Any]]) -> dict[str, Any]:
+    """A generated conversation as Traceloop writes it for Anthropic: adjacent results share a
+    message.
+    """
+    messages: list[tuple[str, list[dict[str, Any]]]] = []
+    for message in talk:
+        blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in message["texts"]]
+        for use in message.get("calls", ()):
+            blocks.append({"type": "tool_use"} | use)
+        role = message["role"]
+        if role == "tool":
+            blocks = [{"type": "tool_result", "tool_use_id": message["id"], "content": blocks}]
+            role = "user"
+            if messages and messages[-1][1][0]["type"] == "tool_result":
+                messages[-1][1].extend(blocks)
+                continue
+        messages.append((role, blocks))
+    found: dict[str, Any] = {"gen_ai.request.model": "gpt-4o"}
+    for number, (role, blocks) in enumerate(messages):
+        field = f"gen_ai.prompt.{number}"
+        found |= {f"{field}.role": role, f"{field}.content": json.dumps(blocks)}
+        for at, use in enumerate(block for block in blocks if block["type"] == "tool_use"):
+            found |= {f"{field}.tool_calls.{at}.{key}": use[key] for key in ("id", "name")}
+            found[f"{field}.tool_calls.{at}.arguments"] = json.dumps(use["input"])
+    return found
 
 
 def openinference() -> dict[str, Any]:
@@ -145,6 +174,19 @@ def test_several_results_in_one_content_are_removed_with_their_calls(is_otlp: bo
     trimmed = run(data, [("trim", {})], limit=100).data or b""
     assert [message.role for message in only(trimmed).messages] == ["user", "assistant"]
     assert run(trimmed, [("trim", {})], limit=100).data == trimmed
+
+
+@given(talk=conversations(), budget=budgets)
+def test_generated_requests_with_blocks(talk: list[dict[str, Any]], budget: int) -> None:
+    for stages in ([("trim", {})], [("truncate", {"max_tokens": 40}), ("trim", {})]):
+        data = line(traceloop(talk))
+        before = [each for chunk in read(data) for each in chunk.transcripts]
+        assert [len(each.messages) for each in before] == ([len(talk)] if talk else [])
+        ran = run(data, stages, limit=budget)
+        assert {finding.code for finding in ran.findings} <= {"not-json"}
+        assert all(row.fits or row.overflows for row in ran.rows)
+        if ran.data is not None:
+            assert run(ran.data, stages, limit=budget).data == ran.data
 
 
 def test_a_prompt_after_a_result_is_a_message() -> None:

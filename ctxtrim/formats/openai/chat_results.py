@@ -30,9 +30,10 @@ def add_results(
     if value["role"] == "ipython":
         _add_action(messages)
     call_id, name = _call_id(value), string(value.get("name"))
-    is_error = bool(value["error"]) if "error" in value else None
+    error = value.get("error")
+    is_error = bool(error) if "error" in value else None
     content_span = Span(span.line, (*span.path, "content"))
-    failure = string(members(value.get("error")).get("message"))
+    failure = string(members(error).get("message")) if error else None
     parts: tuple[Part, ...]
     if failure is not None:  # inspect sends it in place of the content [`model/_openai.py`]
         parts = (Part("tool_result", f"Error: {failure}", call_id, name, is_error),)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
+from ctxtrim.formats.message_lists import Element
 from ctxtrim.formats.usage import anthropic_usage
 from ctxtrim.model import Span
 from ctxtrim.text.json_paths import Path, each_element
@@ -61,6 +62,9 @@ ROO_LINKS = frozenset(("condenseParent", "condenseId", "truncationParent", "trun
 LinkedValue = tuple[Any, Span, range]
 """An element with such members, its span, and the positions of its messages."""
 
+NumberedElement = tuple[Element, int]
+"""A line of a Droid session that its compactions count, and the index of its first message."""
+
 _BLOCKS = (
     "tool_use", "tool_result", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction",
 )  # fmt: skip
@@ -105,6 +109,17 @@ def is_sealed(value: object) -> bool:
     if not isinstance(value, dict) or value.get("type") != "reasoning":
         return False
     return isinstance(value.get("encrypted_content"), str)
+
+
+def is_numbered(value: object) -> bool:
+    """Whether an element is a line of a Droid session that its compactions count."""
+    is_message = isinstance(value, dict) and value.get("type") == "message" and "id" in value
+    return is_message or is_compaction(value)
+
+
+def is_compaction(value: object) -> bool:
+    """Whether an element is a compaction of Droid."""
+    return isinstance(value, dict) and value.get("type") == "compaction_state"
 
 
 def knows(value: object) -> bool:

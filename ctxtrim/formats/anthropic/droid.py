@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.messages import NumberedElement, is_compaction
+from ctxtrim.formats.anthropic.detect import NumberedElement, is_compaction
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import members
 from ctxtrim.formats.message_lists import ListContents

@@ -22,9 +22,12 @@ from ctxtrim.formats.anthropic.detect import (
     ROLES,
     ROO_LINKS,
     LinkedValue,
+    NumberedElement,
     claims,
     has_foreign,
     inner,
+    is_compaction,
+    is_numbered,
     is_sealed,
     knows,
 )
@@ -55,7 +58,7 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
     for element in elements:
         value, span, whole = element
         message, role, keys = inner(value)
-        is_row = _is_row(value)
+        is_row = is_numbered(value)
         if is_row:
             rows.append((element, len(found.messages)))
         if role not in ROLES or (is_row and _is_unsent(message)):
@@ -109,7 +112,7 @@ def _marked(
 
 def _leave_out(
     found: ListContents,
-    rows: Sequence["NumberedElement"],
+    rows: Sequence[NumberedElement],
     linked: Sequence[LinkedValue],
 ) -> None:
     """Leave out what compactions of Droid and condensations of Roo Code replace."""
@@ -121,21 +124,6 @@ def _leave_out(
         from ctxtrim.formats.anthropic.droid import compact  # for few sessions
 
         compact(found, rows)
-
-
-NumberedElement = tuple[Element, int]
-"""A line of a Droid session that its compactions count, and the index of its first message."""
-
-
-def _is_row(value: Any) -> bool:
-    """Whether an element is a line of a Droid session."""
-    is_message = isinstance(value, dict) and value.get("type") == "message" and "id" in value
-    return is_message or is_compaction(value)
-
-
-def is_compaction(value: Any) -> bool:
-    """Whether an element is a compaction of Droid."""
-    return isinstance(value, dict) and value.get("type") == "compaction_state"
 
 
 def _is_unsent(message: Mapping[str, Any]) -> bool:

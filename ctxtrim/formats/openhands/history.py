@@ -22,8 +22,8 @@ from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.openhands import actions, sdk
 from ctxtrim.formats.openhands.actions import Contents
-from ctxtrim.formats.openhands.insert import insert
 from ctxtrim.formats.usage import openai_usage
+from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.json_paths import Path
 
@@ -216,7 +216,7 @@ DIALECT = Dialect(
     "openhands",
     knows,
     read,
-    insert,
+    lazy_function("ctxtrim.formats.openhands.insert:insert"),
     envelope=envelope,
     owner=owner,
     relink=relink,

@@ -22,6 +22,7 @@ from ctxtrim.formats.message_parts import (
     system_prompt,
     text_of,
 )
+from ctxtrim.formats.pi.prompt_changes import PromptChange, apply_prompt, prompt_change
 from ctxtrim.formats.pi.visibility import metadata_member, names_in, visibility, with_visibility
 from ctxtrim.formats.usage import is_complete, pi_usage
 from ctxtrim.model import Message, Part, Role, Span
@@ -57,7 +58,7 @@ _INJECTED = (
     "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary", "developer",
     "fileMention", "pythonExecution",
 )  # fmt: skip
-_SPECIAL = ("bashExecution", "fileMention", "pythonExecution", "system")
+_SPECIAL = ("bashExecution", "fileMention", "pythonExecution")
 _MIRROR_MODELS = ("delivery-mirror", "gateway-injected")
 _MIRROR_KINDS = (
     "channel-final", "channel-final-suppressed", "message-tool-source-reply",
@@ -119,23 +120,6 @@ def read(items: Iterable[Element], found: ListContents) -> None:
     apply_prompt(prompt, found)
 
 
-PromptChange = tuple[Mapping[str, Any], int]
-"""A value that changes the system prompt or the tools, and the index of its message."""
-
-
-def prompt_change(value: Mapping[str, Any], index: int) -> list[PromptChange]:
-    """The change of a message at an index; none if it changes neither the prompt nor the tools."""
-    return [(value, index)] if value["role"] == "system" or "toolsAdded" in value else []
-
-
-def apply_prompt(changes: Sequence[PromptChange], found: ListContents) -> None:
-    """Set the tools that system messages leave, and leave out sections that they replace."""
-    if changes:
-        from ctxtrim.formats.pi import own_messages  # for few sessions
-
-        own_messages.apply_prompt(changes, found)
-
-
 def is_sent(value: Mapping[str, Any]) -> bool:
     """Whether a message is part of the context, which is the default."""
     return not value.get("excludeFromContext") and not _is_mirror(value)
@@ -186,6 +170,8 @@ def message_in(
         from ctxtrim.formats.pi import own_messages  # for few messages of a session
 
         parts = own_messages.parts(value, span)
+    elif kind == "system":
+        parts = _prompt(value, span)
     else:
         parts = content_in(value.get("content"), span.inside("content"), role)
     is_summary = kind == "compactionSummary" or (role == "user" and _begins(parts, TITLE))
@@ -206,6 +192,18 @@ def summary_in(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
     text = value.get("summary")
     return (
         Part("text", text if isinstance(text, str) else dump(text), span=span.inside("summary")),
+    )
+
+
+def _prompt(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
+    """A system message: its content, then its named sections. A section of null removes one."""
+    sections_span = span.inside("sections")
+    content = content_in(value.get("content") or None, span.inside("content"), "system")
+    sections = members(value.get("sections")).items()
+    texts = ((name, text) for name, text in sections if isinstance(text, str))
+    return (
+        *content,
+        *(Part("text", text, span=sections_span.inside(name)) for name, text in texts),
     )
 
 

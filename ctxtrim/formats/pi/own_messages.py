@@ -1,20 +1,16 @@
-"""Messages that only pi and Oh My Pi have: commands of a person, files, and system messages.
+"""Messages that only pi and Oh My Pi have: commands of a person, and files.
 
-`convertToLlm` of Oh My Pi (can1357/oh-my-pi, `packages/coding-agent/src/session/messages.ts`), and
-`packages/ai/src/utils/transcript.ts` of earendil-works/pi for system messages.
+[can1357/oh-my-pi, `convertToLlm` of `packages/coding-agent/src/session/messages.ts`]
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.media_blocks import block_part
-from ctxtrim.formats.message_lists import ListContents
-from ctxtrim.formats.pi.messages import PromptChange, content_in
 from ctxtrim.model import Part, Span
-from ctxtrim.text.records import dump
 
 
 def _ran(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
@@ -67,55 +63,13 @@ def _files(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
     return (*texts, Part("text", "\n</system-reminder>"), *images)
 
 
-def _system(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
-    """A system message: its content, then its named sections. A section of null removes one."""
-    sections_span = span.inside("sections")
-    content = content_in(value.get("content") or None, span.inside("content"), "system")
-    sections = members(value.get("sections")).items()
-    texts = ((name, text) for name, text in sections if isinstance(text, str))
-    return (
-        *content,
-        *(Part("text", text, span=sections_span.inside(name)) for name, text in texts),
-    )
-
-
 _PARTS = {
     "bashExecution": _ran,
     "fileMention": _files,
     "pythonExecution": _ran_python,
-    "system": _system,
 }
 
 
 def parts(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
     """The parts of such a message."""
     return _PARTS[value["role"]](value, span)
-
-
-def apply_prompt(changes: Sequence[PromptChange], found: ListContents) -> None:
-    """Set the tools after some changes, and leave out sections that a later message replaces or
-    removes.
-    """
-    tools: dict[str, Any] = {}
-    for value, _ in changes:
-        if isinstance(value.get("tools"), list):
-            tools = {}
-        for tool in map(members, elements(value.get("toolsRemoved"))):
-            tools.pop(f"{tool.get('name')}", None)
-        for key in ("tools", "toolsAdded"):
-            added = map(members, elements(value.get(key)))
-            tools |= {f"{tool.get('name')}": tool for tool in added}
-    found.tools = dump(list(tools.values())) if tools else None
-    later: set[Any] = set()
-    for value, index in reversed(changes):
-        message = found.messages[index]
-        if message.role == "system":
-            kept = tuple(part for part in message.parts if _section(part) not in later)
-            found.messages[index] = replace(message, parts=kept)
-            later |= members(value.get("sections")).keys()
-
-
-def _section(part: Part) -> Any:
-    """The name of the section that a part of a system message is; None for its content."""
-    path = part.span.path if part.span is not None else ()
-    return path[-1] if path[-2:-1] == ("sections",) else None

@@ -20,17 +20,15 @@ from ctxtrim.formats.message_parts import text_of
 from ctxtrim.formats.pi import messages
 from ctxtrim.formats.pi.messages import (
     ROLES,
-    PromptChange,
-    apply_prompt,
     content_in,
     is_sent,
     json_value,
     knows,
     message_in,
-    prompt_change,
     summary_in,
     usage_in,
 )
+from ctxtrim.formats.pi.prompt_changes import PromptChange, apply_prompt, prompt_change
 from ctxtrim.formats.pi.thread import PiEntry, Thread, compaction_of, entries_in, entry_of, relink
 from ctxtrim.formats.pi.visibility import visibility, with_visibility
 from ctxtrim.formats.usage import is_complete

@@ -2,8 +2,8 @@
 
 Only `message` is sent to the model: `toolUseResult`, `progress`, snapshots and summaries of other
 sessions are not. One message of the model spans several lines with the same message id. One user
-line may contain several results. `claude_code_thread` finds the live lines, `event_links` updates
-their links.
+line may contain several results. `claude_code_events` reads the lines, `claude_code_thread` finds
+the live ones, `event_links` updates their links.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,17 +14,15 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.agents import sniff_cursor
 from ctxtrim.formats.anthropic.blocks import json_value
-from ctxtrim.formats.anthropic.claude_code_thread import (
-    ENVELOPE,
-    GRAPH,
+from ctxtrim.formats.anthropic.claude_code_events import (
     SYNTHETIC,
     ClaudeEvent,
-    as_loaded,
     event_around,
     event_list,
     event_of,
     events_in,
 )
+from ctxtrim.formats.anthropic.claude_code_thread import GRAPH, as_loaded
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.fields import elements, first_string, string
 from ctxtrim.formats.media_blocks import text_block
@@ -40,6 +38,12 @@ CLEARED = "[Old tool result content cleared]"
 _TYPES = (
     "user", "assistant", "system", "progress", "attachment", "summary", "file-history-snapshot",
 )  # fmt: skip
+_ENVELOPE = (
+    "isSidechain", "userType", "cwd", "sessionId", "session_id", "version", "gitBranch", "slug",
+    "entrypoint", "agentId", "sessionKind", "timestamp",
+)  # fmt: skip
+"""The keys that an inserted event copies from its neighbour. This avoids reading the clock."""
+
 _HEAD = 32  # events of a document inspected to detect it; those of hooks come first
 
 
@@ -144,7 +148,7 @@ def _event_of(message: Message, neighbour: dict[str, Any], number: int) -> dict[
     content = block["text"] if message.result is None else [block]
     role = "assistant" if message.role == "assistant" else "user"
     value: dict[str, Any] = {"parentUuid": None} if "parentUuid" in neighbour else {}
-    value |= {key: neighbour[key] for key in ENVELOPE if key in neighbour}
+    value |= {key: neighbour[key] for key in _ENVELOPE if key in neighbour}
     value |= {"type": role, "message": {"role": role, "content": content}}
     if "uuid" in neighbour:
         value["uuid"] = event_id(neighbour["uuid"], dump(content), number)

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.claude_code_thread import PRESERVED, ClaudeEvent
+from ctxtrim.formats.anthropic.claude_code_events import PRESERVED, ClaudeEvent
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.event_links import EventEdit
 from ctxtrim.formats.fields import elements, members, string

@@ -28,7 +28,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from ctxtrim.tokenizers.encodings import Encoding, pieces
+from ctxtrim.tokenizers.encodings import Encoding
+from ctxtrim.tokenizers.pieces import pieces
 from ctxtrim.tokens import Exactness
 
 _MARKS = 0.5  # maximum marks and joints per byte of ASCII

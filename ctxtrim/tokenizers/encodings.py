@@ -6,7 +6,7 @@ downloaded: all engines use the packaged files.
 """
 
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -61,17 +61,6 @@ _PRETOKENIZERS = {"cl100k_base": "cl100k", "o200k_base": "o200k"}  # gigatoken's
 _ENDLESS = 100  # maximum characters of a word merged by the small engine
 _NEVER = 1 << 30  # above every rank
 _REMEMBERED = 100_000  # cached words of the small engine
-_PIECE = 1 << 20  # characters counted at a time
-# The last character of a word in any context, for both patterns. A space starts a new word after
-# anything but a blank. So do ASCII digits after letters or the reverse, and signs and line breaks
-# after either or after an ideograph. An apostrophe may belong to the word before it.
-_BEFORE_SPACE = lazy_pattern(r"\S(?= )")
-_SIGNS = r"\n!-&(-/:-@\[-`{-~\u3001\u3002\uff0c"
-_IDEOGRAPHS = r"\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3"
-_OTHER_END = lazy_pattern(
-    rf"[A-Za-z0-9{_IDEOGRAPHS}](?:(?<=[A-Za-z])(?=[0-9{_SIGNS}])|(?<=[0-9])(?=[A-Za-z{_SIGNS}])"
-    rf"|(?<=[{_IDEOGRAPHS}])(?=[{_SIGNS}]))"
-)
 _SPECIAL = "<|endoftext|>"  # counts as text; but without a special token, arrays take long
 _ARRAY_ITEM = 4  # bytes of a token in tiktoken's arrays
 _LINE_BREAKS = "\r\n"
@@ -97,8 +86,7 @@ class Encoding(Struct, frozen=True, dict=True):
 
     def encode(self, text: str) -> list[int]:
         """The token ids of a text."""
-        encode = _encoder(self.name)
-        return [token for piece in pieces(text) for token in encode(piece)]
+        return _encoder(self.name)(text)
 
     def ceiling(self, text: str) -> int:
         """The UTF-8 bytes of a text: every token covers at least one byte."""
@@ -112,32 +100,6 @@ O200K = partial(Encoding, "o200k_base", "exact")
 CL100K = partial(Encoding, "cl100k_base", "exact")
 
 
-def pieces(text: str) -> Iterator[str]:
-    """A text in pieces of about a million characters, cut at certain word ends: their counts add up
-    to its count.
-    """
-    start = 0
-    while len(text) - start > _PIECE and (end := _word_end(text, start + _PIECE)):
-        yield text[start:end]
-        start = end
-    yield text[start:]
-
-
-def _word_end(text: str, start: int) -> int | None:
-    """The first certain end of a word after a position; None if there is none, as in signs only.
-
-    One search looks for spaces, the other for letters and digits. Both skip other characters fast.
-    """
-    for begin in range(start, len(text), _PIECE):
-        end = begin + _PIECE
-        has_space = text.find(" ", begin, end + 1) >= 0
-        last = _BEFORE_SPACE.search(text, begin, end + 1) if has_space else None
-        last = _OTHER_END.search(text, begin, last.end() if last else end + 1) or last
-        if last is not None:
-            return last.end()
-    return None
-
-
 def _vocabulary(name: str) -> Path:
     path = VOCABULARIES / f"{name}.tiktoken"
     if not path.is_file():
@@ -149,7 +111,10 @@ def _vocabulary(name: str) -> Path:
 
 @cache
 def _encoder(name: str) -> Callable[[str], list[int]]:
-    return tiktoken_encoder(name, _vocabulary(name))
+    from ctxtrim.tokenizers.pieces import pieces  # small inputs need none
+
+    encode = tiktoken_encoder(name, _vocabulary(name))
+    return lambda text: [token for piece in pieces(text) for token in encode(piece)]
 
 
 @cache
@@ -182,6 +147,8 @@ def gigatoken_engine(name: str, path: Path) -> Callable[[str], int]:
 
 def tiktoken_engine(name: str, path: Path) -> Callable[[str], int]:
     """Counts with tiktoken, in an array of tokens if this version makes them: lists take longer."""
+    from ctxtrim.tokenizers.pieces import PIECE, pieces  # small inputs need none
+
     encoding = _tiktoken(name, path)
     to_array = getattr(encoding._core_bpe, "encode_to_tiktoken_buffer", None)
     no_specials: set[str] = set()
@@ -197,7 +164,7 @@ def tiktoken_engine(name: str, path: Path) -> Callable[[str], int]:
 
     def count(text: str) -> int:
         parts = _between_words(text)
-        if len(text) > _PIECE:
+        if len(text) > PIECE:
             return sum(count_piece(piece) for part in parts for piece in pieces(part))
         return sum(map(count_piece, parts))
 

@@ -7,7 +7,7 @@ from threading import Event, Lock
 from typing import Any
 
 from ctxtrim.io.signals import delayed
-from ctxtrim.tokenizers.encodings import pieces
+from ctxtrim.tokenizers.pieces import pieces
 from ctxtrim.tokens.tokenizer import printable
 
 # Linux: memory of this process in pages; the second number is the resident set

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiktoken.load import load_tiktoken_bpe
 
-from ctxtrim.tokenizers import encodings, tokenizer
+from ctxtrim.tokenizers import pieces, tokenizer
 from ctxtrim.tokenizers.encodings import (
     PATTERNS,
     VOCABULARIES,
@@ -79,7 +79,7 @@ def test_long_texts_count_the_same_with_both_engines_and_in_pieces(
     tokens = fast(LONG[name])
     assert 0 < tokens <= len(LONG[name].encode(errors="replace")) * 3
     assert slow(LONG[name]) == tokens
-    assert sum(map(fast, encodings.pieces(LONG[name]))) == tokens
+    assert sum(map(fast, pieces.pieces(LONG[name]))) == tokens
 
 
 LETTERS_OF_UNICODE_17 = (
@@ -140,17 +140,17 @@ def test_the_pieces_of_any_text_sum_up_to_its_count(
     engines: tuple[Engine, Engine], text: str, size: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encodings, "_PIECE", size)
-        pieces = list(encodings.pieces(text))
-    assert "".join(pieces) == text
+        patch.setattr(pieces, "PIECE", size)
+        parts = list(pieces.pieces(text))
+    assert "".join(parts) == text
     for count in engines:
-        assert sum(map(count, pieces)) == count(text)
+        assert sum(map(count, parts)) == count(text)
 
 
 def test_a_long_text_is_counted_in_pieces_of_a_million_characters() -> None:
-    pieces = list(encodings.pieces("a word, then another one\n" * 200_000))
-    assert len(pieces) == 5
-    assert all(MILLION <= len(piece) < 1_100_000 for piece in pieces[:-1])
+    parts = list(pieces.pieces("a word, then another one\n" * 200_000))
+    assert len(parts) == 5
+    assert all(MILLION <= len(part) < 1_100_000 for part in parts[:-1])
 
 
 def test_unique_words_use_at_most_half_a_gigabyte() -> None:

@@ -87,27 +87,67 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     """The request from the options of a command. Raises `UsageError` for invalid options."""
     target = _target(values)
     edits = writes and target is None
-    config = configuration(
-        values, is_automatic=stages is None and not (values["stage"] or values["preset"])
-    )
+    is_automatic = stages is None and not (values["stage"] or values["preset"])
+    config = configuration(values, is_automatic=is_automatic)
     _must_agree(values, writes)
     values = {**values, **config.values}
     report = report_options(values, writes)
     sources, notes = run_inputs(values, report.path, writes)
-    targets = resolve_targets(
+    targets = _targets(sources, values, writes)
+    named = {spec.name for spec in _specs(stages, values, config)}
+    kept = _archive(values, edits, not named.isdisjoint(config.preset.archives))
+    gate = gate_of(values)
+    written = _files_written(values, report, gate, kept if targets.writes else None, edits, targets)
+    read = _files_read(values, config, gate)
+    must_be_distinct(sources, targets, written, read, can_replace="in_place" in values)
+    store = store_of(values) if edits else None
+    jobs = _Jobs(sources, stages, values, report, edits=edits, store=store)
+    pipeline = _file_pipeline(jobs, config)
+    return Request(
+        sources=sources,
+        targets=targets,
+        pipeline=pipeline,
+        processes=values["jobs"],
+        explains_format=bool(values["explain_format"]),
+        report=report,
+        gate=gate,
+        archive=written["--archive"],
+        spills=_spills(pipeline.job.pipeline.stages, kept) if edits else None,
+        shows=_shows(values, report, targets),
+        writes=writes,
+        is_quiet=values["quiet"],
+        has_progress=values["progress"] and not values["quiet"],
+        notes=(*config.notes, *notes),
+        log=written["--log"],
+        events=written["--events"],
+        store=store,
+        target=target,
+        may_be_empty=bool(values["allow_empty"]),
+    )
+
+
+def _targets(sources: Sequence[Input], values: Values, writes: bool) -> Targets:
+    """The targets of the transcripts that the command writes."""
+    return resolve_targets(
         sources,
         writes=writes and not values.get("dry_run"),
         output=values.get("output"),
         in_place=bool(values.get("in_place")),
-        is_jsonl=target is not None,
+        is_jsonl=_target(values) is not None,
         checks_first=has_summary_service(values),
     )
-    named = {spec.name for spec in _specs(stages, values, config)}
-    stores = not named.isdisjoint(config.preset.archives)
-    kept = _archive(values, edits, stores)
-    archive = kept if targets.writes else None
-    gate = gate_of(values)
-    others = {
+
+
+def _files_written(
+    values: Values,
+    report: ReportOptions,
+    gate: Gate,
+    archive: Path | None,
+    edits: bool,
+    targets: Targets,
+) -> dict[str, Path | None]:
+    """The files that the run writes next to its outputs, by their names in messages."""
+    return {
         "--report": report.file,
         "--log": _path(values, "log"),
         "--events": _path(values, "events") if edits and targets.writes else None,
@@ -116,46 +156,6 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         "--baseline": gate.file if gate.updates else None,
         "GITHUB_STEP_SUMMARY": report.step_summary,
     }
-    must_be_distinct(
-        sources,
-        targets,
-        others,
-        _files_read(values, config, gate),
-        can_replace="in_place" in values,
-    )
-    store = store_of(values) if edits else None
-    thinking = _thinking(values) if edits else "keep"
-
-    def job_of(own: Config) -> Job:
-        """The job with the stages, models and budgets of a configuration."""
-        pipeline = StagePipeline(_specs(stages, values, own), _metering(sources, own), thinking)
-        return _job(pipeline, values, report, store, edits=edits)
-
-    job = job_of(config)
-    path, origin = values["messages_path"], config.shared("messages_path").origin
-    choice = FormatChoice(values["format"], path, bool(values["each_request"]), origin)
-    reader = FileReader(choice, values["max_size"])
-    return Request(
-        sources=sources,
-        targets=targets,
-        pipeline=FilePipeline(reader, job, _jobs(sources, config, job_of)),
-        processes=values["jobs"],
-        explains_format=bool(values["explain_format"]),
-        report=report,
-        gate=gate,
-        archive=archive,
-        spills=_spills(job.pipeline.stages, kept) if edits else None,
-        shows=_shows(values, report, targets),
-        writes=writes,
-        is_quiet=values["quiet"],
-        has_progress=values["progress"] and not values["quiet"],
-        notes=(*config.notes, *notes),
-        log=others["--log"],
-        events=others["--events"],
-        store=store,
-        target=target,
-        may_be_empty=bool(values["allow_empty"]),
-    )
 
 
 def _files_read(values: Values, config: Config, gate: Gate) -> list[tuple[str, Path]]:
@@ -175,50 +175,63 @@ def _shows(values: Values, report: ReportOptions, targets: Targets) -> bool:
     return not targets.writes or (bool(values.get("fix")) and targets.frees_stdout)
 
 
-def _job(
-    pipeline: StagePipeline,
-    values: Values,
-    report: ReportOptions,
-    store: "SummaryStore | None",
-    *,
-    edits: bool,
-) -> Job:
-    """The job of a pipeline. Reports other than text show counts and changes."""
-    target = _target(values)
-    return Job(
-        pipeline,
-        _on_overflow(values, edits),
-        keeps_snapshots=values["keep_snapshots"],
-        is_quick=pipeline.accepts_bounds and not needs_counts(values),
-        details=Details(
-            changes=report.form not in (None, "text") or values["explain"],
-            explained=values["explain"],
-            by=report.view.by,
-            left_out="by" in values,
-            differences=edits and bool(values.get("dry_run")),
-            converts=target is not None,
-        ),
-        shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
-        summarizer=summarizer_of(values),
-        memory=store,
-        remembers=not values.get("dry_run"),
-        convert=None if target is None else _converter(target, values),
-    )
+class _Jobs(Struct, frozen=True):
+    """What the jobs of a run share: a configuration adds stages, models and budgets."""
+
+    sources: Sequence[Input]
+    stages: Sequence[str] | None
+    values: Values
+    report: ReportOptions
+    edits: bool
+    store: "SummaryStore | None"
+
+    def job(self, config: Config) -> Job:
+        """The job of a configuration. Reports other than text show counts and changes."""
+        values, report, target = self.values, self.report, _target(self.values)
+        pipeline = StagePipeline(
+            _specs(self.stages, values, config),
+            _metering(self.sources, config),
+            _thinking(values) if self.edits else "keep",
+        )
+        return Job(
+            pipeline,
+            _on_overflow(values, self.edits),
+            keeps_snapshots=values["keep_snapshots"],
+            is_quick=pipeline.accepts_bounds and not needs_counts(values),
+            details=Details(
+                changes=report.form not in (None, "text") or values["explain"],
+                explained=values["explain"],
+                by=report.view.by,
+                left_out="by" in values,
+                differences=self.edits and bool(values.get("dry_run")),
+                converts=target is not None,
+            ),
+            shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
+            summarizer=summarizer_of(values),
+            memory=self.store,
+            remembers=not values.get("dry_run"),
+            convert=None if target is None else _converter(target, values),
+        )
+
+    def by_path(self, config: Config) -> dict[str, Job]:
+        """The jobs of the inputs that `[[paths]]` sections match, by path."""
+        made: dict[tuple[PathSection, ...], Job] = {}
+        jobs = {}
+        for source in self.sources:
+            sections = config.sections_of(source.path)
+            if sections and not source.is_stdin:
+                if sections not in made:
+                    made[sections] = self.job(config.with_sections(sections))
+                jobs[source.path] = made[sections]
+        return jobs
 
 
-def _jobs(
-    sources: Sequence[Input], config: Config, job_of: Callable[[Config], Job]
-) -> dict[str, Job]:
-    """The jobs of the inputs that `[[paths]]` sections match, by path."""
-    made: dict[tuple[PathSection, ...], Job] = {}
-    jobs = {}
-    for source in sources:
-        sections = config.sections_of(source.path)
-        if sections and not source.is_stdin:
-            if sections not in made:
-                made[sections] = job_of(config.with_sections(sections))
-            jobs[source.path] = made[sections]
-    return jobs
+def _file_pipeline(jobs: _Jobs, config: Config) -> FilePipeline:
+    """The reader of the inputs, and their jobs."""
+    values, job = jobs.values, jobs.job(config)
+    path, origin = values["messages_path"], config.shared("messages_path").origin
+    choice = FormatChoice(values["format"], path, bool(values["each_request"]), origin)
+    return FilePipeline(FileReader(choice, values["max_size"]), job, jobs.by_path(config))
 
 
 def _target(values: Values) -> str | None:

@@ -5,7 +5,7 @@ from typing import Unpack
 from ctxtrim.api.configs import SummaryConfig
 from ctxtrim.api.messages import PlainMessages, System, Tools, conversation
 from ctxtrim.api.options import parse_options
-from ctxtrim.stages.placement.summary import SummaryWriter
+from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries import Summarizer
 
 

@@ -37,7 +37,8 @@ from ctxtrim.stages.placement.leads import (
     without_compaction,
 )
 from ctxtrim.stages.placement.steps import cut_off
-from ctxtrim.stages.placement.summary import SummaryWriter, summarize_old
+from ctxtrim.stages.placement.summary import summarize_old
+from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter

@@ -21,7 +21,8 @@ from ctxtrim.conversation.recency import recent_from
 from ctxtrim.findings import Finding
 from ctxtrim.model import Transcript
 from ctxtrim.stage import KEEP, SUMMARIES, Outcome, StoredSummary, seam, setting
-from ctxtrim.stages.placement.summary import SummaryWriter, summarize_old, with_stored
+from ctxtrim.stages.placement.summary import summarize_old, with_stored
+from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter

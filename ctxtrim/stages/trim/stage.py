@@ -42,12 +42,12 @@ from ctxtrim.stage import (
 from ctxtrim.stages.keep import KeepRules
 from ctxtrim.stages.placeholder import copy_text, read_again_text
 from ctxtrim.stages.placement.summary import (
-    SummaryWriter,
     place_summary,
     restore_summary,
     with_stored,
     with_summary,
 )
+from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
 from ctxtrim.stages.trim.priority import STRATEGIES, Ranking

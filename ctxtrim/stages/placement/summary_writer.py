@@ -1,0 +1,113 @@
+"""Writes a summary within a limit, by rules or by a summarizer, and merges earlier summaries."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ctxtrim.conversation.turns import Shape
+from ctxtrim.conversation.turns import shape as shape_of
+from ctxtrim.model import Message
+from ctxtrim.stage import StoredSummary
+from ctxtrim.stages.placement.leads import split_message
+from ctxtrim.stages.placement.stored_summary import as_facts
+from ctxtrim.summaries import (
+    FALLBACK,
+    INPUT,
+    Summarizer,
+    Summary,
+    SummaryRequest,
+    checkpoint_prompt,
+    markers,
+    name_of,
+    redacted,
+    summarized,
+    transcribed,
+)
+from ctxtrim.summaries.facts import facts, gathered
+from ctxtrim.summaries.overlap import has_lines_of
+from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, read
+from ctxtrim.tokens.counter import Counter
+
+_PARTS = (1, 2, 4, 6)  # fractions of the input for a summarizer, tried in order
+
+
+class SummaryWriter(Struct, frozen=True):
+    """The writer of summaries: facts or a summarizer, with or without the headings of a checkpoint.
+
+    `is_checkpoint`: facts get the headings and the title of an LLM's summary.
+    `earlier` was stored before this run. `answers`: the number of older answers that follow the
+    summary. `max_prompt`: the maximum prompt of a summarizer, in tokens.
+    """
+
+    counter: Counter
+    max_tokens: int
+    summarizer: Summarizer | None = None
+    redacts: bool = True
+    is_checkpoint: bool = False
+    earlier: StoredSummary | None = None
+    answers: int = 0
+    max_prompt: int | None = None
+
+    def of(self, dropped: Sequence[Message], limit: int) -> Summary:
+        """The summary of some messages in at most `limit` tokens, title included; empty text if
+        none fits.
+
+        Summaries among the messages are merged into it; without one, the earlier summary is merged.
+        """
+        tokenizer = self.counter.tokenizer
+        covered = [piece for message in dropped for piece in split_message(message)]
+        shape = shape_of(covered)
+        room = min(limit, self.max_tokens)
+        below = room - tokenizer.count(markers.titled("", self.answers)) - 1
+        stored = self.merges(covered)
+        earlier = None if stored is None else markers.untitled(stored.text)
+        layout = CHECKPOINT if self.is_checkpoint else FACTS
+
+        def fallback() -> str:
+            facts_limit = below if self.is_checkpoint else room
+            if facts_limit <= 0:
+                return ""
+            before = None if stored is None else as_facts(stored)
+            return facts(covered, shape, facts_limit, tokenizer, before, self.redacts, layout)
+
+        if self.summarizer is None or below <= 0:
+            summary = Summary(fallback(), FALLBACK)
+        elif (prompt := self._prompt(covered, shape, earlier, below)) is None:
+            trouble = f"{name_of(self.summarizer)}: the budget has no room for the prompt"
+            summary = Summary(fallback(), FALLBACK, trouble)
+        else:
+            replaces = sum(
+                tokenizer.count(part.spelled) for message in covered for part in message.parts
+            )
+            request = SummaryRequest(prompt, below, replaces, tokenizer, redacts=self.redacts)
+            summary = summarized(request, self.summarizer, fallback)
+        if not summary.text or (summary.by == FALLBACK and not self.is_checkpoint):
+            return summary
+        return replace(summary, text=markers.titled(summary.text, self.answers))
+
+    def _prompt(
+        self, covered: Sequence[Message], shape: Shape, earlier: str | None, below: int
+    ) -> str | None:
+        """The prompt for a summarizer within its limit; None if the limit is too small."""
+        text = transcribed(covered, shape, redacts=self.redacts)
+        has_earlier = earlier is not None or any(message.is_summary for message in covered)
+        if earlier:
+            # mask before the prompt is cut to its limit
+            earlier = redacted(earlier, self.redacts)
+            text = f"{earlier}\n\n{text}"
+        for part in _PARTS:
+            prompt = checkpoint_prompt(text, below, INPUT // part, has_earlier)
+            if self.max_prompt is None or self.counter.text(prompt) <= self.max_prompt:
+                return prompt
+        return None
+
+    def merges(self, covered: Sequence[Message]) -> StoredSummary | None:
+        """The earlier summary if it adds facts that these messages do not have; else None."""
+        if self.earlier is None or any(message.is_summary for message in covered):
+            return None
+        stored = read(markers.untitled(self.earlier.text))
+        if stored.lines.get(EARLIER.name):
+            return self.earlier
+        own = gathered(covered, shape_of(covered), self.redacts)
+        return None if has_lines_of(own, stored) else self.earlier

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Unpack
+from typing import Any, Generic, Unpack
 
 from ctxtrim.api.configs import CompactConfig
 from ctxtrim.api.fit import run_stages
@@ -10,7 +10,7 @@ from ctxtrim.api.messages import M, PlainMessages, System, Tools, conversation
 from ctxtrim.api.options import Options, Settings, parse_options
 from ctxtrim.errors import must_be_function
 from ctxtrim.model import Source, Transcript
-from ctxtrim.pipeline import Services
+from ctxtrim.pipeline import PipelineRun, Services
 from ctxtrim.stages import compaction_trigger
 from ctxtrim.stages.events import OnEvent
 from ctxtrim.summaries import Summarizer
@@ -132,19 +132,18 @@ def compact(
     meter = settings.metering.meter(read.transcript)
     services = Services(summarizer=summarizer, on_event=on_event, cause="the program requested it")
     result = run_stages(read, settings.pipeline(settings.config.spec("compact")), services, meter)
-    findings = tuple(
-        finding.message
-        for step in result.steps
-        for finding in step.findings
-        if finding.code != "trigger"
-    )
-    summary = result.summary.text if result.summary is not None else None
+    return _compacted(read.with_messages(result.transcript), result)
+
+
+def _compacted(messages: list[Any], result: PipelineRun) -> Compacted[Any]:
+    """The result of a compaction, without the finding that says why it was due."""
+    findings = [finding for step in result.steps for finding in step.findings]
     return Compacted(
-        read.with_messages(result.transcript),
+        messages,
         result.tokens_read,
         result.count.tokens,
-        summary,
-        findings,
+        result.summary.text if result.summary is not None else None,
+        tuple(finding.message for finding in findings if finding.code != "trigger"),
     )
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Unpack
+from typing import Any, Generic, Unpack
 
 from ctxtrim.api.configs import PromptConfig
 from ctxtrim.api.fit import OnUsage, PromptUsage, fitted
-from ctxtrim.api.messages import M, System, Tools, conversation
-from ctxtrim.api.options import parse_options
+from ctxtrim.api.messages import M, PlainConversation, System, Tools, conversation
+from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.errors import must_be_function, must_be_text
 from ctxtrim.summaries import Summarizer
 
@@ -72,16 +72,18 @@ def build_final_prompt(
     earlier = None if is_blank else conversation_summary
     if settings.is_on:
         done = fitted(messages, settings, system, tools, summarizer, earlier)
-        prompt: FinalPrompt[M] = FinalPrompt(
-            done.messages, done.usage.final_tokens, True, done.usage, done.summary
-        )
+        prompt = FinalPrompt(done.messages, done.usage.final_tokens, True, done.usage, done.summary)
     else:
-        read = conversation(messages, system, tools)
-        meter = settings.metering.meter(read.transcript)
-        tokens, available = meter.counter.tokens(read.transcript), meter.budget.available
-        usage = PromptUsage(tokens, tokens, available, trimmed=False, dropped=0)
-        unchanged = read.with_messages(read.transcript)
-        prompt = FinalPrompt(unchanged, tokens, tokens <= available, usage, earlier)
+        prompt = _counted(conversation(messages, system, tools), settings, earlier)
     if on_usage is not None:
         on_usage(prompt.usage)
     return prompt
+
+
+def _counted(read: PlainConversation, settings: Settings, earlier: str | None) -> FinalPrompt[Any]:
+    """The unchanged list, its tokens, and the earlier summary."""
+    meter = settings.metering.meter(read.transcript)
+    tokens, available = meter.counter.tokens(read.transcript), meter.budget.available
+    usage = PromptUsage(tokens, tokens, available, trimmed=False, dropped=0)
+    messages = read.with_messages(read.transcript)
+    return FinalPrompt(messages, tokens, tokens <= available, usage, earlier)

@@ -4,7 +4,7 @@ long.
 
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
-from typing import Any, TypeVar, Unpack, cast
+from typing import Any, NamedTuple, TypeVar, Unpack, cast
 
 from msgspec.structs import replace
 
@@ -73,31 +73,27 @@ def with_recovery(
     must_be_function(send, "with_recovery: send")
     if on_event is not None:
         must_be_function(on_event, "with_recovery: on_event")
-    messages = message_list(messages)
     services = Services(summarizer=summarizer, on_event=on_event)
-
-    def shorter(error: Exception) -> list[Any]:
-        read = conversation(messages, system, tools)
-        try:
-            return _shorter(read, settings, error, services)
-        except ContextOverflowError as overflow:
-            raise overflow from error
-
+    refused = _Prompt(message_list(messages), system, tools)
     try:
-        answer = send(list(messages))
+        answer = send(list(refused.messages))
     except Exception as error:
         if not is_context_length_exceeded(error):
             raise
-        shortened = shorter(error)
+        shorter = refused.shorter(settings, error, services)
     else:
-        return cast(T, _awaited(answer, send, shorter)) if isawaitable(answer) else answer
-    return send(shortened)
+        if isawaitable(answer):
+            return cast(T, _awaited(answer, send, refused, settings, services))
+        return answer
+    return send(shorter)
 
 
 async def _awaited(
     answer: Awaitable[Any],
     send: Callable[[list[Any]], Any],
-    shorter: Callable[[Exception], list[Any]],
+    refused: "_Prompt",
+    settings: Settings,
+    services: Services,
 ) -> Any:
     """The result of an awaitable, or of a second one for the shorter list."""
     try:
@@ -105,8 +101,24 @@ async def _awaited(
     except Exception as error:
         if not is_context_length_exceeded(error):
             raise
-        shortened = shorter(error)
-    return await send(shortened)
+        shorter = refused.shorter(settings, error, services)
+    return await send(shorter)
+
+
+class _Prompt(NamedTuple):
+    """The prompt of a request; it is read only if the provider refuses it."""
+
+    messages: PlainMessages
+    system: System
+    tools: Tools
+
+    def shorter(self, settings: Settings, error: Exception, services: Services) -> list[Any]:
+        """The messages for the second request. An overflow has the error as its cause."""
+        read = conversation(self.messages, self.system, self.tools)
+        try:
+            return _shorter(read, settings, error, services)
+        except ContextOverflowError as overflow:
+            raise overflow from error
 
 
 def _shorter(

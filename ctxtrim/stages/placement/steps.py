@@ -29,6 +29,7 @@ def cut_off(
     budget: int,
     protected: Mapping[int, str],
     cutoff: int,
+    *,
     appends: bool = False,
     is_compaction: bool = False,
 ) -> Outcome:
@@ -64,11 +65,12 @@ def cut_off(
     if counter.tokens(after) >= counter.tokens(transcript):
         kept += _kept(messages, replaced, "a digest would not be smaller")
         return Outcome(transcript, tuple(kept))
-    findings = tuple(
-        Finding("summary", "warning", f"{trouble}; using one line per result instead")
-        for trouble in troubles
-    )
-    return Outcome(after, (*changes, *kept), findings)
+    return Outcome(after, (*changes, *kept), tuple(map(_warning, troubles)))
+
+
+def _warning(trouble: str) -> Finding:
+    """The finding for digests that an LLM did not write."""
+    return Finding("summary", "warning", f"{trouble}; using one line per result instead")
 
 
 def _kept(messages: Sequence[Message], steps: Sequence[Step], why: str) -> Iterator[Change]:

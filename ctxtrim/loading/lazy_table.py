@@ -1,6 +1,7 @@
 """A table whose values are loaded when they are first used, so that a run loads only its own."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -61,11 +62,13 @@ def module_table(package: str, rows: Mapping[str, str]) -> LazyTable[Any]:
 def lazy_function(name: str) -> Callable[..., Any]:
     """A function `module:attribute` that is loaded when it is first called."""
 
-    def call(*args: Any) -> Any:
+    @cache
+    def load() -> Callable[..., Any]:
         module, _, attribute = name.partition(":")
-        return getattr(import_module(module), attribute)(*args)
+        function: Callable[..., Any] = getattr(import_module(module), attribute)
+        return function
 
-    return call
+    return lambda *args: load()(*args)
 
 
 def lazy_names(package: str, modules: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:

@@ -3,18 +3,17 @@
 A conversation is `{"system"?, "messages": […], "tools"?, "tool_choice"?, "model"?, "id"?}`, also
 inside logs of requests. The top-level system prompt is a message. A user element may contain
 several messages: results, and the texts after them. Cursor and Droid write one element per line,
-with the message under `message`. `detect` distinguishes these messages from OpenAI's.
+with the message under `message`. `detect` distinguishes these messages from OpenAI's,
+`message_edits` writes them.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
 from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.errors import NotEditableError
-from ctxtrim.formats.anthropic.blocks import block, is_injected, json_value, user_messages
+from ctxtrim.formats.anthropic.blocks import block, is_injected, user_messages
 from ctxtrim.formats.anthropic.detect import (
     ANSWERS,
     OTHER_PLACES,
@@ -31,21 +30,19 @@ from ctxtrim.formats.anthropic.detect import (
     is_sealed,
     knows,
 )
-from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
 from ctxtrim.formats.bedrock import header
 from ctxtrim.formats.fields import first_string, members, string
 from ctxtrim.formats.media_blocks import text_block
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, sent_site
-from ctxtrim.formats.message_parts import content_parts, event_id, system_prompt
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.message_parts import content_parts, system_prompt
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import anthropic_usage, is_complete
+from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Message, Part, Role, Span
-from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
 _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user texts
 _CLINE_SAID = ("<task>", "<feedback>", "<answer>", "<user_message>")
-_INSIDE = (("message",), ("redact_message",))  # the second: Strands Agents
 _REASONING = frozenset(("reasoning", "reasoning_content", "reasoning_details", "thinking"))
 
 
@@ -244,104 +241,22 @@ def _choice(choice: Any) -> str | None:
     return string(choice.get("name", choice.get("type")))
 
 
-def owner(array: Path) -> Path | None:
-    """An element is removed with the last block of its content, and a system prompt with its last
-    block.
-    """
-    if array[-1] == "system":
-        return array
-    is_result = array[-3:-2] == ("content",) and isinstance(array[-2], int)
-    if array[-1] != "content" or is_result:
-        return None
-    return array[:-2] if array[-2:-1] in _INSIDE else array[:-1]
-
-
-def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Results join the results before or after them.
-
-    Other messages become elements before the next message. If the messages before and after share
-    an element, it is split: adjacent texts in one element would be one message.
-    """
-    site = sent_site(site, _element)
-    earlier, later = site.earlier, site.later
-    before, after = _element(earlier), _element(later)
-    if after is not None and is_compaction(site.value_of(after)):
-        raise NotEditableError(BEFORE_SUMMARY)
-    results = list(takewhile(lambda message: message.role == "tool", run))
-    rest = run[len(results) :]
-    found: list[Insertion] = []
-    host = next(
-        (message for message in (earlier, later) if message is not None and message.role == "tool"),
-        None,
-    )
-    if host is not None and (not rest or (host is earlier and before != after)):
-        found = [
-            Insertion(json_value(message), host.spans[0], is_after=host is earlier)
-            for message in results
-        ]
-        results = []
-    near = before or after or _element(site.any) or _first(site.any)
-    neighbour = site.value_of(near) or {}
-    answer = [_json_value(results, neighbour)] if results else []
-    others = [_json_value([message], neighbour, number) for number, message in enumerate(rest)]
-    if later is not None and before is not None and before == after:
-        return found + [Insertion(value, later.spans[0], cuts=True) for value in (*answer, *others)]
-    found += [
-        Insertion(value, before or near, is_after=before is not None or after is None)
-        for value in answer
-    ]
-    return found + [Insertion(value, after or near, is_after=after is None) for value in others]
-
-
-def _element(message: Message | None) -> Span | None:
-    """The span of the element that contains a message.
-
-    None for the system prompt, which is outside the list.
-    """
-    if message is None or message.spans[0].path[-1:] == ("system",):
-        return None
-    line, path = message.spans[0].line, message.spans[0].path
-    element_path = owner(path[:-1]) if path[-2:-1] == ("content",) else None
-    return message.spans[0] if element_path is None else Span(line, element_path)
-
-
-def _first(system: Message) -> Span:
-    """The span of the first element, for a conversation with only a system prompt."""
-    line, path = system.spans[0].line, system.spans[0].path
-    return Span(line, (*path[:-1], "messages", 0))
-
-
-def _json_value(
-    together: Sequence[Message], neighbour: Mapping[str, Any], number: int = 0
-) -> dict[str, Any]:
-    """An element of results, or of one other message, in the form of the neighbouring element."""
-    role = together[0].role if together[0].role in ROLES else "user"
-    blocks = [json_value(message) for message in together]
-    if not inner(neighbour)[2] and not is_compaction(neighbour):
-        return {
-            "role": role,
-            "content": blocks if together[0].role == "tool" else blocks[0]["text"],
-        }
-    if "role" in neighbour:  # Cursor
-        return {"role": role, "message": {"content": blocks}}
-    name = event_id(neighbour.get("id"), dump(blocks), number)
-    envelope = {"type": "message"} if "type" in neighbour else {}
-    envelope |= {key: neighbour[key] for key in ("timestamp",) if key in neighbour}
-    return envelope | {"id": name, "parentId": None, "message": {"role": role, "content": blocks}}
-
-
-def relink(edit: Edit) -> Edit:
-    """The edit with updated links, if elements name their parents as Droid writes them."""
-    is_linked = any(isinstance(value, dict) and "parentId" in value for value in edit.values)
-    if not is_linked:
-        return edit
-    from ctxtrim.formats.anthropic.droid import GRAPH  # for its sessions only
-
-    return GRAPH.relink(edit)
-
-
+_EDITS = "ctxtrim.formats.anthropic.message_edits"
 DIALECT = Dialect(
-    "anthropic", knows, read, insert, envelope, owner, PLACES, takes_empty=True, claims=claims,
-    other_places=OTHER_PLACES, header=header, answers=ANSWERS,
-    has_foreign=has_foreign, relink=relink, must_alternate=True, text_block=text_block,
-)  # fmt: skip
+    "anthropic",
+    knows,
+    read,
+    lazy_function(f"{_EDITS}:insert"),
+    envelope,
+    lazy_function(f"{_EDITS}:owner"),
+    PLACES,
+    takes_empty=True,
+    claims=claims,
+    other_places=OTHER_PLACES,
+    header=header,
+    answers=ANSWERS,
+    has_foreign=has_foreign,
+    relink=lazy_function(f"{_EDITS}:relink"),
+    must_alternate=True,
+    text_block=text_block,
+)

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.agents.blocks import add_messages
-from ctxtrim.formats.anthropic import messages as anthropic
+from ctxtrim.formats.anthropic import message_edits
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.bedrock import SYSTEM, is_empty, knows, message_in, strands, text_block
 from ctxtrim.formats.fields import elements, first_string, members, role_in, string
@@ -201,7 +201,7 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
             value=_converse(insertion.value, record),
             reopened=_reopened(insertion, site) if insertion.cuts else {},
         )
-        for insertion in anthropic.insert(run, site)
+        for insertion in message_edits.insert(run, site)
     ]
 
 

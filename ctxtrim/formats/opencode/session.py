@@ -3,7 +3,8 @@
 An answer is one or more steps. A step is read as an assistant message and one tool result for each
 of its calls: a tool part holds a call in `state.input` and its result in `state.output`. Parts that
 opencode does not send (`step-start`, `step-finish`, `patch`, `snapshot`, …) are removed with their
-step. `live` finds the messages that opencode sends, inserts messages and updates links.
+step. `sent_messages` finds the messages that opencode sends, `session_edits` inserts messages and
+updates links.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,8 +18,9 @@ from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import inline_media
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part
-from ctxtrim.formats.opencode.live import SentMessages, info_of, insert, knows, relink
+from ctxtrim.formats.opencode.sent_messages import SentMessages, info_of, knows
 from ctxtrim.formats.usage import pi_usage
+from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.model.request import Usage
 from ctxtrim.text.records import dump
@@ -290,6 +292,13 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     return Envelope(id=string(info_of(value).get("id")))
 
 
+_EDITS = "ctxtrim.formats.opencode.session_edits"
 DIALECT = Dialect(
-    "opencode", knows, read, insert, envelope=envelope, owner=parts_owner, relink=relink
+    "opencode",
+    knows,
+    read,
+    lazy_function(f"{_EDITS}:insert"),
+    envelope=envelope,
+    owner=parts_owner,
+    relink=lazy_function(f"{_EDITS}:relink"),
 )

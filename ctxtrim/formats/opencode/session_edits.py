@@ -1,12 +1,5 @@
-"""Finds the messages of a session that opencode sends, inserts messages, and updates links.
+"""Edits of opencode sessions: inserted messages, and links after removals and insertions.
 
-::
-
-    user          {"parts": [{"type": "compaction", "tail_start_id"?}]}   the marker of a compaction
-    assistant     {"info": {"summary": true, "finish", "parentID": …}}    its summary
-
-opencode sends the summary of the last complete compaction, the messages from `tail_start_id` to its
-marker, and the messages after it. Older versions write a summary without marker and `finish`.
 Messages are sorted by time and id, so the ids of new messages sort after those before them.
 """
 
@@ -17,97 +10,17 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
-from ctxtrim.formats.fields import members, role_in
+from ctxtrim.formats.fields import members
 from ctxtrim.formats.message_lists import element_of
 from ctxtrim.formats.message_parts import text_of
-from ctxtrim.model import Message, Role, Span
-
-_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
-
-
-def knows(value: object) -> bool:
-    """Whether a value is a message with an id, a known role and parts."""
-    info = info_of(value)
-    is_message = isinstance(info.get("id"), str) and role_in(info, "role", _ROLES) is not None
-    return is_message and isinstance(members(value).get("parts"), list)
-
-
-def info_of(value: Any) -> dict[str, Any]:
-    """The `info` of a message or session."""
-    return members(members(value).get("info"))
-
-
-class SentMessages:
-    """What opencode sends of some messages, by position.
-
-    `summary`: the summary of the last compaction. `replaced`: the messages that it replaces, and
-    all markers before it. `live`: the other messages, in order. `boundary`: the marker; usage
-    recorded before it is outdated.
-    """
-
-    def __init__(self, values: Sequence[Any]) -> None:
-        self.summary, self.boundary, self.tail = _last_compaction(values)
-        before = range(max(self.boundary, 0)) if self.summary is not None else range(0)
-        tail = [position for position in before if position >= self.tail]
-        self.replaced = [
-            position
-            for position in range(self.boundary + 1)
-            if position != self.summary
-            and (position < self.tail or position == self.boundary or _is_marker(values[position]))
-        ]
-        after = range(self.boundary + 1, len(values))
-        self.live = [
-            position
-            for position in (*tail, *after)
-            if position != self.summary and position not in self.replaced
-        ]
-
-
-def _last_compaction(values: Sequence[Any]) -> tuple[int | None, int, int]:
-    """The positions of a summary, its marker, and the first message kept before the marker."""
-    markers = {info_of(value)["id"]: at for at, value in enumerate(values) if _marks(value)}
-    last: int | None = None
-    boundary = -1
-    for position, value in enumerate(values):
-        info = info_of(value)
-        if info.get("summary") is not True or info.get("error") or info["role"] == "user":
-            continue
-        parent = info.get("parentID")
-        marker = markers.get(parent, -1) if isinstance(parent, str) else -1
-        if "finish" not in info and position > boundary:
-            last, boundary = position, position
-        elif info.get("finish") and position > marker > boundary:
-            last, boundary = position, marker
-    if last is None or last == boundary:
-        return last, boundary, boundary
-    start = tail_start(values[boundary])
-    ids = [info_of(value)["id"] for value in values[:boundary]]
-    if start is None:
-        return last, boundary, boundary
-    return last, boundary, ids.index(start) if start in ids else 0
-
-
-def _marks(value: Any) -> bool:
-    """Whether a message has the marker of a compaction."""
-    return info_of(value)["role"] == "user" and _compaction(value) is not None
-
-
-def _is_marker(value: Any) -> bool:
-    """Whether a message has nothing but the marker of a compaction."""
-    return _marks(value) and len(value["parts"]) == 1
-
-
-def _compaction(value: Any) -> int | None:
-    """The position of the compaction among the parts of a message."""
-    kinds = [members(part).get("type") for part in value["parts"]]
-    return kinds.index("compaction") if "compaction" in kinds else None
-
-
-def tail_start(value: Any) -> str | None:
-    """The id of the first message that the compaction in a message keeps."""
-    position = _compaction(value)
-    start = None if position is None else value["parts"][position].get("tail_start_id")
-    return start if isinstance(start, str) else None
+from ctxtrim.formats.opencode.sent_messages import (
+    SentMessages,
+    compaction_at,
+    info_of,
+    knows,
+    tail_start,
+)
+from ctxtrim.model import Message, Span
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
@@ -280,7 +193,7 @@ def _tails(session: _Session, edit: Edit) -> Iterator[tuple[Span, str | None]]:
     if context.summary is None or context.boundary == context.summary:
         return
     span, value = session[context.boundary]
-    position = _compaction(value)
+    position = compaction_at(value)
     start = tail_start(value)
     if start is None or span in edit.removed:
         return

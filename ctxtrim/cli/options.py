@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ctxtrim.cli.command_types import HelpfulArgument, HelpfulCommand, HelpfulOption, file_names
+from ctxtrim.cli.commands import COMMANDS
 from ctxtrim.config.option import Option
 from ctxtrim.config.output_options import REPORT_NAMES
 from ctxtrim.config.run_settings import IN_STAGES, OPTIONS, SECTIONS
@@ -24,16 +25,18 @@ _FILES = ("FILE", "DIR", "PATH")  # metavars of values that name files
 
 def command(
     name: str,
-    text: str,
     stages: Sequence[str] | None,
     writes: bool,
+    *,
+    text: str | None = None,
     fixing: Sequence[str] = (),
     first: Sequence[str] = (),
     output: Sequence[str] = ("target", "output", "editing", "archive", "events"),
 ) -> HelpfulCommand:
     """A command that runs some stages. If `stages` is None, the user names them with `-s`.
 
-    `writes`: the transcript is the output of the command. `fixing`: the stages that `--fix` runs
+    `writes`: the transcript is the output of the command. `text`: more than the list of commands
+    says about it. `fixing`: the stages that `--fix` runs
     first; with it, the command writes transcripts too. `first`: sections of options before
     those of the input; `output`: those of a command that writes.
     """
@@ -65,7 +68,7 @@ def command(
     settings = {name: option for stage in names for name, option in SETTINGS[stage].items()}
     panel = IN_STAGES if stages is None else ""
     parameters += [_parameter_of(option, panel) for option in settings.values()]
-    return HelpfulCommand(name, body, parameters, text)
+    return HelpfulCommand(name, body, parameters, text or COMMANDS[name])
 
 
 def _refuse_empty_paths(options: Sequence[Option], values: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ from ctxtrim.archive.pack import About
 from ctxtrim.archive.prune import plan_pruning
 from ctxtrim.cli.archives import archive_option, open_archive_if_any
 from ctxtrim.cli.command_types import JSON, HelpfulCommand, HelpfulGroup, HelpfulOption
+from ctxtrim.cli.commands import COMMANDS
 from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.option import Option
@@ -134,4 +135,4 @@ _PRUNE = HelpfulCommand(
         HelpfulOption(["--dry-run"], is_flag=True, help="Remove nothing."),
     ],
 )
-COMMAND = HelpfulGroup("List or remove the runs that can be undone.", [_LIST, _PRUNE])
+COMMAND = HelpfulGroup(COMMANDS["archive"], [_LIST, _PRUNE])

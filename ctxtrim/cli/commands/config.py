@@ -14,6 +14,7 @@ from ctxtrim.cli.command_types import (
     HelpfulOption,
     file_names,
 )
+from ctxtrim.cli.commands import COMMANDS
 from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import fitted
@@ -139,6 +140,6 @@ _INIT = HelpfulCommand(
     ],
 )
 COMMAND = HelpfulGroup(
-    "Show every setting and its origin, or write a configuration file.",
+    COMMANDS["config"],
     [_SHOW, _INIT, HelpfulCommand("schema", print_schema)],
 )

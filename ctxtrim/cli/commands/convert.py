@@ -4,8 +4,8 @@ from ctxtrim.cli.options import command
 
 COMMAND = command(
     "convert",
-    "Convert transcripts to requests for another provider; the report lists what is lost.",
     stages=[],
+    text="Convert transcripts to requests for another provider; the report lists what is lost.",
     writes=True,
     first=["converting"],
     output=["target"],

@@ -4,8 +4,8 @@ from ctxtrim.cli.options import command
 
 COMMAND = command(
     "count",
-    "Count the tokens of transcripts and show where they are.",
     stages=["count"],
+    text="Count the tokens of transcripts and show where they are.",
     writes=False,
     first=("counting",),
 )

@@ -2,6 +2,4 @@
 
 from ctxtrim.cli.options import command
 
-COMMAND = command(
-    "summarize", "Replace old messages by one summary.", stages=["summarize"], writes=True
-)
+COMMAND = command("summarize", stages=["summarize"], writes=True)

@@ -9,6 +9,7 @@ from ctxtrim.cli.command_types import (
     HelpfulGroup,
     HelpfulOption,
 )
+from ctxtrim.cli.commands import COMMANDS
 from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.errors import ArchiveError, NoArchiveError, UsageError
@@ -92,6 +93,4 @@ _GET = HelpfulCommand(
 )
 _LIST = HelpfulCommand("list", list_traces, [archive_option()])
 _VERIFY = HelpfulCommand("verify", verify, [archive_option()])
-COMMAND = HelpfulGroup(
-    "Get, list or verify original tool results in an archive.", [_GET, _LIST, _VERIFY]
-)
+COMMAND = HelpfulGroup(COMMANDS["trace"], [_GET, _LIST, _VERIFY])

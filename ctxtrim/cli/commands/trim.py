@@ -4,7 +4,6 @@ from ctxtrim.cli.options import command
 
 COMMAND = command(
     "trim",
-    "Drop the least important messages until the transcript fits the budget.",
     stages=["trim"],
     writes=True,
 )

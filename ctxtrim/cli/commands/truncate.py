@@ -4,7 +4,7 @@ from ctxtrim.cli.options import command
 
 COMMAND = command(
     "truncate",
-    "Shorten tool results that are too old or too long; nothing else changes.",
     stages=["truncate"],
+    text="Shorten tool results that are too old or too long; nothing else changes.",
     writes=True,
 )

@@ -1,9 +1,10 @@
 """The bytes of a configuration file."""
 
+import errno
 from pathlib import Path
 
 from ctxtrim.errors import InputError, reason
-from ctxtrim.io.paths import MISSING
+from ctxtrim.io.paths import MISSING, bounded_contents
 
 _MAX_SIZE = 1 << 24  # bytes; a larger file is not a configuration
 
@@ -20,14 +21,9 @@ def contents(path: Path, *, is_named: bool) -> bytes | None:
             raise InputError(
                 f"{path}: cannot be read: it is not a regular file; remove it or rename it"
             )
-        with path.open("rb") as file:
-            data = file.read(_MAX_SIZE + 1)
+        return bounded_contents(path, _MAX_SIZE)
     except OSError as error:
         if isinstance(error, MISSING) and not is_named:
             return None
-        raise InputError(f"{path}: cannot be read: {reason(error)}") from error
-    if len(data) > _MAX_SIZE:
-        raise InputError(
-            f"{path}: cannot be read: it has more than {_MAX_SIZE:,} bytes; name another file"
-        )
-    return data
+        advice = "; name another file" if error.errno == errno.EFBIG else ""
+        raise InputError(f"{path}: cannot be read: {reason(error)}{advice}") from error

@@ -47,6 +47,11 @@ def contents_of(path: Path, most: int) -> bytes:
     """
     if stat.S_ISCHR(mode_of(path)):
         raise OSError(errno.EINVAL, "it is a device")
+    return bounded_contents(path, most)
+
+
+def bounded_contents(path: Path, most: int) -> bytes:
+    """The bytes of a file, a pipe or a device. Raises `OSError` for more than `most` bytes."""
     with path.open("rb") as file:
         data = file.read(most + 1)
     if len(data) > most:

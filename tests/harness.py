@@ -17,7 +17,7 @@ from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.model import Row
 from ctxtrim.stage import Original
-from ctxtrim.stream import stream
+from ctxtrim.stream import done_chunks
 from ctxtrim.stream.job import Job
 from ctxtrim.tokenizers import tokenizer
 
@@ -72,7 +72,7 @@ def run(data: bytes, stages: Sequence[tuple[str, dict[str, Any]]] = (), **meteri
     specs = tuple(Spec(name, parse(name, settings).settings) for name, settings in stages)
     job = Job(StagePipeline(specs, Metering(tokenizer, **({"tokenizer": "chars4"} | metering))))
     shelf = Shelf()
-    done = list(stream("file", open_reading(BytesIO(data)), job, shelf))
+    done = list(done_chunks("file", open_reading(BytesIO(data)).chunks, job, shelf))
     written = [outcome.data for outcome in done if outcome.data is not None]
     return Ran(
         b"".join(written) if written or not done else None,

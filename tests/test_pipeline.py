@@ -12,7 +12,7 @@ from ctxtrim.config import configured
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.pipeline import StagePipeline
 from ctxtrim.stages import STAGES
-from ctxtrim.stream import stream
+from ctxtrim.stream import done_chunks
 from ctxtrim.stream.job import Job
 from ctxtrim.tokenizers import tokenizer
 
@@ -21,7 +21,7 @@ OWN_MODEL = '[models.ours]\ncontext_window = 2500\ntokenizer = "chars4"\n'
 
 
 def outputs(pipeline: StagePipeline) -> list[tuple[bytes | None, object]]:
-    results = stream("agent.jsonl", open_reading(BytesIO(DATA)), Job(pipeline))
+    results = done_chunks("agent.jsonl", open_reading(BytesIO(DATA)).chunks, Job(pipeline))
     return [(result.data, result.rows) for result in results]
 
 

@@ -18,7 +18,6 @@ from ctxtrim.errors import ArchiveError, SelfCheckError
 from ctxtrim.findings import Finding, is_handled, overflow
 from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.lines import Bytes
-from ctxtrim.formats.reading import Reading
 from ctxtrim.formats.self_check import written_chunk
 from ctxtrim.io.spool import Spool
 from ctxtrim.metering import Meter
@@ -32,11 +31,6 @@ from ctxtrim.stream.job import Done, Job
 
 if TYPE_CHECKING:
     from ctxtrim.summaries.identity import Identity
-
-
-def stream(path: str, reading: Reading, job: Job, keeper: Keeper | None = None) -> Iterator[Done]:
-    """The results of the chunks of a file, one at a time. A keeper stores originals."""
-    return done_chunks(path, reading.chunks, job, keeper)
 
 
 def done_chunks(

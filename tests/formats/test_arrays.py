@@ -14,7 +14,7 @@ from ctxtrim.formats.reading import open_reading
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.rows import Details
-from ctxtrim.stream import stream
+from ctxtrim.stream import done_chunks
 from ctxtrim.stream.job import Done, Job
 from ctxtrim.tokenizers import tokenizer
 
@@ -51,7 +51,7 @@ def results(data: bytes, stages: Stages, large: int, **options: Any) -> list[Don
     metering = Metering(tokenizer, tokenizer="chars4", **({"limit": limit} if limit else {}))
     details = Details(explained=True, left_out=True, differences=True)
     job = Job(StagePipeline(specs, metering), details=details, **options)
-    return list(stream("file", open_reading(BytesIO(data), large=large), job))
+    return list(done_chunks("file", open_reading(BytesIO(data), large=large).chunks, job))
 
 
 def merged(done: Sequence[Done]) -> Done:
@@ -233,7 +233,7 @@ def test_memory_is_that_of_the_bytes() -> None:
     lines = BytesIO(data)
     job = Job(StagePipeline((), Metering(tokenizer, tokenizer="chars4")))
     tracemalloc.start()
-    for done in stream("file", open_reading(lines), job):
+    for done in done_chunks("file", open_reading(lines).chunks, job):
         assert len(done.read) < 1 << 16
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -151,14 +151,14 @@ def test_s3_4_the_report_shows_hidden_messages_with_no_tokens() -> None:
 
     from ctxtrim.formats.reading import open_reading
     from ctxtrim.reports.rows import Details
-    from ctxtrim.stream import stream
+    from ctxtrim.stream import done_chunks
     from ctxtrim.stream.job import Job
 
     data = lines({"messages": [TALK[0], TALK[1] | HIDDEN, TALK[2] | HIDDEN, *TALK[3:]]})
     job = Job(
         StagePipeline((), Metering(tokenizer, None, "chars4")), details=Details(explained=True)
     )
-    (row,) = next(stream("file", open_reading(BytesIO(data)), job)).rows
+    (row,) = next(done_chunks("file", open_reading(BytesIO(data)).chunks, job)).rows
     summary = [(row.tokens, row.decision, row.reason) for row in row.explained]
     assert summary[1:3] == [(0, "kept", "hidden")] * 2
     assert all(

@@ -24,7 +24,7 @@ from ctxtrim.stages.reasoning import (
     thinking_of,
     without_invalid_reasoning,
 )
-from ctxtrim.stream import stream
+from ctxtrim.stream import done_chunks
 from ctxtrim.stream.job import Job
 from ctxtrim.tokenizers import tokenizer
 
@@ -46,7 +46,7 @@ def run(
             mode,
         )
     )
-    done = list(stream("file", open_reading(BytesIO(data)), job))
+    done = list(done_chunks("file", open_reading(BytesIO(data)).chunks, job))
     written = [outcome.data for outcome in done if outcome.data is not None]
     return Ran(b"".join(written), tuple(row for outcome in done for row in outcome.rows), (), {})
 

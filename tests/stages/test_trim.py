@@ -199,13 +199,13 @@ def test_an_overflowing_transcript_is_counted_as_it_is_written() -> None:
     from ctxtrim.formats.reading import open_reading
     from ctxtrim.metering import Metering
     from ctxtrim.pipeline import Spec, StagePipeline
-    from ctxtrim.stream import stream
+    from ctxtrim.stream import done_chunks
     from ctxtrim.stream.job import Job
 
     data = conversation(TALK)
     metering = Metering(tokenizer, tokenizer="chars4", limit=10)
     job = Job(StagePipeline((Spec("trim", {}),), metering), on_overflow="keep")
-    done = next(stream("", open_reading(BytesIO(data)), job))
+    done = next(done_chunks("", open_reading(BytesIO(data)).chunks, job))
     assert done.data == data
     assert (done.rows[0].messages, done.rows[0].count.tokens) == (len(TALK), tokens(TALK))
     assert done.rows[0].is_written

@@ -15,11 +15,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.agents.kiro_pairs import HALVES, insert, relink
 from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import listed_calls, result_parts
+from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.records import dump
 
@@ -28,7 +28,9 @@ _ANSWERS = ("ToolUse", "Response")
 
 def knows(value: object) -> bool:
     """Whether a value is an entry of a history."""
-    if not isinstance(value, dict) or not all(isinstance(value.get(key), dict) for key in HALVES):
+    if not isinstance(value, dict):
+        return False
+    if not (isinstance(value.get("user"), dict) and isinstance(value.get("assistant"), dict)):
         return False
     return "content" in value["user"] and any(key in value["assistant"] for key in _ANSWERS)
 
@@ -124,13 +126,14 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     )
 
 
+_PAIRS = "ctxtrim.formats.agents.kiro_pairs"
 DIALECT = Dialect(
     "kiro",
     knows,
     read,
-    insert,
+    lazy_function(f"{_PAIRS}:insert"),
     envelope=envelope,
-    relink=relink,
+    relink=lazy_function(f"{_PAIRS}:relink"),
     places=("history", "[*].history", ""),
     must_alternate=True,
 )

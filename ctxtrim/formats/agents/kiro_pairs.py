@@ -16,7 +16,7 @@ from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Span
 
 Half = Literal["user", "assistant"]
-HALVES: tuple[Half, Half] = ("user", "assistant")
+_HALVES: tuple[Half, Half] = ("user", "assistant")
 _SUMMARY = "latest_summary"
 _ANSWER = {"Response": {"message_id": None, "content": ""}}
 
@@ -97,7 +97,7 @@ def _result(message: Message) -> dict[str, Any]:
 
 def _entry(span: Span) -> Span | None:
     """The span of the entry that contains a span; None for the summary."""
-    position = next((index for index, key in enumerate(span.path) if key in HALVES), None)
+    position = next((index for index, key in enumerate(span.path) if key in _HALVES), None)
     return None if position is None else Span(span.line, span.path[:position])
 
 
@@ -130,7 +130,7 @@ def _is_within(span: Span, entry: Span, changes: Mapping[str, Any]) -> bool:
 
 def _is_half(item: Insertion) -> bool:
     """Whether an insertion is a half of an entry, rather than a result in a list."""
-    return isinstance(item.value, dict) and any(key in item.value for key in HALVES)
+    return isinstance(item.value, dict) and any(key in item.value for key in _HALVES)
 
 
 def _units(edit: Edit, array: Span, halves: Sequence[Insertion]) -> Iterator[_Unit]:
@@ -147,7 +147,7 @@ def _units(edit: Edit, array: Span, halves: Sequence[Insertion]) -> Iterator[_Un
         around.setdefault((entry, half), []).append(item)
     for index in range(len(edit.value_at(array))):
         entry = array.inside(index)
-        for half in HALVES:
+        for half in _HALVES:
             here = around.get((entry, half), [])
             yield from (_inserted(item, entry) for item in here if not item.is_after)
             if (entry, half) in kept:
@@ -156,7 +156,7 @@ def _units(edit: Edit, array: Span, halves: Sequence[Insertion]) -> Iterator[_Un
 
 
 def _inserted(item: Insertion, entry: Span) -> _Unit:
-    half = HALVES["assistant" in item.value]
+    half = _HALVES["assistant" in item.value]
     return _Unit(half, entry, item.value[half], item.is_after)
 
 

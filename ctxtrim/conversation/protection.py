@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.turns import Shape, current_task, visible
+from ctxtrim.conversation.tasks import current_task
+from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.model import Message
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from ctxtrim.conversation.turns import Shape, is_typed, visible
+from ctxtrim.conversation.tasks import is_typed
+from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.model import Message
 
 LEAST = 3

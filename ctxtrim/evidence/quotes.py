@@ -8,8 +8,9 @@ outside of paths. Messages hidden from the model quote nothing and are not quote
 import re
 from collections.abc import Sequence
 
+from ctxtrim.conversation.tasks import is_typed
 from ctxtrim.conversation.tool_results import result_text
-from ctxtrim.conversation.turns import Shape, is_typed
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence.quoted_lines import quoted_lines
 from ctxtrim.evidence.quoted_runs import quoted_runs
 from ctxtrim.evidence.tool_kinds import paths_of

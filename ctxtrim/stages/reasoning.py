@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple, get_args
 
 from msgspec.structs import replace
 
-from ctxtrim.conversation.turns import current_loop, visible
+from ctxtrim.conversation.tasks import current_loop
+from ctxtrim.conversation.turns import visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import FitsBudget, Outcome, Stage, change_of

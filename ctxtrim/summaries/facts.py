@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from ctxtrim.conversation.tasks import is_typed
 from ctxtrim.conversation.tool_results import result_text, tool_name
-from ctxtrim.conversation.turns import Shape, is_typed
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence import (
     SummaryFields,
     command_of,

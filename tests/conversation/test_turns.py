@@ -1,27 +1,12 @@
-"""The current task is the newest prompt that the person typed; results answer the nearest calls."""
+"""Results answer the nearest calls, and the pieces of a split answer are one exchange."""
 
 import pytest
 
-from ctxtrim.conversation.turns import current_task, opening_task, shape
+from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Message, Part, ServerLink
 
 TYPED = Message("user", (Part("text", "Count the lamps."),))
 ANSWER = Message("assistant", (Part("text", "Seven."),))
-
-
-def test_a_user_message_with_calls_alone_is_no_task() -> None:
-    """A simulated user calls tools without a word."""
-    acts = Message("user", (Part("tool_call", "{}", call_id="a", name="toggle"),))
-    assert current_task([TYPED, ANSWER, acts]) == 0
-    assert opening_task([acts, ANSWER, TYPED]) == 2
-    words = Message("user", (Part("text", "I try it."), *acts.parts))
-    assert current_task([TYPED, ANSWER, words]) == 2
-
-
-def test_a_user_message_that_the_person_cannot_see_is_no_task() -> None:
-    unseen = Message("user", (Part("text", "Background notice."),), user_visible=False)
-    assert current_task([TYPED, ANSWER, unseen]) == 0
-    assert opening_task([unseen, ANSWER, TYPED]) == 2
 
 
 @pytest.mark.parametrize("call_id", [None, "a"])

@@ -6,7 +6,7 @@ import pytest
 from builders import says, user
 from harness import read, run
 
-from ctxtrim.conversation.turns import current_task, opening_task
+from ctxtrim.conversation.tasks import current_task, opening_task
 from ctxtrim.evidence import is_instructions
 from ctxtrim.model import Message
 

@@ -9,7 +9,8 @@ from conftest import Run
 from harness import read, run
 from msgspec.structs import replace
 
-from ctxtrim.conversation.turns import current_task, shape
+from ctxtrim.conversation.tasks import current_task
+from ctxtrim.conversation.turns import shape
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite

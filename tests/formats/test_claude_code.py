@@ -20,7 +20,7 @@ from harness import read, run
 from insertions import SUMMARY, written
 from msgspec.structs import replace
 
-from ctxtrim.conversation.turns import current_task
+from ctxtrim.conversation.tasks import current_task
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.self_check import check
 from ctxtrim.formats.writing import rewrite

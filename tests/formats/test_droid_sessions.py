@@ -8,7 +8,7 @@ from harness import read
 from insertions import SUMMARY, written
 from msgspec.structs import replace
 
-from ctxtrim.conversation.turns import current_task
+from ctxtrim.conversation.tasks import current_task
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats import FORMATS
 from ctxtrim.model import Message, Part, Transcript

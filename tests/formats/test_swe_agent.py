@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from harness import read, run
 
-from ctxtrim.conversation.turns import current_task, opening_task, shape
+from ctxtrim.conversation.tasks import current_task, opening_task
+from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Message
 from ctxtrim.summaries.facts import facts
 from ctxtrim.tokenizers import tokenizer

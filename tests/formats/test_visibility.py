@@ -24,7 +24,8 @@ from strategies import (
 )
 
 from ctxtrim.conversation.recency import recent, recent_from
-from ctxtrim.conversation.turns import current_task, is_alternating, opening_task, shape
+from ctxtrim.conversation.tasks import current_task, opening_task
+from ctxtrim.conversation.turns import is_alternating, shape
 from ctxtrim.errors import SelfCheckError
 from ctxtrim.evidence.duplicates import copies
 from ctxtrim.evidence.quotes import quoted

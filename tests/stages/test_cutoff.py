@@ -16,7 +16,8 @@ from builders_pi import user as pi_user
 from harness import read, run
 from strategies import CONVERSATIONS, EVENTS
 
-from ctxtrim.conversation.turns import current_task, is_alternating, shape
+from ctxtrim.conversation.tasks import current_task
+from ctxtrim.conversation.turns import is_alternating, shape
 from ctxtrim.errors import SummaryError
 from ctxtrim.metering import Metering
 from ctxtrim.stages.cutoff import Cutoff

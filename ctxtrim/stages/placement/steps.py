@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation.alternation import has_late_system
 from ctxtrim.conversation.elements import elements
-from ctxtrim.conversation.turns import Shape, current_task, visible
+from ctxtrim.conversation.tasks import current_task
+from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Action, Change, Outcome, change_of

@@ -12,14 +12,9 @@ from msgspec import Struct
 
 from ctxtrim.conversation.alternation import is_answer
 from ctxtrim.conversation.elements import starts_and_alternates
+from ctxtrim.conversation.tasks import current_loop, opening_task
 from ctxtrim.conversation.tool_results import ToolResult
-from ctxtrim.conversation.turns import (
-    Shape,
-    current_loop,
-    grouped,
-    is_alternating,
-    opening_task,
-)
+from ctxtrim.conversation.turns import Shape, grouped, is_alternating
 from ctxtrim.evidence import is_instructions, kind_of_tool
 from ctxtrim.evidence.active_files import Access
 from ctxtrim.evidence.tool_kinds import ToolKind

@@ -20,7 +20,6 @@ from ctxtrim.cli.work import FINDING, Work
 from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
 from ctxtrim.findings import Finding
 from ctxtrim.formats.reading import Reading
-from ctxtrim.io.clock import now
 from ctxtrim.io.outputs import Appended, Sink, write_to
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.model import Report, Row
@@ -118,6 +117,7 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
 
 def _log_rows(report: Report, request: Request, path: Path, stack: ExitStack) -> None:
     """Append a line to the log for each transcript. The first error is noted and ends the log."""
+    from ctxtrim.io.clock import now  # for --log only
     from ctxtrim.reports.usage_log import entry
 
     log = Appended(path)
@@ -185,6 +185,8 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
 
 def _with_events(request: Request, events: Appended, stack: ExitStack) -> Request:
     """The request with a callback that appends compaction events to a file."""
+    from ctxtrim.io.clock import now  # for --events only
+
     stack.callback(events.close)
 
     def append(path: str, line: int, event: Event) -> None:

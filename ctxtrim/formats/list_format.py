@@ -1,7 +1,7 @@
 """The format of a dialect: finds, reads and edits its message lists."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, islice, repeat, tee
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Edit, Format, Layout
 from ctxtrim.formats.fields import json_in, log_messages
 from ctxtrim.formats.lines import LineRecords
+from ctxtrim.formats.list_search import MOST_STRINGS, ListSearch
 from ctxtrim.formats.message_lists import (
     NOTHING_AROUND,
     Dialect,
@@ -20,13 +21,10 @@ from ctxtrim.formats.message_lists import (
     messages_as,
 )
 from ctxtrim.model import Line, Message, Source, Span, Transcript
-from ctxtrim.text.json_paths import Path, PathTable, Place, conversations, first_names, patterns
+from ctxtrim.text.json_paths import Path, Place
 from ctxtrim.text.records import JsonRecord, value_in
 
-_HEAD = 8  # elements inspected to detect a dialect
-_START = 8  # characters of a string that show whether it may be a list
 _ROLES = frozenset(("role", "from"))  # members that messages of most formats have
-_STRINGS = 8  # lists in strings that are kept: every format looks at them to detect a file
 _element = partial(tuple.__new__, Element)  # without a call of a Python function
 
 
@@ -34,7 +32,7 @@ def list_format(dialect: Dialect, path: str | None = None) -> Format:
     """The format of a dialect's lists, at their usual paths or at one given path."""
     places = dialect.places if path is None else (path,)
     others = dialect.other_places if path is None else ()
-    lists = _Lists(dialect, places, others, path is None)
+    lists = _Lists(dialect, ListSearch(dialect, places, others), path is None)
     return Format(
         name=dialect.name,
         sniff=lists.sniff,
@@ -63,155 +61,41 @@ class _Talk(NamedTuple):
 
 
 class _Lists:
-    """The lists of a dialect at some paths, and its `other_places`.
+    """Reads and edits the lists of a dialect.
 
     `has_lines`: also elements on lines of their own.
     """
 
-    def __init__(
-        self,
-        dialect: Dialect,
-        places: Sequence[str],
-        others: Sequence[Sequence[str]],
-        has_lines: bool,
-    ) -> None:
+    def __init__(self, dialect: Dialect, search: ListSearch, has_lines: bool) -> None:
         self._dialect = dialect
-        self._usual = PathTable(places)
-        self._others = [list(map(patterns, together)) for together in others]
-        self._other_names = frozenset(
-            name for together in self._others for paths in together for name in first_names(paths)
-        )
+        self._search = search
         self._has_lines = has_lines
 
     def sniff(self, value: object) -> Layout | None:
         """The layout of a value that certainly belongs to the dialect."""
-        layout = self._layout(value, self._claims)
+        layout = self._layout(value, self._search.is_claimed)
         is_header = layout is None and self._has_lines and self._dialect.opens(value)
         return "events" if is_header else layout
 
     def takes(self, value: object) -> Layout | None:
         """The layout of a value that the dialect can read."""
-        return self._layout(value, self._is_ours)
+        return self._layout(value, self._search.is_readable)
 
     def list_paths(self, value: object) -> set[Path]:
         """The paths of the message lists in the elements of an array."""
-        own = self._conversations(value, self._is_ours)
+        own = self._search.conversations(value, self._search.is_readable)
         return {place.path[1:] for lists in own for place in lists}
 
     def _layout(self, value: object, is_own: Predicate) -> Layout | None:
-        if any(self._conversations(value, is_own)) or self._is_logged(value, is_own):
+        if any(self._search.conversations(value, is_own)) or self._is_logged(value, is_own):
             return "conversation"
         is_element = self._has_lines and isinstance(value, dict)
         return "events" if is_element and is_own(Place((), [value], {}, (), ())) else None
 
     def _is_logged(self, value: object, is_own: Predicate) -> bool:
         """Whether the first messages of a log service contain conversations."""
-        texts = islice(log_messages(value), _STRINGS if self._has_lines else 0)
-        return any(any(self._conversations(json_in(text), is_own)) for _, text in texts)
-
-    def _claims(self, place: Place) -> bool:
-        """Whether a list certainly belongs to the dialect."""
-        dialect, items = self._dialect, _items(place)
-        if dialect.owns_place(place):
-            return True
-        if isinstance(items, str) or dialect.refuses_place(place):
-            return False
-        if dialect.claims is not None:
-            return dialect.claims(items, place.envelope)
-        return self._holds(items[:_HEAD], dialect.knows) if items else dialect.takes_empty
-
-    def _is_ours(self, place: Place) -> bool:
-        """Whether the dialect can read a list, judged by the list alone."""
-        dialect, items = self._dialect, _items(place)
-        if dialect.owns_place(place):
-            return True
-        if isinstance(items, str) or dialect.refuses_place(place):
-            return False
-        if not items:  # emptied by a stage
-            return dialect.takes_empty or dialect.admits is not None
-        return self._holds(items, dialect.admits or dialect.knows)
-
-    def _is_foreign(self, answer: Place) -> bool:
-        """Whether the answer next to a list is one of another dialect."""
-        return isinstance(answer.items, (list, dict)) and self._dialect.has_foreign(_items(answer))
-
-    def _holds(self, items: Sequence[Any], knows: Predicate) -> bool:
-        return not self._dialect.has_foreign(items) and any(map(knows, items))
-
-    def _conversations(
-        self, value: object, is_own: Predicate, unread: list[list[Place]] | None = None
-    ) -> Iterator[list[Place]]:
-        """The conversations of the dialect in a value, each as its lists; others go to `unread`."""
-        found: set[Path] = set()
-        refused: dict[Path, list[Place]] = {}
-        for paths in self._usual.paths_in(value):
-            for lists in conversations(value, paths):
-                own = self._lists(lists)
-                if any(map(is_own, own)) and not any(map(self._is_foreign, own[1:])):
-                    found.add(own[0].among)
-                    yield own
-                elif own:
-                    refused.setdefault(own[0].among, own)
-        if self._has_others(value, found):
-            yield from self._elsewhere(value, is_own, found, refused)
-        if unread is not None:
-            unread += (lists for among, lists in refused.items() if among not in found)
-
-    def _lists(self, places: Iterable[Place]) -> list[Place]:
-        """The lists among the values at some paths, and the texts in the place of a list."""
-        return [
-            place
-            for place in map(self._opened, places)
-            if (isinstance(place.items, list) or self._is_element(place))
-            and (place.items or not self._dialect.is_draft(place))
-            and not self._dialect.has_own_lists(place.envelope)
-        ]
-
-    def _opened(self, place: Place) -> Place:
-        """The place with the list that its string contains, as tables store messages.
-
-        A text that a user sent may be a list too; then it has no message of the dialect.
-        """
-        if not isinstance(place.items, str):
-            return place
-        items = _list_in(place.items)
-        if self._is_element(place):
-            if place.items == "[]":  # emptied by a stage
-                items = []
-            elif items is not None and not any(map(self._dialect.knows, items)):
-                items = None
-        return place if items is None else place._replace(items=list(items))
-
-    def _is_element(self, place: Place) -> bool:
-        """Whether a text or an object is the only element, in the place of a list."""
-        ends = self._dialect.texts if isinstance(place.items, str) else self._dialect.answers
-        return place.path[-1:] in ends
-
-    def _has_others(self, value: object, found: Collection[Path]) -> bool:
-        """Whether a value may have conversations at other places than the usual ones."""
-        if isinstance(value, dict):
-            return not found and not self._other_names.isdisjoint(value)
-        if not isinstance(value, list) or () in found:  # the array is a conversation
-            return False
-        return len(found) < len(value) and bool(self._others)
-
-    def _elsewhere(
-        self, value: object, is_own: Predicate, found: set[Path], refused: dict[Path, list[Place]]
-    ) -> Iterator[list[Place]]:
-        """The conversations at the other places. A place counts only if all its lists are there."""
-        for together in self._others:
-            here: set[Path] = set()
-            for paths in together:
-                for lists in conversations(value, paths):
-                    own = self._lists(lists)
-                    if len(own) < len(paths) or own[0].among in found:
-                        continue
-                    if all(map(is_own, own)) and any(place.items for place in own):
-                        here.add(own[0].among)
-                        yield own
-                    else:
-                        refused.setdefault(own[0].among, own)
-            found |= here
+        texts = islice(log_messages(value), MOST_STRINGS if self._has_lines else 0)
+        return any(any(self._search.conversations(json_in(text), is_own)) for _, text in texts)
 
     def _talks(self, values: Iterable[Any], consumes: bool = False) -> Iterator[_Talk]:
         """Every conversation in some values. Single elements form one conversation, the last.
@@ -243,7 +127,7 @@ class _Lists:
     def _talks_at(self, span: Span, value: Any, consumes: bool) -> list[_Talk]:
         """The conversations in a value, and those of other formats without their elements."""
         unread: list[list[Place]] = []
-        found = list(self._conversations(value, self._is_ours, unread))
+        found = list(self._search.conversations(value, self._search.is_readable, unread))
         talks = [self._talk(span, value, lists, consumes) for lists in found]
         if not unread:
             return talks
@@ -311,25 +195,11 @@ class _Lists:
         return edit.with_value(emptied, [])  # so that reading finds the envelope again
 
 
-@lru_cache(_STRINGS)
-def _list_in(text: str) -> Sequence[Any] | None:
-    """The elements of the list that a string contains as JSON; None for other strings and `[]`."""
-    if not text[:_START].lstrip().startswith("["):
-        return None
-    value = value_in(text)
-    return value if isinstance(value, list) and value else None
-
-
 def _top(value: Any, path: Path) -> Any:
     """The value at the top of a conversation: that of its element in an array."""
     if isinstance(value, list) and path and isinstance(path[0], int):
         return value[path[0]]
     return value
-
-
-def _items(place: Place) -> list[Any] | str:
-    """The elements at a place, of which an object is the only one."""
-    return [place.items] if isinstance(place.items, dict) else place.items
 
 
 def _elements(around: Span, place: Place, consumes: bool) -> Iterator[Element]:

@@ -1,0 +1,147 @@
+"""Finds the message lists of a dialect in a value."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ctxtrim.formats.message_lists import Dialect, Predicate
+from ctxtrim.text.json_paths import Path, PathTable, Place, conversations, first_names, patterns
+from ctxtrim.text.records import value_in
+
+MOST_STRINGS = 8
+"""The lists in strings that are kept: every format looks at them to detect a file."""
+
+_HEAD = 8  # elements inspected to detect a dialect
+_START = 8  # characters of a string that show whether it may be a list
+
+
+class ListSearch:
+    """The places of a dialect's lists: the usual ones, and its `other_places`."""
+
+    def __init__(
+        self, dialect: Dialect, places: Sequence[str], others: Sequence[Sequence[str]]
+    ) -> None:
+        self._dialect = dialect
+        self._usual = PathTable(places)
+        self._others = [list(map(patterns, together)) for together in others]
+        self._other_names = frozenset(
+            name for together in self._others for paths in together for name in first_names(paths)
+        )
+
+    def is_claimed(self, place: Place) -> bool:
+        """Whether a list certainly belongs to the dialect."""
+        dialect, items = self._dialect, _items(place)
+        if dialect.owns_place(place):
+            return True
+        if isinstance(items, str) or dialect.refuses_place(place):
+            return False
+        if dialect.claims is not None:
+            return dialect.claims(items, place.envelope)
+        return self._holds(items[:_HEAD], dialect.knows) if items else dialect.takes_empty
+
+    def is_readable(self, place: Place) -> bool:
+        """Whether the dialect can read a list, judged by the list alone."""
+        dialect, items = self._dialect, _items(place)
+        if dialect.owns_place(place):
+            return True
+        if isinstance(items, str) or dialect.refuses_place(place):
+            return False
+        if not items:  # emptied by a stage
+            return dialect.takes_empty or dialect.admits is not None
+        return self._holds(items, dialect.admits or dialect.knows)
+
+    def _is_foreign(self, answer: Place) -> bool:
+        """Whether the answer next to a list is one of another dialect."""
+        return isinstance(answer.items, (list, dict)) and self._dialect.has_foreign(_items(answer))
+
+    def _holds(self, items: Sequence[Any], knows: Predicate) -> bool:
+        return not self._dialect.has_foreign(items) and any(map(knows, items))
+
+    def conversations(
+        self, value: object, is_own: Predicate, unread: list[list[Place]] | None = None
+    ) -> Iterator[list[Place]]:
+        """The conversations of the dialect in a value, each as its lists; others go to `unread`."""
+        found: set[Path] = set()
+        refused: dict[Path, list[Place]] = {}
+        for paths in self._usual.paths_in(value):
+            for lists in conversations(value, paths):
+                own = self._lists(lists)
+                if any(map(is_own, own)) and not any(map(self._is_foreign, own[1:])):
+                    found.add(own[0].among)
+                    yield own
+                elif own:
+                    refused.setdefault(own[0].among, own)
+        if self._has_others(value, found):
+            yield from self._elsewhere(value, is_own, found, refused)
+        if unread is not None:
+            unread += (lists for among, lists in refused.items() if among not in found)
+
+    def _lists(self, places: Iterable[Place]) -> list[Place]:
+        """The lists among the values at some paths, and the texts in the place of a list."""
+        return [
+            place
+            for place in map(self._opened, places)
+            if (isinstance(place.items, list) or self._is_element(place))
+            and (place.items or not self._dialect.is_draft(place))
+            and not self._dialect.has_own_lists(place.envelope)
+        ]
+
+    def _opened(self, place: Place) -> Place:
+        """The place with the list that its string contains, as tables store messages.
+
+        A text that a user sent may be a list too; then it has no message of the dialect.
+        """
+        if not isinstance(place.items, str):
+            return place
+        items = _list_in(place.items)
+        if self._is_element(place):
+            if place.items == "[]":  # emptied by a stage
+                items = []
+            elif items is not None and not any(map(self._dialect.knows, items)):
+                items = None
+        return place if items is None else place._replace(items=list(items))
+
+    def _is_element(self, place: Place) -> bool:
+        """Whether a text or an object is the only element, in the place of a list."""
+        ends = self._dialect.texts if isinstance(place.items, str) else self._dialect.answers
+        return place.path[-1:] in ends
+
+    def _has_others(self, value: object, found: Collection[Path]) -> bool:
+        """Whether a value may have conversations at other places than the usual ones."""
+        if isinstance(value, dict):
+            return not found and not self._other_names.isdisjoint(value)
+        if not isinstance(value, list) or () in found:  # the array is a conversation
+            return False
+        return len(found) < len(value) and bool(self._others)
+
+    def _elsewhere(
+        self, value: object, is_own: Predicate, found: set[Path], refused: dict[Path, list[Place]]
+    ) -> Iterator[list[Place]]:
+        """The conversations at the other places. A place counts only if all its lists are there."""
+        for together in self._others:
+            here: set[Path] = set()
+            for paths in together:
+                for lists in conversations(value, paths):
+                    own = self._lists(lists)
+                    if len(own) < len(paths) or own[0].among in found:
+                        continue
+                    if all(map(is_own, own)) and any(place.items for place in own):
+                        here.add(own[0].among)
+                        yield own
+                    else:
+                        refused.setdefault(own[0].among, own)
+            found |= here
+
+
+@lru_cache(MOST_STRINGS)
+def _list_in(text: str) -> Sequence[Any] | None:
+    """The elements of the list that a string contains as JSON; None for other strings and `[]`."""
+    if not text[:_START].lstrip().startswith("["):
+        return None
+    value = value_in(text)
+    return value if isinstance(value, list) and value else None
+
+
+def _items(place: Place) -> list[Any] | str:
+    """The elements at a place, of which an object is the only one."""
+    return [place.items] if isinstance(place.items, dict) else place.items

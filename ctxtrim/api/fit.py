@@ -17,7 +17,7 @@ from ctxtrim.api.messages import (
 from ctxtrim.api.options import Settings
 from ctxtrim.errors import ContextOverflowError, Irreducible
 from ctxtrim.metering import Meter
-from ctxtrim.pipeline import NO_SERVICES, PipelineRun, Services, Spec, StagePipeline
+from ctxtrim.pipeline import PipelineRun, Services, Spec, StagePipeline
 from ctxtrim.stage import StoredSummary
 from ctxtrim.summaries import Summarizer, markers, sections
 
@@ -94,7 +94,7 @@ def fitted(
 def run_stages(
     read: PlainConversation,
     pipeline: StagePipeline,
-    services: Services = NO_SERVICES,
+    services: Services,
     meter: Meter | None = None,
 ) -> PipelineRun:
     """The result of some stages.

@@ -85,7 +85,7 @@ def stage_page(name: str) -> Page:
     return Page(name, usage, text, EXAMPLES.get(name, ()), _ordered(found), note)
 
 
-def full_text(page: Page, width: int, *, is_bold: bool = False) -> str:
+def full_text(page: Page, width: int, *, is_bold: bool) -> str:
     """A page with everything about each option."""
     panels = {
         title: [(entry.names, entry.text) for entry in entries]
@@ -94,7 +94,7 @@ def full_text(page: Page, width: int, *, is_bold: bool = False) -> str:
     return _text(page, panels, [page.note], width, is_bold)
 
 
-def short_text(page: Page, width: int, *, is_bold: bool = False) -> str:
+def short_text(page: Page, width: int, *, is_bold: bool) -> str:
     """A page with a line for each common option."""
     panels = {
         title: [(entry.names, entry.brief) for entry in entries if not entry.is_rare]

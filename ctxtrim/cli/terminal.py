@@ -85,7 +85,7 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
             print_error(line)
 
 
-def print_summary(report: Report, target: str | None, *, has_totals: bool = True) -> None:
+def print_summary(report: Report, target: str | None, *, has_totals: bool) -> None:
     """Print the stages, or the target of a conversion, and the totals in one line on standard
     error.
 

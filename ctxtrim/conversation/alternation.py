@@ -23,6 +23,7 @@ def separate_prompts(
     room: int,
     dropped: set[int],
     protected: Mapping[int, str],
+    *,
     alternates: bool = True,
 ) -> int:
     """Prevent adjacent prompts where there were none; return the change in tokens.

@@ -64,6 +64,7 @@ def separate_elements(
     room: int,
     dropped: set[int],
     protected: Collection[int],
+    *,
     is_led: bool = False,
 ) -> int:
     """Prevent adjacent elements of one role, and an answer at the start; return the change in

@@ -33,14 +33,12 @@ def call_part(
     return Part("tool_call", text, known_id, known_name, block=block)
 
 
-def listed_calls(
-    calls: Any, span: Span, arguments: str, call_id: str = "id", name: str = "name"
-) -> list[Part]:
-    """The calls in a list of objects at a span, with the keys of their arguments, id and name."""
+def listed_calls(calls: Any, span: Span, arguments: str, call_id: str = "id") -> list[Part]:
+    """The calls in a list of objects at a span, with the keys of their arguments and id."""
     found = []
     for index, call in enumerate(map(members, elements(calls))):
         block = span.inside(index)
-        values = call.get(arguments), call.get(call_id), call.get(name)
+        values = call.get(arguments), call.get(call_id), call.get("name")
         found.append(call_part(*values, block.inside(arguments), block))
     return found
 

@@ -73,12 +73,12 @@ def pi_usage(value: Any, message: int, model: object) -> Usage | None:
     return _usage(value, ("input", "cacheRead", "cacheWrite"), "output", message, named)
 
 
-def kimi_usage(value: Any, message: int | None, model: str | None) -> Usage | None:
+def kimi_usage(value: Any, model: str | None) -> Usage | None:
     """`{inputOther, inputCacheRead, inputCacheCreation, output}`: three counters of input that do
     not overlap.
     """
     parts = ("inputOther", "inputCacheRead", "inputCacheCreation")
-    return _usage(value, parts, "output", message, model, totals=())
+    return _usage(value, parts, "output", None, model, totals=())
 
 
 def langfuse_usage(value: Any, model: str | None) -> Usage | None:

@@ -99,6 +99,7 @@ def facts(
     limit: int,
     tokenizer: Tokenizer,
     earlier: str | None = None,
+    *,
     redacts: bool = True,
     layout: Outline = FACTS,
 ) -> str:

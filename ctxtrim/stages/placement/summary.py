@@ -170,7 +170,7 @@ def summarize_old(
         kept = with_answers_after_system(messages, shape, costs, stays)
     old = set(range(len(messages))) - kept.keys() - set(recent)
     if transcript.strict_roles and starts_and_alternates(messages):
-        separate_elements(messages, shape, costs, most, old, {*kept, *recent}, True)
+        separate_elements(messages, shape, costs, most, old, {*kept, *recent}, is_led=True)
     else:
         alternates = is_alternating(messages, shape)
         if alternates or has_late_system(messages):

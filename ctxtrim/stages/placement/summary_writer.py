@@ -69,7 +69,9 @@ class SummaryWriter(Struct, frozen=True):
             if facts_limit <= 0:
                 return ""
             before = None if stored is None else as_facts(stored)
-            return facts(covered, shape, facts_limit, tokenizer, before, self.redacts, layout)
+            return facts(
+                covered, shape, facts_limit, tokenizer, before, redacts=self.redacts, layout=layout
+            )
 
         if self.summarizer is None or below <= 0:
             summary = Summary(fallback(), FALLBACK)

@@ -9,7 +9,7 @@ from functools import cached_property
 from io import BufferedReader, BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
 
@@ -17,8 +17,11 @@ from ctxtrim.errors import STDIN, InputError, UsageError, reason, source_name, t
 from ctxtrim.io.compression import MAGIC, Compression, Unpacked, kind_named, kind_of, unpacked
 from ctxtrim.io.containers import CONTAINERS, LONGEST, Container, container_of
 from ctxtrim.io.paths import mode_of
-from ctxtrim.io.storage import StoredSession, stored_session
+from ctxtrim.io.storage import stored_session
 from ctxtrim.io.walk import EVERYTHING, SUFFIXES, Scan, walk
+
+if TYPE_CHECKING:
+    from ctxtrim.io.storage.session import StoredSession
 
 _PIECE = 1 << 20  # bytes that are read at a time
 _MAGICS = (*MAGIC, *(container.magic for container in CONTAINERS))
@@ -63,7 +66,7 @@ class Input(Struct, frozen=True, dict=True):
             return None
 
     @cached_property
-    def session(self) -> StoredSession | None:
+    def session(self) -> "StoredSession | None":
         """The session of many files that its path names; None for other inputs."""
         return stored_session(Path(self.path)) if self.is_regular else None
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from ctxtrim.io.metadata import copy_mode
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError, InPlace
 from ctxtrim.io.signals import delayed
-from ctxtrim.io.storage import StoredSession
 from ctxtrim.io.storage.journal import Journal
+from ctxtrim.io.storage.session import StoredSession
 from ctxtrim.io.temporary import Temporary, writing_errors
 
 _Version = tuple[int, int, int]

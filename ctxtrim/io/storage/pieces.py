@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.errors import InputError, reason, too_large
-from ctxtrim.io.storage import StoredSession
 from ctxtrim.io.storage.journal import must_be_complete
+from ctxtrim.io.storage.session import StoredSession
 from ctxtrim.text.json_spans import members, skip
 from ctxtrim.text.records import value_of
 

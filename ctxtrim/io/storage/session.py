@@ -1,0 +1,54 @@
+"""What a session of many files can do."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+
+class StoredSession(Protocol):
+    """A session of many files. Each has a place in one document."""
+
+    @property
+    def path(self) -> Path:
+        """The path that names the session."""
+        ...
+
+    @property
+    def suffix(self) -> str:
+        """What follows the name of the path in a folder of outputs."""
+        ...
+
+    @property
+    def journal(self) -> Path:
+        """The path of the journal of an edit."""
+        ...
+
+    def files(self) -> list[Path]:
+        """The files, in the order of the document."""
+        ...
+
+    def lines(self, max_size: int) -> Iterator[bytes]:
+        """The lines of the document; an `InputError` if it is too large."""
+        ...
+
+    def document(self) -> bytes:
+        """The document."""
+        ...
+
+    def canonical(self, read: bytes, written: bytes | None) -> bytes | None:
+        """An edited document as its files make it; other bytes, such as a request, as they are."""
+        ...
+
+    def files_of(self, document: bytes) -> dict[Path, bytes]:
+        """The files that make a document; an `OutputError` if it is not one of this session."""
+        ...
+
+    def must_be_writable(
+        self, current: Mapping[Path, bytes], intended: Mapping[Path, bytes]
+    ) -> None:
+        """Raise `OutputError` if the program could not read the changed files."""
+        ...
+
+    def may_be_removed(self, folder: Path) -> bool:
+        """Whether a folder has no use when it is empty."""
+        ...

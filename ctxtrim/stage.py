@@ -102,6 +102,18 @@ class Original(Struct, frozen=True):
     action: Action
 
 
+class Measured(Struct, frozen=True):
+    """A change and the tokens of its message before and after.
+
+    `archived` is the name of the stored original.
+    """
+
+    change: Change
+    tokens_before: int
+    tokens_after: int
+    archived: str | None = None
+
+
 class Keeper(Protocol):
     """Stores originals: the seam between the pipeline and an archive."""
 

@@ -11,9 +11,9 @@ from ctxtrim.metering import USAGE, Meter, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.stage import (
     Announced,
-    Change,
     Dropped,
     Keeper,
+    Measured,
     Original,
     Outcome,
     StoredSummary,
@@ -46,18 +46,6 @@ class Spec(Struct, frozen=True):
     def accepts_bounds(self) -> bool:
         """Whether the stage needs no count if an upper bound fits the budget."""
         return accepts_bounds(STAGES[self.name], self.settings)
-
-
-class Measured(Struct, frozen=True):
-    """A change and the tokens of its message before and after.
-
-    `archived` is the name of the stored original.
-    """
-
-    change: Change
-    tokens_before: int
-    tokens_after: int
-    archived: str | None = None
 
 
 class StageRun(Struct, frozen=True):

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ctxtrim.conversation.tool_results import result_text, tool_name, trace_id
 from ctxtrim.model import Transcript
-from ctxtrim.pipeline import Measured
-from ctxtrim.stage import Change, Original, Outcome
+from ctxtrim.stage import Change, Measured, Original, Outcome
 from ctxtrim.tokens.counter import Counter
 
 

@@ -6,9 +6,10 @@ from typing import Any
 from msgspec import structs
 
 from ctxtrim.findings import Finding, MessageCost
-from ctxtrim.pipeline import Measured, StageRun
+from ctxtrim.pipeline import StageRun
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.reports.phrases import pointer
+from ctxtrim.stage import Measured
 from ctxtrim.text.escaping import json_text
 from ctxtrim.text.names import option_name
 from ctxtrim.version import __version__

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from ctxtrim.errors import BUG, SelfCheckError
 from ctxtrim.findings import Finding
 from ctxtrim.model import Transcript
-from ctxtrim.pipeline import Measured, PipelineRun, StagePipeline
-from ctxtrim.stage import Change
+from ctxtrim.pipeline import PipelineRun, StagePipeline
+from ctxtrim.stage import Change, Measured
 
 
 def recounted(

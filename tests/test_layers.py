@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import Field
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
@@ -138,6 +139,25 @@ def test_no_module_uses_open_or_print_and_only_the_command_line_exits(path: Path
     assert "print" not in names
     assert "open" not in names
     assert layer(path) in ("cli", "__main__") or "SystemExit" not in names
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of a module; that of the folder for a package."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Not even inside functions or for types."""
+    names = {module_name(path) for path in MODULES}
+    graph: dict[str, set[str]] = {}
+    for path in MODULES:
+        imported = graph.setdefault(module_name(path), set())
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module in names:
+                members = (f"{node.module}.{alias.name}" for alias in node.names)
+                imported |= {name if name in names else node.module for name in members}
+    TopologicalSorter(graph).prepare()
 
 
 def lazy_rows(path: Path) -> Iterator[tuple[str, str, str]]:

@@ -119,21 +119,17 @@ def must_be_distinct(
         for option, path in others.items()
         if path and option != "--archive"
     ]
-    named = [(source.path, _STDIN if source.is_stdin else Path(source.path)) for source in sources]
     written: dict[_Place, str] = {}
     for name, place in _places(outputs):
         _must_be_new(name, place, written)
         written[place] = name
     for name, place in _places(files_read) if written else ():
         _must_be_new(name, place, written)
+    named = [(source.path, _STDIN if source.is_stdin else Path(source.path)) for source in sources]
     read: dict[_Place, str] = {}
     for name, place in _places(named) if written or targets.in_place else ():
         if place in written:
-            is_replaceable = written[place] in replaceable and name != STDIN
-            raise UsageError(
-                f"{written[place]} and the input {source_name(name)} are the same file; give "
-                f"another path{', or replace the input with --in-place' if is_replaceable else ''}"
-            )
+            raise _is_input(written[place], name, written[place] in replaceable)
         if targets.in_place and place in read and not _are_links(read[place], name, sources):
             raise UsageError(f"{read[place]} and {name} are the same file; name it once")
         read[place] = name
@@ -144,6 +140,14 @@ def must_be_distinct(
 _Place = tuple[int | str, ...]
 _STDIN = Path("/dev/stdin")
 _STDIN_PATHS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")  # the system's names
+
+
+def _is_input(output: str, name: str, is_replaceable: bool) -> UsageError:
+    """The error of an output that is an input."""
+    advice = ", or replace the input with --in-place" if is_replaceable and name != STDIN else ""
+    return UsageError(
+        f"{output} and the input {source_name(name)} are the same file; give another path{advice}"
+    )
 
 
 def _are_links(name: str, other: str, sources: Sequence[Input]) -> bool:

@@ -175,7 +175,7 @@ def _end(state: LiveContext, event: dict[str, Any], value: dict[str, Any], line:
     state.settle()
     if step is not None and step in state.entries:
         step.lines.append(Span(line))
-        usage = kimi_usage(event.get("usage"), None, state.model)
+        usage = kimi_usage(event.get("usage"), state.model)
         if usage is not None:
             state.usages.append((step, usage))
 

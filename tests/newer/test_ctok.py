@@ -333,3 +333,37 @@ def test_ctok_is_available_and_counts_are_labelled_reconstructed() -> None:
     assert available()
     assert COUNTERS["4.8"].exactness == "reconstructed"
     assert _counter("4.8").__name__ == "count"  # not left to ctok
+
+
+NAMES = (
+    "Alabama", "Albuquerque", "Alexander", "Anchorage", "Arkansas", "Azerbaijan", "Bangladesh",
+    "Barcelona", "Cambodia", "Catherine", "Christopher", "Cincinnati", "Connecticut", "Elizabeth",
+    "Estonia", "Ethiopia", "Fitzgerald", "Guatemala", "Henderson", "Honduras", "Jacksonville",
+    "Kazakhstan", "Lithuania", "Louisiana", "Luxembourg", "Manitoba", "Massachusetts",
+    "Minneapolis", "Mississippi", "Mongolia", "Montgomery", "Mozambique", "Nicaragua", "Oklahoma",
+    "Pennsylvania", "Philippines", "Saskatchewan", "Springfield", "Stephanie", "Thursday",
+    "Unfortunately", "Vancouver", "Wednesday", "Wisconsin", "Zimbabwe",
+)  # fmt: skip
+TERMS = (
+    "accordion", "breadcrumbs", "carousel", "cryptocurrency", "disproportionately",
+    "dissatisfaction", "elasticsearch", "entrepreneurship", "gastrointestinal", "hexadecimal",
+    "indispensable", "interdisciplinary", "kubernetes", "nanoparticles", "neoliberal",
+    "overwhelmingly", "pagination", "pharmaceutical", "postgresql", "schizophrenia", "serotonin",
+    "socioeconomic", "spaghetti", "spreadsheet", "sqlalchemy", "tablespoon", "troubleshooting",
+    "vulnerabilities",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("version", ["4.5", "4.7", "4.8"])
+def test_the_bound_covers_lists_of_names_and_terms(version: str) -> None:
+    bound = TOKENIZERS["claude-v3-bound" if version == "4.5" else f"claude-v{version}-bound"](
+        False
+    ).count
+    chance = random.Random(13)
+    for _ in range(500):
+        words = chance.sample(chance.choice([NAMES, TERMS, NAMES + TERMS]), chance.randint(10, 28))
+        separator = chance.choice([*" ./_-", ", ", "; ", "\n", '","', " | ", " - ", ""])
+        if not separator:
+            words = [word.capitalize() for word in words]
+        text = separator.join(words)
+        assert bound(text) + 12 >= token_count(text, version), text

@@ -205,10 +205,37 @@ def test_words_in_capitals_count_as_bytes_from_claude_4_7() -> None:
         ),
         (" ".join(map(chr, range(0x2200, 0x2300))), 1_146, 1_146),
         ("≤ ≥ ✓ ✔ ♥ ☆ ↑ ↓ ✓ ≤ ☆ ↑ ≥", 51, 51),
+        (
+            "Afghanistan, Azerbaijan, Bangladesh, Cambodia, Cameroon, Ecuador, Estonia, Ethiopia, "
+            "Guatemala, Honduras, Kazakhstan, Lithuania, Luxembourg, Mongolia, Mozambique",
+            33,
+            95,
+        ),
+        (
+            "Williams Thompson Anderson Robinson Mitchell Campbell Phillips Patterson Henderson "
+            "Richardson Crawford Ferguson Montgomery Fitzgerald",
+            15,
+            61,
+        ),
+        (
+            "StringBuilder DateTimeFormatter LinkedHashMap BufferedReader InputStreamReader "
+            "ConcurrentHashMap ScheduledExecutorService CompletableFuture ReentrantLock",
+            35,
+            70,
+        ),
+        (
+            "schizophrenia vulnerabilities cryptocurrency entrepreneurship overwhelmingly "
+            "disproportionately troubleshooting indispensable spaghetti",
+            30,
+            54,
+        ),
     ],
-    ids=["codes", "labels", "constants", "table", "mathematics", "signs"],
+    ids=[
+        *("codes", "labels", "constants", "table", "mathematics", "signs"),
+        *("countries", "names", "classes", "terms"),
+    ],
 )
-def test_the_bound_for_claude_covers_lists_of_capitals_and_signs_and_tables(
+def test_the_bound_for_claude_covers_lists_of_capitals_signs_names_and_terms_and_tables(
     text: str, older: int, newer: int
 ) -> None:
     """The numbers are those of ctok 1.3."""

@@ -25,8 +25,8 @@ Code = Literal[
     # conversions
     "not-converted", "lost", "changed", "losses",
     # counts
-    "not-counted", "unknown-model", "other-model", "claude-bounded", "estimate", "calibrated",
-    "not-calibrated", "anchored", "not-anchored", "large-message",
+    "not-counted", "unknown-model", "derived-model", "other-model", "claude-bounded", "estimate",
+    "calibrated", "not-calibrated", "anchored", "not-anchored", "large-message",
     # limits
     "overflow", "max-messages", "max-tokens-per-result", "max-tool-share", "growth", "baseline",
     "vanished",

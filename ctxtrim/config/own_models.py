@@ -125,6 +125,7 @@ def _with(model: Model, name: str, own: Mapping[str, Any], path: str) -> Model:
         model,
         **limits,
         name=model.name or name,
+        is_derived=model.is_derived and not limits,
         tokenizer=own.get("tokenizer", model.tokenizer),
         source=path,
     )

@@ -124,6 +124,9 @@ class Metering:
         notes = []
         if name is not None and model.is_assumed:
             notes.append(_unknown_model(name, tokenizer.name, budget))
+        is_limited = self.context_window is None and not isinstance(self.limit, int)
+        if name is not None and model.is_derived and is_limited:
+            notes.append(_derived_model(name, model, budget))
         if tokenizer.name.endswith(BOUND) and not (chosen or "").endswith(BOUND):
             notes.append(BOUNDED)
         return Meter(name, Counter(tokenizer, framing), budget, tuple(notes))
@@ -175,6 +178,16 @@ def _unknown_model(name: str, tokenizer: str, budget: Budget) -> Finding:
         f"model {name} is unknown: counted as {tokenizer}, context window "
         f"{budget.context_window:,} assumed{nearest_hint(name)}; set --context-window and "
         "--tokenizer to correct this",
+    )
+
+
+def _derived_model(name: str, model: Model, budget: Budget) -> Finding:
+    """The warning that the limits of a model are those of the known one that begins its name."""
+    return Finding(
+        "derived-model",
+        "warning",
+        f"model {name} is unknown: counted and limited as {model.name}, context window "
+        f"{budget.context_window:,}; set --context-window to correct this",
     )
 
 

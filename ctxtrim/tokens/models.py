@@ -27,8 +27,9 @@ class Model(Struct, frozen=True):
     Limits are tokens, None if unknown; without `max_input` the whole window is available.
     `tokenizer`, `framing` and `image_policy` are names. `tool_prompt` is the cost of the provider's
     tool instructions, and their cost if a tool must be called; None if the framing defines it.
-    `is_known`: the facts are those of the name, not of a name that begins it. `source` and `date`
-    name the origin of the facts.
+    `is_known`: the facts are those of the name, not of a name that begins it. `is_derived`: the
+    limits may be others, because the words after the known name may name another model. `source`
+    and `date` name the origin of the facts.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Model(Struct, frozen=True):
     image_policy: str = "unknown"
     tool_prompt: tuple[int, int] | None = None
     is_known: bool = True
+    is_derived: bool = False
     max_output: int | None = None
     provider: str = ""
     source: str = ""
@@ -97,10 +99,15 @@ _SPELLINGS = (
 _FOLLOWS = re.compile(r"-(?!\d{1,2}(?:-|$))|-\d\d-\d\d(?:\d\d)?(?:-|$)|$")
 # What may follow the name of the same model: dates, numbers, versions, and words for modes, hosts
 # and compressed weights. Other words may name another model, such as gpt-4o-distill-llama-3-8b.
-_SAME = re.compile(
-    r"(?:-(?:v?\d+|latest|preview|default|free|extended|beta|nitro|floor|exacto|vision"
+_WORDS = (
+    r"v?\d+|latest|preview|default|free|extended|beta|nitro|floor|exacto|vision"
     r"|thinking|think|fast|none|minimal|low|medium|high|xhigh|max"
-    r"|cloud|maas|gguf|mlx|mxfp\d*|fp\d+|bf16|q\d|\d+bit))*(?:-ft-.*)?"
+    r"|cloud|maas|gguf|mlx|mxfp\d*|fp\d+|bf16|q\d|\d+bit"
+)
+_SAME = re.compile(rf"(?:-(?:{_WORDS}))*(?:-ft-.*)?")
+# The same for sizes and tuned weights of open models: the registry has one window for all of them.
+_SAME_LIMITS = re.compile(
+    rf"(?:-(?:{_WORDS}|[ae]?\d+[be]|v?\d+p\d+b?|instruct|it|chat|base|hf|awq|gptq|int\d))*"
 )
 _LONG = re.compile(r"\[1m\]$")  # Claude Code's suffix for a window of 1,000,000 tokens
 
@@ -139,8 +146,10 @@ def _variant(bare: str) -> Model | None:
         for end in ends:
             found = models.get(spelled[:end])
             if found is not None and _FOLLOWS.match(spelled, end):
-                is_same = _SAME.fullmatch(spelled, end)
-                return found if is_same else replace(found, is_known=False)
+                if _SAME.fullmatch(spelled, end):
+                    return found
+                is_derived = not _SAME_LIMITS.fullmatch(spelled, end)
+                return replace(found, is_known=False, is_derived=is_derived)
     return next(
         (models[f"{spelled}-preview"] for spelled in spellings if f"{spelled}-preview" in models),
         None,

@@ -192,6 +192,43 @@ def test_a_count_for_a_derived_model_is_an_estimate(name: str, ctxtrim: Run) -> 
     )
 
 
+DERIVED = (
+    "gpt-5.3-codex-swift",
+    "someone/gpt-4o-distill-llama-3-8b",
+    "deepseek-r1-distill-qwen-14b",
+)
+SAME_LIMITS = (
+    "gpt-4o-2024-08-06", "meta-llama/Llama-3.1-8B-Instruct", "Qwen/Qwen3-Coder-30B-A3B-FP8",
+    "google/gemma-3-27b-it", "accounts/fireworks/models/mistral-7b-instruct-v0p2", "llama3:8b",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*DERIVED, *SAME_LIMITS])
+def test_assumed_limits_of_a_derived_model_are_a_warning(name: str, ctxtrim: Run) -> None:
+    line = json.dumps({"model": name, "messages": [{"role": "user", "content": "How deep?"}]})
+
+    def warnings(*options: str) -> list[str]:
+        ran = ctxtrim("count", "--json", *options, stdin=line.encode())
+        findings = json.loads(ran.out)["transcripts"][0]["findings"]
+        return [found["message"] for found in findings if found["code"] == "derived-model"]
+
+    assert len(warnings()) == (name in DERIVED)
+    assert not warnings("--context-window", "9000")
+    assert not warnings("--budget", "9000")
+    if name == DERIVED[0]:
+        assert warnings("--budget", "90%") == [
+            "model gpt-5.3-codex-swift is unknown: counted and limited as gpt-5.3-codex, context "
+            "window 400,000; set --context-window to correct this"
+        ]
+
+
+def test_configured_limits_of_a_derived_model_are_not_assumed(ctxtrim: Run, tmp_path: Path) -> None:
+    (tmp_path / "ctxtrim.toml").write_text('[models."gpt-4o-swift"]\ncontext_window = 9000\n')
+    line = b'{"model": "gpt-4o-swift", "messages": [{"role": "user", "content": "How deep?"}]}\n'
+    (tmp_path / "a.jsonl").write_bytes(line)
+    assert b"warning" not in ctxtrim("check", "a.jsonl", cwd=tmp_path).out
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -254,6 +291,11 @@ def test_the_long_window_mark_of_claude_code_is_recognized() -> None:
         ("magistral-medium-2506", (40_000, None, 40_000)),
         ("mistralai/Ministral-8B-Instruct-2410", (128_000, None, None)),
         ("gpt-4o-mini-transcribe", (16_000, None, 2_000)),
+        ("gpt-5.3-codex-spark", (128_000, None, 128_000)),
+        ("vertex_ai/gemini-2.5-flash-image", (32_768, None, 32_768)),
+        ("gemini-2.5-pro-preview-tts", (8_192, None, 8_192)),
+        ("deepseek-ai/deepseek-coder-33b-instruct", (16_384, None, None)),
+        ("deepseek-coder:6.7b", (16_384, None, None)),
     ],
 )
 def test_the_limits_match_their_sources(

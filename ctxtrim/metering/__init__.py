@@ -15,7 +15,14 @@ from ctxtrim.model.request import Api
 from ctxtrim.text.numbers import Share
 from ctxtrim.tokens import Budget, StandIn, Tokenizer
 from ctxtrim.tokens.counter import Counter
-from ctxtrim.tokens.models import Model, assumed_model, find_model, framing_of, nearest_hint
+from ctxtrim.tokens.models import (
+    UNKNOWN,
+    Model,
+    assumed_model,
+    find_model,
+    framing_of,
+    nearest_hint,
+)
 from ctxtrim.tokens.text_counts import keep
 
 RESERVE = 4096  # tokens reserved for the answer
@@ -192,8 +199,14 @@ def _derived_model(name: str, model: Model, budget: Budget) -> Finding:
 
 
 def _count_alike(name: str | None, other: str) -> bool:
-    """Whether two models are the same, or have the same known tokenizer. None is like any model."""
+    """Whether two models are the same, or have the same tokenizer. None is like any model.
+
+    Unknown tokenizers are the same for models of one provider with one framing.
+    """
     if name in (None, other):
         return True
     first, second = find_model(name), find_model(other)
-    return first is not None and second is not None and first.tokenizer == second.tokenizer
+    if first is None or second is None or first.tokenizer != second.tokenizer:
+        return False
+    is_one_family = (first.provider, first.framing) == (second.provider, second.framing)
+    return first.tokenizer != UNKNOWN.tokenizer or is_one_family

@@ -35,6 +35,7 @@ from ctxtrim.model.request import Usage
 from ctxtrim.summaries import markers
 from ctxtrim.tokens import Exactness, Scaled, StandIn
 from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.models import find_model
 
 WINDOW = 2000  # minimum tokens of text in a window
 LEAST = 5  # minimum windows for a factor
@@ -60,9 +61,10 @@ class RecordedAnswers(Struct, frozen=True):
 def recorded_answers(transcript: Transcript, is_alike: Callable[[str], bool]) -> RecordedAnswers:
     """The answers whose usage can calibrate counts.
 
-    `is_alike`: whether a model counts like the one that the transcript is counted for. Three kinds
-    of usage are unusable: totals of a whole conversation, usage on messages of a simulated user,
-    and usage older than the last summary.
+    `is_alike`: whether a model counts like the one that the transcript is counted for. Usage that
+    names no model is of the transcript's, unless that is an unknown name: it may be a deployment's.
+    Three kinds of usage are unusable: totals of a whole conversation, usage on messages of a
+    simulated user, and usage older than the last summary.
     """
     messages = transcript.messages
     positions = {
@@ -81,12 +83,11 @@ def recorded_answers(transcript: Transcript, is_alike: Callable[[str], bool]) ->
     answers = _newer_than_summaries(transcript, answers)
     if not answers:
         return RecordedAnswers((), "all recorded usage is older than the last summary")
-    models = {
-        model: is_alike(model)
-        for model in {answer.usage.model for answer in answers}
-        if model is not None
-    }
-    answers = [answer for answer in answers if models.get(answer.usage.model or "", True)]
+    recorded = transcript.model
+    named = recorded if recorded is not None and find_model(recorded) is not None else None
+    models = {answer.usage.model or named for answer in answers}
+    alike = {model for model in models if model is None or is_alike(model)}
+    answers = [answer for answer in answers if (answer.usage.model or named) in alike]
     return RecordedAnswers(
         tuple(answers), "all recorded usage is from models that count differently"
     )

@@ -89,7 +89,9 @@ PDF = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:applicat
 def test_the_cause_of_an_estimate_is_named(
     ctxtrim: Run, words: tuple[str, ...], cause: str
 ) -> None:
-    ran = ctxtrim("check", "--strict", *words, FIXTURES / "recorded.jsonl")
+    model = words[1] if words else "qwen-plus"
+    data = (FIXTURES / "recorded.jsonl").read_bytes().replace(b"qwen-plus", model.encode())
+    ran = ctxtrim("check", "--strict", *words, stdin=data)
     (error,) = [item for item in ran.out.decode().splitlines() if "is estimated with" in item]
     assert ran.code == 4 and cause in error
 

@@ -286,6 +286,33 @@ def test_usage_of_another_model_is_ignored() -> None:
     }
 
 
+OTHER = "all recorded usage is from models that count differently"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "named", "is_alike"),
+    [
+        ("gpt-4o", "gpt-4.1", True),
+        ("gpt-4o", "claude-sonnet-4-5", False),
+        ("qwen-plus", "claude-sonnet-4-5", False),
+        ("qwen-plus", "gemini-2.5-pro", False),
+        ("qwen-plus", "qwen-max", True),
+        ("gemini-2.5-pro", "gemini-2.5-flash", True),
+        ("deepseek-chat", "grok-4", False),
+        ("our-deployment", "gpt-4o", True),
+    ],
+)
+def test_usage_without_a_model_is_of_the_recorded_one(
+    recorded: str, named: str, is_alike: bool
+) -> None:
+    data = conversation(talk(EVEN), model=recorded)
+    for options in ({"tokenizer": "chars4", "calibrates": True}, {"tokenizer": "usage"}):
+        ran = notes(run(data, COUNT, **options, model=named))
+        code = "calibrated" if "calibrates" in options else "anchored"
+        assert (code in ran) is is_alike
+        assert (OTHER in ran.get(f"not-{code}", "")) is not is_alike
+
+
 def test_usage_of_a_whole_conversation_is_ignored() -> None:
     for envelope in ({}, {"usage": {"prompt_tokens": 90_000}}):
         data = conversation([user(text(900)), says(text(900))], **envelope)

@@ -5,8 +5,9 @@ each model.
     python scripts/registry.py wheels/litellm-*.whl --date 2026-11-17
 
 The sources are the vendors' own entries in the model list inside litellm's wheel (MIT), and the
-manual `overrides.json`. If they disagree, the smaller limit applies. `--date` is the release date
-of the wheel. The same wheel and overrides make the same bytes.
+manual `overrides.json`. If they disagree, the smaller limit applies. `hosts` has the limits of
+other hosts in that list that are smaller than the vendor's. `--date` is the release date of the
+wheel. The same wheel and overrides make the same bytes.
 """
 
 import argparse
@@ -184,7 +185,9 @@ def main() -> None:
         sources[name] = source
         both = f"{listing}; {source['text']}; the smaller limit where they disagree"
         sources[f"litellm+{name}"] = {"text": both, "date": max(arguments.date, source["date"])}
-    TARGET.write_text(spelled(rows, sources, arguments.date))
+    TARGET.write_text(spelled(rows, sources, arguments.date, {}))
+    hosts = hosted(entries)
+    TARGET.write_text(spelled(rows, sources, arguments.date, hosts))
     for vendor in ORDER:
         sys.stdout.write(f"{vendor:10} {sum(row['provider'] == vendor for row in rows):4}\n")
     sys.stdout.write(f"{'all':10} {len(rows):4}, {TARGET.stat().st_size:,} bytes\n")
@@ -265,6 +268,22 @@ def merged(rows: dict[str, Row], hand: list[Row]) -> list[Row]:
     return sorted(rows.values(), key=lambda row: (ORDER.index(row["provider"]), row["name"]))
 
 
+def hosted(entries: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """The limits of hosts that are smaller than those that the registry has without hosts."""
+    from ctxtrim.tokens.models import find_model, hosted_name
+
+    hosts: dict[str, dict[str, int]] = {}
+    for key, entry in entries.items():
+        host, name = hosted_name(key)
+        model, most = find_model(key), entry.get("max_input_tokens")
+        if not host or model is None or not most or entry.get("mode") not in (*MODES, "completion"):
+            continue
+        if most < (model.max_input or model.context_window):
+            limits = hosts.setdefault(host, {})
+            limits[name] = min(most, limits.get(name, most))
+    return {host: dict(sorted(limits.items())) for host, limits in sorted(hosts.items())}
+
+
 def _limits(row: Row) -> tuple[int | None, ...]:
     return row["context_window"], row["max_input"], row["max_output"]
 
@@ -283,8 +302,10 @@ def _smaller(row: Row, other: Row) -> Row:
     return row | least
 
 
-def spelled(rows: list[Row], sources: dict[str, Any], date: str) -> str:
-    """The data file: a model per line, so that changes of the list are readable as a diff."""
+def spelled(
+    rows: list[Row], sources: dict[str, Any], date: str, hosts: dict[str, dict[str, int]]
+) -> str:
+    """The data file: a model or host per line, so that changes are readable as a diff."""
     used = {row["source"] for row in rows}
     head = {
         "date": date,
@@ -292,7 +313,18 @@ def spelled(rows: list[Row], sources: dict[str, Any], date: str) -> str:
         "columns": COLUMNS,
     }
     lines = [json.dumps([row[column] for column in COLUMNS], separators=(",", ":")) for row in rows]
-    return json.dumps(head, indent=1)[:-2] + ',\n "models": [\n' + ",\n".join(lines) + "\n]}\n"
+    limits = [
+        f"{json.dumps(host)}:{json.dumps(names, separators=(',', ':'))}"
+        for host, names in hosts.items()
+    ]
+    return (
+        json.dumps(head, indent=1)[:-2]
+        + ',\n "hosts": {\n'
+        + ",\n".join(limits)
+        + '\n},\n "models": [\n'
+        + ",\n".join(lines)
+        + "\n]}\n"
+    )
 
 
 if __name__ == "__main__":

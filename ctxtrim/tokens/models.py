@@ -9,6 +9,7 @@ import json
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -110,6 +111,7 @@ _SAME_LIMITS = re.compile(
     rf"(?:-(?:{_WORDS}|[ae]?\d+[be]|v?\d+p\d+b?|instruct|it|chat|base|hf|awq|gptq|int\d))*"
 )
 _LONG = re.compile(r"\[1m\]$")  # Claude Code's suffix for a window of 1,000,000 tokens
+_SIZE = re.compile(r":(\d{1,4})k$")  # Bedrock's suffix for a window of that many thousand tokens
 
 
 def find_model(name: str) -> Model | None:
@@ -119,15 +121,40 @@ def find_model(name: str) -> Model | None:
     Prefixes and suffixes of hosts are ignored (`openai/…`, `openai:…`, `us.anthropic.…-v1:0`, ARNs,
     `ft:…:org::id`, `…@date`, `…-latest`, `llama3:8b`). A higher version than the listed ones is
     another model. A model listed only as a preview is also found without that word. A name with
-    other words after it is a derived model with the same facts, which are assumptions. A
-    `UsageError` for a value that is not a text.
+    other words after it is a derived model with the same facts, which are assumptions. A host whose
+    limit is smaller gives it to the model. A `UsageError` for a value that is not a text.
     """
     must_be_text(name, "find_model: name")
     bare = _bare(name)
     found = _named(bare) or _named(_PROVIDER.sub("", bare))
-    if found is not None and _LONG.search(name.lower()):
-        return replace(found, context_window=1_000_000)
+    if found is None:
+        return None
+    if _LONG.search(name.lower()) and found.provider == "Anthropic":
+        found = replace(found, context_window=1_000_000)
+    size = _SIZE.search(name.lower())
+    if size is not None and int(size[1]) > 0:
+        found = _limited(found, 1000 * int(size[1]))
+    host, hosted = hosted_name(name)
+    limit = _hosts().get(host, {}).get(hosted)
+    if limit is not None:
+        found = replace(_limited(found, limit), is_derived=False)
     return found
+
+
+def _limited(model: Model, window: int) -> Model:
+    """A model with a smaller window."""
+    if window >= (model.max_input or model.context_window):
+        return model
+    most = model.max_output and min(model.max_output, window)
+    return replace(model, context_window=window, max_input=None, max_output=most)
+
+
+def hosted_name(name: str) -> tuple[str, str]:
+    """The host that begins a name, and the model's name without its path, as the registry has
+    them; an empty host if there is no path.
+    """
+    host, _, rest = name.strip().lower().partition("/")
+    return (_normal_form(host), _normal_form(_bare(name))) if rest else ("", "")
 
 
 def _named(bare: str) -> Model | None:
@@ -199,9 +226,20 @@ def nearest_hint(name: str) -> str:
 
 
 @cache
+def _registry() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(_REGISTRY.read_bytes())
+    return data
+
+
+def _hosts() -> dict[str, dict[str, int]]:
+    hosts: dict[str, dict[str, int]] = _registry()["hosts"]
+    return hosts
+
+
+@cache
 def known_models() -> tuple[Model, ...]:
     """All models of the registry, by vendor and name; loaded on first use."""
-    data = json.loads(_REGISTRY.read_bytes())
+    data = _registry()
     models = []
     for row in data["models"]:
         fields = dict(zip(data["columns"], row, strict=True))
@@ -227,7 +265,7 @@ def _by_spelling() -> dict[str, Model]:
 
 def _bare(name: str) -> str:
     """A name in lower case, without its path, and for a fine-tuned model its base model."""
-    bare = _LONG.sub("", name.strip().lower())
+    bare = _SIZE.sub("", _LONG.sub("", name.strip().lower()))
     tuned = re.search(r"(?:^|[/:])ft:([^:]+)", bare)
     return _REVISION.sub("", (tuned[1] if tuned else bare).rstrip("/").rsplit("/", 1)[-1])
 

@@ -296,6 +296,13 @@ def test_the_long_window_mark_of_claude_code_is_recognized() -> None:
         ("gemini-2.5-pro-preview-tts", (8_192, None, 8_192)),
         ("deepseek-ai/deepseek-coder-33b-instruct", (16_384, None, None)),
         ("deepseek-coder:6.7b", (16_384, None, None)),
+        ("github_copilot/gpt-4.1", (128_000, None, 32_768)),
+        ("github-copilot/claude-haiku-5.5", (128_000, None, 128_000)),
+        ("oci/xai.grok-4-fast", (131_072, None, None)),
+        ("snowflake/claude-sonnet-4-6", (200_000, None, 128_000)),
+        ("someone/claude-sonnet-4-6", (1_000_000, None, 128_000)),
+        ("anthropic.claude-3-sonnet-20240229-v1:0:28k", (28_000, None, 4_096)),
+        ("gpt-4o[1m]", (128_000, None, 16_384)),
     ],
 )
 def test_the_limits_match_their_sources(
@@ -304,6 +311,17 @@ def test_the_limits_match_their_sources(
     model = find_model(name)
     assert model is not None
     assert (model.context_window, model.max_input, model.max_output) == limits
+
+
+def test_limits_of_hosts_are_smaller_and_not_assumed() -> None:
+    hosts = json.loads(DATA.read_bytes())["hosts"]
+    assert hosts.keys() >= {"azure", "github-copilot", "oci", "snowflake", "vertex-ai"}
+    for name, limit in hosts["github-copilot"].items():
+        model, plain = find_model(f"github_copilot/{name}"), find_model(name)
+        assert model is not None and plain is not None
+        assert (model.context_window, model.max_input) == (limit, None)
+        assert limit < (plain.max_input or plain.context_window)
+        assert not model.is_derived
 
 
 def test_gemini_2_5_pro_uses_the_smaller_of_two_limits() -> None:

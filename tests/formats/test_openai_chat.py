@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from builders import call, contents, conversation, result, step, user
 from harness import read, run
+from pictures import PICTURE, URL
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message
@@ -338,3 +339,15 @@ def test_a_spoken_answer_is_a_sound_of_unknown_length() -> None:
     ).rows[0]
     assert row.count.exactness == "estimated"
     assert row.count.by_kind["attachment"] > 0
+
+
+def test_images_next_to_a_content_are_counted() -> None:
+    """Ollama's messages have them as base64."""
+    shown = user("Which berth is this?") | {"images": [PICTURE, PICTURE]}
+    blocks = [{"type": "image_url", "image_url": {"url": URL}}] * 2
+    other = user([{"type": "text", "text": "Which berth is this?"}, *blocks])
+    counts = [
+        run(conversation([message]), model="gpt-4o").rows[0].count for message in (shown, other)
+    ]
+    assert counts[0] == counts[1]
+    assert counts[0].by_kind["attachment"] == 2 * 765

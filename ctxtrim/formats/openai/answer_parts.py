@@ -1,4 +1,4 @@
-"""Parts of answers next to their content: reasoning, refusals and audio."""
+"""Parts of messages next to their content: reasoning, refusals and audio of answers, and images."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -58,6 +58,15 @@ def _audio(value: dict[str, Any]) -> tuple[Part, ...]:
     if not isinstance(audio, dict):
         return ()
     return (Part("attachment", media=media_of({"type": "audio", "audio": audio.get("data")})),)
+
+
+def images(value: dict[str, Any]) -> tuple[Part, ...]:
+    """The images next to a content, each as base64 (Ollama)."""
+    return tuple(
+        Part("attachment", media=media_of({"type": "image", "data": image}))
+        for image in elements(value.get("images"))
+        if isinstance(image, str)
+    )
 
 
 def _strings(blocks: Iterable[Any], *keys: str) -> Iterator[str]:

@@ -70,6 +70,7 @@ _FUNCTIONS = module_table(
         "add_results": "chat_results:add_results",
         "call": "ai_sdk:call",
         "calls_in_content": "chat_calls:calls_in_content",
+        "images": "answer_parts:images",
         "resolved": "inspect_attachments:resolved",
         "with_calls": "chat_calls:with_calls",
         "with_members": "answer_parts:with_members",
@@ -295,6 +296,8 @@ def _message(
         parts = content_parts(content, content_span, _block)
         if role == "assistant" and isinstance(content, list):
             parts = _sent(parts, content)
+    if "images" in value:
+        parts += _FUNCTIONS["images"](value)
     if role == "assistant" or "tool_calls" in value:
         if not _WITH_PARTS.isdisjoint(value):
             parts = _FUNCTIONS["with_members"](value, parts, span)

@@ -122,6 +122,9 @@ def _plain(data: str | bytes) -> str:
     value["added_tokens"] = [
         token for token in value.get("added_tokens") or () if not token.get("special")
     ]
+    for token in value["added_tokens"]:
+        if token.get("single_word"):  # gigatoken finds it inside of words, too
+            raise ValueError(f"the added token {token['content']!r} is for whole words only")
     vocabulary = value["model"].get("vocab")
     numbers = [token["id"] for token in value["added_tokens"]]
     if isinstance(vocabulary, dict):

@@ -1,5 +1,6 @@
 """Tokenizers of the user's own: files, and other packages' plugins."""
 
+import json
 import random
 import struct
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from builders import transcript, user
+from byte_level import tokenizer_json
 from conftest import FIXTURES, Run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,6 +84,17 @@ def test_a_sentencepiece_file_counts_with_its_merges_and_no_special_tokens(
     assert own.count("tide tie") == len(["▁", "tide", "▁", "ti", "e"])
     assert own.count("<s>") == len(["▁", "<", "s", ">"])
     assert own.count("日") == len("▁") + 3
+
+
+def test_a_file_with_tokens_for_whole_words_is_refused(tmp_path: Path) -> None:
+    path, value = tmp_path / "tokenizer.json", tokenizer_json()
+    added = value["added_tokens"][0] | {"id": 261, "content": "ABC", "special": False}
+    path.write_text(json.dumps(value | {"added_tokens": [added]}))
+    assert tokenizer(str(path)).count("ABC") == 1
+    path = tmp_path / "words.json"
+    path.write_text(json.dumps(value | {"added_tokens": [added | {"single_word": True}]}))
+    with pytest.raises(UsageError, match="the added token 'ABC' is for whole words only"):
+        tokenizer(str(path))
 
 
 NO_TOKENIZERS = {

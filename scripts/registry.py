@@ -84,7 +84,8 @@ FRAMINGS = (
     ("gpt-3.5-turbo-0301", "generic"),  # one more token per message than the successors
     ("gpt-4o.*search|gpt-5-search", "openai-search"),
     ("gpt-4o.*(audio|realtime|transcribe)|gpt-3.5-turbo-instruct", "openai-reasoning"),
-    ("gpt-3.5|gpt-4|chatgpt", "openai"),
+    (r"gpt-4\.5|chatgpt", "openai-reasoning"),  # no recorded request
+    ("gpt-3.5|gpt-4", "openai"),
     ("gpt-oss", "harmony"),
     ("gpt-[56]|gpt-daybreak|chat-latest|daybreak", "openai-gpt-5"),
     ("gpt|o[134](-|$)|codex|chat-latest|computer-use|daybreak", "openai-reasoning"),

@@ -21,7 +21,7 @@ from ctxtrim.tokens.text_counts import TextCounts, keep
 
 Messages = tuple[Message, ...]
 
-_SPECIAL = lazy_pattern(r"<\|[a-z_]+\|>")
+_SPECIAL = lazy_pattern(r"<\|[a-z0-9_]+\|>")
 _total = attrgetter("total")
 _is_guessed = attrgetter("is_guessed")
 
@@ -282,6 +282,8 @@ def _are_plain(messages: Messages, framing: Framing) -> bool:
                 return False
             part = message.parts[0]
             if part.kind != "text" or part.span is None or part.span.path[-1:] == ("refusal",):
+                return False
+            if not part.text:
                 return False
             if "|" in part.text and _SPECIAL.search(part.text):
                 return False

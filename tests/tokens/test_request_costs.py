@@ -212,8 +212,9 @@ def test_messages_of_several_texts_are_bounded() -> None:
     ("content", "label"),
     [
         ("a <| b |> c", "exact"),
-        ("", "exact"),
+        ("", "bounded"),
         ("Ends with <|endoftext|>", "bounded"),
+        ("Ends with <|reserved_200001|>", "bounded"),
         ([{"type": "refusal", "refusal": "I can't."}], "bounded"),
         (None, "bounded"),
         ([], "bounded"),

@@ -38,8 +38,15 @@ def extend_head(
     return votes
 
 
+def may_be_read(value: object) -> bool:
+    """Whether a format may recognize a value: a list, an object, or a string that contains one."""
+    return isinstance(value, (dict, list, str))
+
+
 def _vote(value: object, formats: Sequence[Format]) -> Vote | None:
     """The first format that recognizes a value."""
+    if not may_be_read(value):
+        return None
     for dialect in formats:
         layout = dialect.sniff(value)
         if layout is not None:

@@ -22,7 +22,7 @@ from ctxtrim.formats.message_lists import (
 )
 from ctxtrim.model import Line, Message, Source, Span, Transcript
 from ctxtrim.text.json_paths import Path, Place
-from ctxtrim.text.records import JsonRecord, value_in
+from ctxtrim.text.records import BLANK, JsonRecord, value_in
 
 _ROLES = frozenset(("role", "from"))  # members that messages of most formats have
 _element = partial(tuple.__new__, Element)  # without a call of a Python function
@@ -117,7 +117,7 @@ class _Lists:
 
     def _values(self, line: int, value: Any, consumes: bool) -> list[_Talk]:
         """The conversations in a value, or in the messages of a log service that it has."""
-        found = self._talks_at(Span(line), value, consumes)
+        found = [] if value is BLANK else self._talks_at(Span(line), value, consumes)
         if found or not self._has_lines:
             return found
         for path, text in log_messages(value):

@@ -18,10 +18,20 @@ from ctxtrim.formats import FORMATS
 from ctxtrim.formats.arrays import LARGE, ConversationArray, conversation_array, parted
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, unread_line, whole_chunk
-from ctxtrim.formats.detection import Vote, extend_head, votes_for
+from ctxtrim.formats.detection import Vote, extend_head, may_be_read, votes_for
 from ctxtrim.formats.lines import LineRecords, Numbered
 from ctxtrim.formats.other_files import reason_in
-from ctxtrim.text.records import BLANK, MAX_SIZE, NOT_JSON, JsonRecord, document, split
+from ctxtrim.text.records import (
+    BLANK,
+    MAX_SIZE,
+    NOT_JSON,
+    JsonRecord,
+    document,
+    is_blank,
+    split,
+)
+
+_BLANKS = 1 << 20  # bytes of blank lines that are read at a time
 
 
 class Detection(Struct, frozen=True):
@@ -166,33 +176,67 @@ def _beginning(
     """The beginning of a file. If the first value continues after its line, the whole file may be
     one document.
     """
-    head: list[JsonRecord] = []
-    number = 0
-    for line in lines:
-        number += 1
-        if (found := array(line, number)) is not None:
-            head.append(JsonRecord(line, number, found.sample))
-            return _Beginning(head, enumerate(lines, number + 1), found)
-        first = split(line, number)
-        if first[-1].value is NOT_JSON:
-            data = _document(chain([line], lines), number, max_size)
-            if (found := array(data, number)) is not None:
-                return _Beginning([*head, JsonRecord(data, number, found.sample)], iter(()), found)
-            whole = document(data)
-            if whole is not None:
-                whole.number += number - 1
-                return _Beginning([*head, whole], iter(()))
-            lines = iter(BytesIO(data))
-            next(lines)
-        head += first
-        if first[-1].value is not BLANK:
+    head, number, lines = _leading_blanks(lines, max_size)
+    line = next(lines, None)
+    if line is None:
+        return _Beginning(head, iter(()))
+    if (found := array(line, number)) is not None:
+        head.append(JsonRecord(line, number, found.sample))
+        return _Beginning(head, enumerate(lines, number + 1), found)
+    first = split(line, number)
+    if first[-1].value is NOT_JSON:
+        data = _document(chain([line], lines), number, max_size)
+        if (found := array(data, number)) is not None:
+            return _Beginning([*head, JsonRecord(data, number, found.sample)], iter(()), found)
+        whole = document(data)
+        if whole is not None:
+            whole.number += number - 1
+            return _Beginning([*head, whole], iter(()))
+        lines = iter(BytesIO(data))
+        next(lines)
+    return _Beginning([*head, *first], enumerate(lines, number + 1))
+
+
+def _leading_blanks(
+    lines: Iterator[bytes], max_size: int
+) -> tuple[list[JsonRecord], int, Iterator[bytes]]:
+    """The blank lines at the beginning as one record, and the lines after them with the number of
+    the first.
+    """
+    blanks = BytesIO()
+    number = 1
+    for number, line in enumerate(lines, 1):
+        if not is_blank(line):
+            lines = chain([line], lines)
             break
-    return _Beginning(head, enumerate(lines, number + 1))
+        if blanks.tell() + len(line) > max_size:
+            raise InputError(too_large("the run of blank lines", max_size), number)
+        blanks.write(line)
+    data = blanks.getvalue()
+    return [JsonRecord(data, 1, BLANK)] if data else [], number, lines
 
 
 def _records(lines: Iterable[Numbered]) -> Iterator[JsonRecord]:
+    """The records of some lines. Blank lines that follow each other share records."""
+    for are_blank, run in groupby(lines, lambda numbered: numbered[1].isspace()):
+        if are_blank:
+            yield from _blank_records(run)
+        else:
+            for number, line in run:
+                yield from split(line, number)
+
+
+def _blank_records(lines: Iterable[Numbered]) -> Iterator[JsonRecord]:
+    """Blank lines, as records of up to about `_BLANKS` bytes."""
+    blanks, first = BytesIO(), 0
     for number, line in lines:
-        yield from split(line, number)
+        first = first or number
+        blanks.write(line)
+        if blanks.tell() >= _BLANKS:
+            yield JsonRecord(blanks.getvalue(), first, BLANK)
+            blanks, first = BytesIO(), 0
+    if first:
+        yield JsonRecord(blanks.getvalue(), first, BLANK)
 
 
 def _document(lines: Iterator[bytes], number: int, max_size: int) -> bytes:
@@ -251,8 +295,9 @@ def _line_chunk(
     for transcript in chunk.transcripts:
         if transcript.messages or not transcript.uncounted:
             return chunk
-    for other in formats:
-        if any(other.sniff(record.value) == "conversation" for record in together):
+    values = [record.value for record in together if may_be_read(record.value)]
+    for other in formats if values else ():
+        if any(other.sniff(value) == "conversation" for value in values):
             return chunk_of(other, together)
     return unread_line(chunk, together)
 
@@ -275,7 +320,12 @@ def _at_once(
 
 def _decoded(data: bytes, head: Sequence[JsonRecord]) -> Iterator[JsonRecord]:
     """The records of a file of which the first ones are decoded."""
-    yield from head
+    for record in head:
+        if record.value is BLANK:  # several lines
+            for number, line in enumerate(BytesIO(record.data), record.number):
+                yield JsonRecord(line, number, BLANK)
+        else:
+            yield record
     start, number = sum(len(record.data) for record in head), head[-1].number
     while start < len(data):
         end = data.find(b"\n", start) + 1 or len(data)

@@ -62,6 +62,11 @@ class JsonRecord(Struct):
     is_glued: bool = False
 
 
+def is_blank(line: bytes) -> bool:
+    """Whether a line contains only white space."""
+    return line.isspace() or not line.removeprefix(BOM).strip()
+
+
 def split(line: bytes, number: int) -> list[JsonRecord]:
     """The records of one line: one, or several if values are glued together."""
     try:
@@ -81,7 +86,7 @@ def _split_slowly(line: bytes, number: int) -> list[JsonRecord]:
     """The records of a line that msgspec rejects: blank, invalid or glued values, or only valid for
     Python's parser.
     """
-    if not line.removeprefix(BOM).strip():
+    if is_blank(line):
         return [JsonRecord(line, number, BLANK)]
     try:
         text = line.decode()

@@ -5,14 +5,19 @@ import json
 import resource
 import subprocess
 import zlib
+from collections import deque
 from collections.abc import Callable
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import zstandard
+from bytecodes import bytecodes
 from conftest import COMMAND, ENVIRONMENT, ROOT, Ran, Run
 from samples import chat, line, messages
+
+from ctxtrim.formats.reading import open_reading
 
 SPACE = 1 << 30
 """Bytes of address space that a bounded run may have."""
@@ -153,3 +158,55 @@ def test_lines_across_frames_and_blocks_are_read(ctxtrim: Run, kind: str) -> Non
     cuts = [0, 7, 70_001, len(data) - 1, len(data)]
     frames = b"".join(pack(data[start:end]) for start, end in pairwise(cuts))
     assert ctxtrim("run", stdin=frames).out == data
+
+
+EVENT = json.dumps(chat()[0]).encode() + b"\n"
+TEXTS = {"nothing": b"", "conversation": line(chat()), "event": EVENT}
+
+
+@pytest.mark.parametrize("first", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("last", TEXTS.values(), ids=TEXTS)
+def test_blank_lines_stay_and_the_lines_after_them_keep_their_numbers(
+    ctxtrim: Run, first: bytes, last: bytes
+) -> None:
+    broken = b'{"messages": [}\n'
+    data = b"\n \n" * 40 + first + b"\n\t\r\n" * 3 + broken + b"\n\n" + last + b"\n\n"
+    ran = ctxtrim("run", stdin=data)
+    assert ran.out == data
+    if first:
+        number = data[: data.index(broken)].count(b"\n") + 1
+        assert f"<stdin>:{number}: error: " in ran.err
+
+
+def test_blank_lines_before_events_count_as_lines_left_out(ctxtrim: Run) -> None:
+    ran = ctxtrim("count", stdin=b"\n" * 100 + EVENT + b"\n" * 20)
+    assert b"left out: 120 lines" in ran.out
+
+
+@pytest.mark.parametrize("limit", ["1MiB", "1GiB"])
+def test_blank_lines_at_the_beginning_are_bounded_in_memory(tmp_path: Path, limit: str) -> None:
+    bomb = tmp_path / "blank.jsonl.gz"
+    bomb.write_bytes(gzip.compress(b"\n" * (1 << 23), 1))
+    ran = bounded("count", "--max-size", limit, bomb)
+    assert ran.code == 1
+    if limit == "1MiB":
+        assert ran.err.startswith(
+            f"{bomb}:1048577: error: the run of blank lines has more than 1,048,576 bytes; "
+            "raise --max-size to read it"
+        )
+    else:
+        assert ran.err.startswith(f"{bomb}: error: no transcript found")
+
+
+@pytest.mark.parametrize("before", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("blank", [b"\n", b"7\n"])
+def test_a_line_without_content_takes_little_work(before: bytes, blank: bytes) -> None:
+    """Whether a line is blank or a number shows without a look at each format."""
+
+    def work(lines: int) -> int:
+        data = before + blank * lines
+        return bytecodes(lambda: deque(open_reading(iter(BytesIO(data))).chunks, 0))
+
+    work(100)  # fills caches
+    few, many = work(1000), work(2000)
+    assert many - few < 1000 * (400 if blank.isspace() else 3000)

@@ -10,11 +10,12 @@ from ctxtrim.api.files import file_reader, no_transcript, opened, path_text
 from ctxtrim.api.fit import must_fit, run_stages
 from ctxtrim.api.messages import M, System, Tools, conversation
 from ctxtrim.api.options import parse_options
-from ctxtrim.errors import UsageError, excerpt
+from ctxtrim.errors import STDIN, UsageError, excerpt, source_name
 from ctxtrim.findings import Finding
 from ctxtrim.formats.lines import blocks
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import write_to
+from ctxtrim.io.paths import file_identity
 from ctxtrim.pipeline import Services
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import Details, Origin, row
@@ -200,12 +201,15 @@ class Pipeline:
         Raises:
             InputError: the file cannot be read, or has no transcript.
             OutputError: the output cannot be written.
+            UsageError: the output is the input.
         """
         pieces: list[bytes] = []
         rows: list[Row] = []
         findings: list[Finding] = []
         source = path_text(path, "run_file: path")
         target = None if output is None else Path(path_text(output, "run_file: output"))
+        if target is not None:
+            _must_be_distinct(source, target)
         sink = None if target is None else write_to(target)
         write = pieces.append if sink is None else sink.write
         try:
@@ -220,6 +224,16 @@ class Pipeline:
             if sink is not None:
                 sink.discard()
         return FileOutcome(b"".join(pieces) if sink is None else None, tuple(rows), tuple(findings))
+
+
+def _must_be_distinct(source: str, target: Path) -> None:
+    """Raise `UsageError` if the output would overwrite the input, which nothing could restore."""
+    identity = file_identity(Path("/dev/stdin" if source == STDIN else source))
+    if identity is not None and identity == file_identity(target):
+        raise UsageError(
+            f"run_file: the output {target} and the input {source_name(source)} are the same file; "
+            "give another path"
+        )
 
 
 def _line(line: bytes) -> bytes:

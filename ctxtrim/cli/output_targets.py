@@ -11,7 +11,7 @@ from ctxtrim.errors import STDIN, STDOUT, UsageError, source_name
 from ctxtrim.io.compression import SUFFIXES
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Nowhere, Sink, Stdout, in_place, write_to
-from ctxtrim.io.paths import mode_of
+from ctxtrim.io.paths import FileIdentity, file_identity, mode_of
 from ctxtrim.io.walk import has_transcript_suffix
 
 _NOT_WRITTEN = (".bz2", ".xz", ".7z", ".zip")  # endings of compressions that no output has
@@ -119,14 +119,14 @@ def must_be_distinct(
         for option, path in others.items()
         if path and option != "--archive"
     ]
-    written: dict[_Place, str] = {}
+    written: dict[FileIdentity, str] = {}
     for name, place in _places(outputs):
         _must_be_new(name, place, written)
         written[place] = name
     for name, place in _places(files_read) if written else ():
         _must_be_new(name, place, written)
     named = [(source.path, _STDIN if source.is_stdin else Path(source.path)) for source in sources]
-    read: dict[_Place, str] = {}
+    read: dict[FileIdentity, str] = {}
     for name, place in _places(named) if written or targets.in_place else ():
         if place in written:
             raise _is_input(written[place], name, written[place] in replaceable)
@@ -137,7 +137,6 @@ def must_be_distinct(
         must_be_outside(archive, [*named, *outputs])
 
 
-_Place = tuple[int | str, ...]
 _STDIN = Path("/dev/stdin")
 _STDIN_PATHS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")  # the system's names
 
@@ -156,7 +155,7 @@ def _are_links(name: str, other: str, sources: Sequence[Input]) -> bool:
     return name != other and None not in folders and len(folders) == 1
 
 
-def _must_be_new(name: str, place: _Place, written: Mapping[_Place, str]) -> None:
+def _must_be_new(name: str, place: FileIdentity, written: Mapping[FileIdentity, str]) -> None:
     if place in written:
         raise UsageError(f"{written[place]} and {name} are the same file; give each its own path")
 
@@ -171,27 +170,12 @@ def must_be_outside(archive: Path, paths: Sequence[tuple[str, Path]]) -> None:
             )
 
 
-def _places(paths: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, _Place]]:
-    """The identity of each file: device and inode.
-
-    A file that does not exist has those of its folder, and its name.
-    """
+def _places(paths: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, FileIdentity]]:
+    """The names of files with their identities."""
     for name, path in paths:
-        try:
-            status = path.stat()
-        except OSError:
-            yield name, _future_place(Path(os.path.realpath(path)))
-        else:
-            if stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
-                yield name, (status.st_dev, status.st_ino)
-
-
-def _future_place(path: Path) -> _Place:
-    try:
-        folder = path.parent.stat()
-    except OSError:  # the folder does not exist either
-        return (os.path.normcase(path),)
-    return (folder.st_dev, folder.st_ino, os.path.normcase(path.name))
+        place = file_identity(path)
+        if place is not None:
+            yield name, place
 
 
 def _files(sources: Sequence[Input], output: Path, text: str, is_jsonl: bool) -> dict[str, Path]:

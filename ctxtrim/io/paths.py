@@ -1,13 +1,18 @@
-"""Facts about paths: the type of a file, the same place, the repository of a folder; and the bytes
+"""Facts about paths: the type of a file, the same file, the repository of a folder; and the bytes
 of a file that a user names.
 """
 
 import errno
+import os
 import stat
 from pathlib import Path
 
 MISSING = (FileNotFoundError, NotADirectoryError)
 """The errors of a path without a file; a folder of it may be a file (`HOME=/dev/null`)."""
+
+
+FileIdentity = tuple[int | str, ...]
+"""What all paths of one file have in common, links included."""
 
 
 def mode_of(path: Path) -> int:
@@ -29,6 +34,28 @@ def resolved(path: Path) -> Path:
         return path.resolve()
     except (OSError, RuntimeError):  # links in a circle
         return path.absolute()
+
+
+def file_identity(path: Path) -> FileIdentity | None:
+    """The device and the inode of a file or a pipe; None for a device or a folder.
+
+    A file that does not exist has those of its folder, and its name.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        return _future_identity(Path(os.path.realpath(path)))
+    if stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
+        return status.st_dev, status.st_ino
+    return None
+
+
+def _future_identity(path: Path) -> FileIdentity:
+    try:
+        folder = path.parent.stat()
+    except OSError:  # the folder does not exist either
+        return (os.path.normcase(path),)
+    return (folder.st_dev, folder.st_ino, os.path.normcase(path.name))
 
 
 def repository(folder: Path) -> Path | None:

@@ -58,6 +58,19 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
         PIPELINE.run_file(AGENT, tmp_path / "no-folder" / "out.jsonl")
 
 
+def test_a_file_is_not_overwritten_by_its_own_output(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(AGENT.read_bytes())
+    symbolic, hard = tmp_path / "symbolic.jsonl", tmp_path / "hard.jsonl"
+    symbolic.symlink_to(path)
+    hard.hardlink_to(path)
+    for output in (path, tmp_path / "." / path.name, symbolic, hard):
+        with pytest.raises(UsageError, match="are the same file; give another path"):
+            PIPELINE.run_file(path, output)
+    assert path.read_bytes() == AGENT.read_bytes()
+    assert PIPELINE.run_file(path, "/dev/null").data is None
+
+
 def test_messages_give_a_list_and_a_row() -> None:
     messages = openai_session(8)
     pipeline = Pipeline("truncate:max-tokens=60", "trim", budget=900)

@@ -3,7 +3,10 @@
 `/dev/full` refuses every byte; see also `.ci/full-disk`.
 """
 
+import json
+import resource
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -99,3 +102,40 @@ def test_a_full_standard_error_changes_no_result() -> None:
                 env=ENVIRONMENT,
             )
         assert (done.returncode, done.stdout) == (code, out)
+
+
+def _may_write(size: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@pytest.mark.parametrize("option", ["--log", "--events"])
+def test_a_full_disk_leaves_no_half_line_in_a_log(
+    ctxtrim: Run, tmp_path: Path, option: str
+) -> None:
+    path, log = tmp_path / "a.jsonl", tmp_path / "log.jsonl"
+    path.write_bytes(line(long_chat(60)) * 4)
+    words = ("run", "-s", "compact", "--budget", "2000", *QUICK, option, log, path)
+    assert ctxtrim(*words).code == 0
+    before = log.read_bytes()
+    small = partial(_may_write, len(before) + 300)
+    done = subprocess.run(
+        [*COMMAND, *map(str, words)], capture_output=True, env=ENVIRONMENT, preexec_fn=small
+    )
+    assert done.returncode == 1
+    assert b"cannot be written: file too large" in done.stderr
+    lines = log.read_bytes()
+    assert lines.startswith(before)
+    assert all(json.loads(text) for text in lines.splitlines())
+    assert lines.endswith(b"\n")
+
+
+def test_a_log_that_ends_with_half_a_line_continues_on_a_new_line(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(b'{"time": "20')
+    for _ in range(2):
+        assert ctxtrim("count", *QUICK, "--log", log, stdin=line()).code == 0
+    half, *lines = log.read_bytes().splitlines()
+    assert half == b'{"time": "20'
+    assert [json.loads(text)["path"] for text in lines] == ["-", "-"]

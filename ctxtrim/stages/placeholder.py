@@ -49,7 +49,9 @@ PlaceholderValues = Mapping[str, Callable[[], object]]
 
 
 def check_template(template: str) -> None:
-    """Raise a `ValueError` that names an unknown key."""
+    """Raise a `ValueError` for a text that UTF-8 cannot encode, and for an unknown key."""
+    if any("\ud800" <= character <= "\udfff" for character in template):
+        raise ValueError("expected text in UTF-8")
     unknown = [key for key in _KEY.findall(template) if key not in _KEYS]
     if unknown:
         raise ValueError(

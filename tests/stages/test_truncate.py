@@ -436,6 +436,19 @@ def test_a_second_run_leaves_a_short_clip_of_parallel_calls() -> None:
     assert again == once
 
 
+@pytest.mark.parametrize("option", ["placeholder", "pointer"])
+def test_a_text_that_is_not_utf_8_is_never_written(ctxtrim: Run, option: str) -> None:
+    """The transcript would have half of a surrogate pair, which most programs refuse."""
+    spec = "truncate:" + json.dumps({option: "[gone \ud800]"})
+    for words, place in (
+        (("truncate", f"--{option}", "[gone \udcff]"), f"--{option} [gone \\udcff]"),
+        (("run", "-s", spec), f"{option} [gone \\ud800]"),
+    ):
+        ran = ctxtrim(*words, stdin=conversation(steps(7, LONG)))
+        assert (ran.code, ran.out) == (2, b"")
+        assert f"{place}: expected text in UTF-8" in ran.err
+
+
 @pytest.mark.parametrize("pointer", ["", "  ", "{id}", "{tool} {lines}"])
 def test_a_pointer_needs_words(ctxtrim: Run, pointer: str) -> None:
     """Without them, the last line of any result looks like the pointer of an earlier run."""

@@ -196,4 +196,5 @@ def must_be_function(value: object, name: str) -> None:
 
 def too_large(what: str, limit: int) -> str:
     """The message for input above the size limit; `limit` in bytes."""
-    return f"{what} has more than {limit:,} bytes; raise --max-size to read it"
+    unit = "byte" if limit == 1 else "bytes"
+    return f"{what} has more than {limit:,} {unit}; raise --max-size to read it"

@@ -7,6 +7,7 @@ from ctxtrim.api.configs import CountConfig, PromptConfig, TrimConfig
 from ctxtrim.api.fit import fitted
 from ctxtrim.api.messages import M, PlainMessages, System, Tools, conversation
 from ctxtrim.api.options import parse_options
+from ctxtrim.errors import must_be_whole
 from ctxtrim.model import Source, Transcript
 
 
@@ -131,6 +132,7 @@ def enforce_context_limit(
         InputError: a message cannot be read; the text has its position, from 0.
         UsageError: an option is unknown or invalid.
     """
+    must_be_whole(max_input_tokens, "enforce_context_limit: max_input_tokens", least=1)
     settings = parse_options("enforce_context_limit", options, {"budget": max_input_tokens})
     done = fitted(messages, settings, system, tools)
     usage = done.usage
@@ -162,5 +164,6 @@ def trim_conversation(
         InputError: a message cannot be read; the text has its position, from 0.
         UsageError: an option is unknown or invalid.
     """
+    must_be_whole(target_tokens, "trim_conversation: target_tokens", least=1)
     settings = parse_options("trim_conversation", options, {"budget": target_tokens})
     return fitted(messages, settings, system, tools).messages

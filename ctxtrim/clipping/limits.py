@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ctxtrim.clipping.markers import gaps, joined, marked, shown
 from ctxtrim.clipping.units import BYTES, CHARACTERS, LINES, TextUnit
-from ctxtrim.errors import UsageError, must_be_text
+from ctxtrim.errors import mismatch, must_be_text
 from ctxtrim.text.json_spans import Range
 
 _SIZE = r"\d+(?:\.\d)?(?:B|KB|MB)"
@@ -69,10 +69,10 @@ def truncate_text(
     """
     must_be_text(text, "truncate_text: text")
     if mode not in ("head", "head_tail", "head-tail"):
-        raise UsageError(f"unknown mode: {mode}; expected head or head_tail")
+        raise mismatch("truncate_text: mode", "head or head_tail", mode)
     for name, limit in (("lines", max_lines), ("bytes", max_bytes), ("chars", max_chars)):
         if not isinstance(limit, int) or limit < 0:
-            raise UsageError(f"max_{name}: expected 0 (none) or more, found {limit!r}")
+            raise mismatch(f"truncate_text: max_{name}", "a whole number from 0", limit)
     before = _notice_of(text)
     content, ranges = _before(text, before) if before else (text, ((0, len(text)),))
     kept = _Kept(content, ranges, mode != "head")

@@ -21,7 +21,7 @@ from ctxtrim.config.source import PathSection, SettingsSource, Value
 from ctxtrim.config.stage_specs import SETTINGS, parse_stage, restricted_settings
 from ctxtrim.errors import excerpt
 from ctxtrim.findings import Finding
-from ctxtrim.io.paths import is_same, repository
+from ctxtrim.io.paths import is_same, mode_of, repository
 from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Spec
 from ctxtrim.tokens import Tokenizer
@@ -292,7 +292,7 @@ def _found(named: Path | None) -> list[SettingsSource]:
     passed: list[SettingsSource] = []
     for level in range(len(here.relative_to(root).parts) + 1):
         folder = Path(*[".."] * level)
-        sources, is_configured = [], (folder / OWN).exists()
+        sources, is_configured = [], bool(mode_of(folder / OWN))
         for name, read in _FOUND:
             if named is not None and is_same(folder / name, named):
                 is_configured = True

@@ -48,10 +48,16 @@ def unpacked(file: BinaryIO, kind: Compression) -> Iterator[bytes]:
         is_whole = yield from _gunzipped(file) if kind == "gzip" else _unzstd(file)
     except _errors(kind) as error:
         raise InputError(
-            f"the {kind} data in it is damaged ({error}); get the file again"
+            f"the {kind} data in it is damaged ({detail_of(error)}); get the file again"
         ) from error
     if not is_whole:
         raise InputError(f"the {kind} data in it is cut off; get the whole file again")
+
+
+def detail_of(error: Exception) -> str:
+    """The message of a decompressor, without the code of the error."""
+    text = str(error)
+    return text.partition("while decompressing data: ")[2] or text
 
 
 def _gunzipped(file: BinaryIO) -> Generator[bytes, None, bool]:
@@ -119,14 +125,16 @@ def packer(kind: Compression) -> Any:
     """A compressor with `compress` and `flush`. Its output depends on the input bytes alone."""
     if kind == "gzip":
         return zlib.compressobj(wbits=_GZIP)
-    return _zstandard(OutputError).ZstdCompressor(write_checksum=True).compressobj()
+    return (
+        _zstandard(OutputError, "writing zstd data")
+        .ZstdCompressor(write_checksum=True)
+        .compressobj()
+    )
 
 
-def _zstandard(error: type[CtxtrimError]) -> Any:
+def _zstandard(error: type[CtxtrimError], what: str = "it is compressed with zstd, which") -> Any:
     try:
         import zstandard
     except ImportError:
-        raise error(
-            "it is compressed with zstd, which needs a package: pip install 'ctxtrim[zstd]'"
-        ) from None
+        raise error(f"{what} needs a package: pip install 'ctxtrim[zstd]'") from None
     return zstandard

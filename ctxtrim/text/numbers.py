@@ -10,7 +10,7 @@ THOUSANDS = {"k": 10**3, "M": 10**6}
 
 _NUMBER = re.compile(r"([+-]?)([0-9]+(?:_[0-9]+)*|[0-9]{1,3}(?:,[0-9]{3})+)(?:\.([0-9]+))?")
 _DECIMAL = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
-_LONGEST = 40  # characters of a number
+_LONGEST = 4_000  # characters of a number: Python reads up to 4,300 digits
 _PERCENT = 10**6  # a percent in the units of `Tolerance`
 
 

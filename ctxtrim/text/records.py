@@ -30,6 +30,8 @@ _PACKED: Final = {
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
 }
 """The first bytes of files that are not unpacked, and their names."""
+_TAR: Final = b"ustar"
+_TAR_START: Final = 257  # of that word in a tar archive
 _SPACE: Final = " \t\r\n"
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")  # byte order marks
 _UTF_32: Final = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
@@ -216,7 +218,11 @@ def _not_text(line: bytes, error: UnicodeDecodeError) -> str:
 
 
 def _other_encoding(line: bytes) -> str | None:
-    """The problem and the remedy of a line in UTF-16 or UTF-32; None for other lines."""
+    """The problem and the remedy of a line in UTF-16 or UTF-32, or of the first line of a tar
+    archive; None for other lines.
+    """
+    if line.startswith(_TAR, _TAR_START):
+        return "a tar archive: unpack it first"
     start = line[:_START]
     if start.startswith(_UTF_32) or _NULS in start.strip(b"\0"):
         name = "utf-32"

@@ -143,7 +143,7 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "half a character": (
         lambda: ctxtrim.enforce_context_limit(HI, "\ud800"),  # type: ignore[arg-type]
-        "enforce_context_limit: budget: expected a whole number, found '\\ud800'",
+        "enforce_context_limit: max_input_tokens: expected a whole number, found '\\ud800'",
     ),
 }
 

@@ -3,6 +3,8 @@ lost.
 """
 
 import json
+import tarfile
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -122,11 +124,21 @@ def test_only_a_line_of_5_megabytes_is_shortened(ctxtrim: Run, tmp_path: Path) -
     assert len(value[-1]["content"]) <= 4 * 2_000
 
 
+def tar(data: bytes) -> bytes:
+    """A tar archive with one file."""
+    archive, member = BytesIO(), tarfile.TarInfo("a.jsonl")
+    member.size = len(data)
+    with tarfile.open(fileobj=archive, mode="w") as file:
+        file.addfile(member, BytesIO(data))
+    return archive.getvalue()
+
+
 WHOLE = {
     "empty.jsonl": (b"", "no transcript found"),
     "blank.jsonl": (b"\n\n", "no transcript found"),
     "binary.jsonl": (bytes(range(256)) * 40, "no transcript found"),
     "random.jsonl": (b"\x1f\x8c\x08\x00" + b"\x00\xff" * 50, "no transcript found"),
+    "tar.jsonl": (tar(line()), "a tar archive: unpack it first"),
     "text.jsonl": (
         b"Dear diary,\ntoday I read a transcript.\n",
         "no transcript found",
@@ -240,9 +252,10 @@ def test_an_empty_path_is_refused(ctxtrim: Run, tmp_path: Path, option: str) -> 
 
 def test_numbers_above_the_length_of_any_text_are_valid(ctxtrim: Run) -> None:
     words = ("truncate", *QUICK, "--replace", "head", "--max-age", "1", "--head-lines")
-    ran = ctxtrim(*words, str(10**22), stdin=line())
-    assert ran.code == 0
-    assert ran.out == ctxtrim(*words, "1000", stdin=line()).out
+    for number in (10**22, 10**60):
+        ran = ctxtrim(*words, str(number), stdin=line())
+        assert ran.code == 0
+        assert ran.out == ctxtrim(*words, "1000", stdin=line()).out
 
 
 def test_more_processes_than_work_are_not_started(ctxtrim: Run, tmp_path: Path) -> None:

@@ -124,6 +124,11 @@ def test_the_size_limit_applies_to_a_transcript_and_not_to_the_file(
         )
 
 
+def test_a_limit_of_one_byte_is_in_the_singular(ctxtrim: Run) -> None:
+    ran = ctxtrim("count", "--max-size", "1", stdin=line(chat()))
+    assert "error: the line has more than 1 byte; raise --max-size" in ran.err
+
+
 def test_a_document_after_lines_and_a_large_rest_is_bounded(ctxtrim: Run, tmp_path: Path) -> None:
     file = tmp_path / "cut.jsonl"
     file.write_bytes(b'{"messages": [\n' + line(chat()) * 30)

@@ -4,6 +4,7 @@ damaged.
 
 import gzip
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,21 @@ def test_nothing_of_a_damaged_file_is_used(ctxtrim: Run, kind: str) -> None:
     ran = ctxtrim("truncate", stdin=bytes(damaged))
     assert (ran.code, ran.out) == (1, b"")
     assert "damaged" in ran.err or "cut off" in ran.err
+
+
+def test_damage_is_described_without_the_code_of_a_library(ctxtrim: Run) -> None:
+    ran = ctxtrim("count", stdin=gzip.compress(b"")[:10] + b"\xff" * 20)
+    assert "the gzip data in it is damaged (invalid block type); get the file again" in ran.err
+
+
+def test_a_missing_package_for_the_output_is_named(
+    ctxtrim: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    out = tmp_path / "out.jsonl.zst"
+    ran = ctxtrim("run", "-o", out, stdin=PLAIN)
+    assert (ran.code, out.exists()) == (1, False)
+    assert f"{out}: writing zstd data needs a package: pip install 'ctxtrim[zstd]'" in ran.err
 
 
 def test_folders_are_walked_for_compressed_files(ctxtrim: Run, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 import msgspec
 
 from ctxtrim.errors import InputError, too_large
-from ctxtrim.io.compression import unpacked
+from ctxtrim.io.compression import detail_of, unpacked
 from ctxtrim.text.records import dump, one_line
 
 _SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json")
@@ -152,5 +152,5 @@ def _has_model(sample: bytes) -> bool:
 
 
 def _lower(error: Exception) -> str:
-    text = str(error)
+    text = detail_of(error)
     return text[:1].lower() + text[1:]

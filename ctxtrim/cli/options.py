@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from ctxtrim.cli.command_types import HelpfulArgument, HelpfulCommand, HelpfulOption, file_names
 from ctxtrim.cli.commands import COMMANDS
@@ -66,9 +67,17 @@ def command(
     parameters += [_parameter_of(option) for option in options]
     # a setting that several stages have is one option
     settings = {name: option for stage in names for name, option in SETTINGS[stage].items()}
+    for stage in fixing:
+        settings |= {name: _with_fix(option) for name, option in SETTINGS[stage].items()}
     panel = IN_STAGES if stages is None else ""
     parameters += [_parameter_of(option, panel) for option in settings.values()]
     return HelpfulCommand(name, body, parameters, text or COMMANDS[name])
+
+
+def _with_fix(option: Option) -> Option:
+    """The option of a stage that only `--fix` runs, next to `--fix` in the help text."""
+    text = f"With --fix, {option.help[:1].lower()}{option.help[1:]}"
+    return replace(option, help=text, panel=OPTIONS["fix"].panel)
 
 
 def _refuse_empty_paths(options: Sequence[Option], values: Mapping[str, Any]) -> None:

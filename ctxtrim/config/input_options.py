@@ -106,7 +106,8 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "config",
-            "Read settings from this file first. Those of the project and the user follow.",
+            "Read settings from this file. They take precedence over those of the project and the "
+            "user.",
             metavar="FILE",
             is_setting=False,
         ),

@@ -234,7 +234,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "update_baseline",
-            "Write the tokens of this run to the baseline; growth is no error.",
+            "Write the tokens of this run to the baseline; growth is not an error.",
             False,
             is_setting=False,
         ),

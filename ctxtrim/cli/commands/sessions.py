@@ -34,9 +34,9 @@ def list_sessions(most: str, is_json: bool) -> int:
     or in those that their environment variables name. --latest of other commands reads the newest
     session of the current project, else the newest of all.
 
-    Tokens are those of count. A session that is not read, because it or the newer ones are large,
-    has at most (≤) as many tokens as bytes; a compressed one has no number. A narrow terminal has
-    no room for the files; --json has them. Nothing is written.
+    Tokens are those of count. Large sessions, and those after many large ones, are not read: their
+    bytes are shown as the most tokens that they can have (≤), and nothing if they are compressed.
+    A narrow terminal has no room for the files; --json has them. Nothing is written.
     """
     number = _MOST.parse("--most", most)
     found = sessions(os.environ)

@@ -12,6 +12,7 @@ import click
 from ctxtrim.cli.command_types import COMPLETE, PROGRAM, VERSION, HelpfulGroup, HelpfulOption
 from ctxtrim.cli.commands import COMMANDS
 from ctxtrim.cli.messages import print_error
+from ctxtrim.errors import OutputError, reason
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.names import suggestion
 
@@ -104,6 +105,12 @@ def command_line() -> int:
         return error.exit_code
     except click.Abort:  # an interrupt before the command runs
         return 130
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # of a page that is printed instead of a command
+        if error.filename is not None:
+            raise
+        raise OutputError(f"standard output cannot be written: {reason(error)}") from error
 
 
 def _in_one_line(error: click.UsageError) -> str:

@@ -83,7 +83,7 @@ def test_a_full_standard_output_is_a_single_line(words: tuple[str, ...]) -> None
         )
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
-    assert b"no space left on device" in done.stderr
+    assert b"standard output cannot be written: no space left on device" in done.stderr
 
 
 @needs_full

@@ -321,7 +321,8 @@ def _at_once(
 def _decoded(data: bytes, head: Sequence[JsonRecord]) -> Iterator[JsonRecord]:
     """The records of a file of which the first ones are decoded."""
     for record in head:
-        if record.value is BLANK:  # several lines
+        # the lines that a report counts; millions of them need too much memory
+        if record.value is BLANK and len(record.data) <= _BLANKS:
             for number, line in enumerate(BytesIO(record.data), record.number):
                 yield JsonRecord(line, number, BLANK)
         else:

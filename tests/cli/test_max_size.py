@@ -191,7 +191,7 @@ def test_blank_lines_before_events_count_as_lines_left_out(ctxtrim: Run) -> None
 @pytest.mark.parametrize("limit", ["1MiB", "1GiB"])
 def test_blank_lines_at_the_beginning_are_bounded_in_memory(tmp_path: Path, limit: str) -> None:
     bomb = tmp_path / "blank.jsonl.gz"
-    bomb.write_bytes(gzip.compress(b"\n" * (1 << 23), 1))
+    bomb.write_bytes(gzip.compress(b"\n" * (1 << 24), 1))
     ran = bounded("count", "--max-size", limit, bomb)
     assert ran.code == 1
     if limit == "1MiB":

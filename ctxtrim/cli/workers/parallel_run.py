@@ -18,9 +18,8 @@ from ctxtrim.stream.job import Done
 _PIECE = 1 << 21  # bytes of lines that a process works on at a time, at most
 _PIECES = 8  # pieces of a small input for each process, so that all end at about the same time
 _SMALL_PIECE = 1 << 18  # bytes of lines of the smallest piece
-_SMALL_LINE = (
-    128  # bytes as which a shorter line counts: its number and its result need memory, too
-)
+# bytes as which a shorter line counts: its number and its result need memory, too
+_SMALL_LINE = 128
 _LAST_PIECES = 4  # pieces for each process into which the rest of a file would be divided
 _FILE = 1 << 25  # bytes of the largest file that a process works on as a whole
 _AHEAD = 2  # pieces or files in work for each process

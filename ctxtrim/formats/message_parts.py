@@ -67,6 +67,7 @@ def result_parts(
                     span=part.span,
                     block=part.block,
                     source=part.source,
+                    cites=part.cites,
                 )
             )
     if not has_text:

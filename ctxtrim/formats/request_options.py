@@ -1,6 +1,6 @@
 """Readers, one per API, of the request fields that cost tokens besides messages and tools."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.formats.fields import elements, members, string
@@ -56,7 +56,7 @@ def choice(envelope: dict[str, Any]) -> str | None:
 
 
 def anthropic_options(fields: Fields) -> RequestOptions:
-    """Anthropic: `output_format` or `output_config.format`, `thinking`, `task_budget`, citations.
+    """Anthropic: `output_format` or `output_config.format`, `thinking`, `task_budget`.
 
     Requests to Claude through an OpenAI-compatible API look the same except for `response_format`.
     """
@@ -70,9 +70,6 @@ def anthropic_options(fields: Fields) -> RequestOptions:
         output=_output(wanted, "schema"),
         reasoning=thinking if thinking in ("enabled", "adaptive") else None,
         task_budget="task_budget" in config,
-        citations=any(
-            members(block.get("citations")).get("enabled") is True for block in _blocks(fields)
-        ),
         hidden=_injected(fields),
     )
 
@@ -137,10 +134,3 @@ def _output(wanted: Fields, key: str) -> OutputFormat | None:
         return None
     name, about = string(wanted.get("name")), string(wanted.get("description"))
     return OutputFormat(dump(schema), name or "", about or "")
-
-
-def _blocks(fields: Fields) -> Iterator[Fields]:
-    """The content blocks of Anthropic's messages."""
-    for message in elements(fields.get("messages")):
-        content = elements(members(message).get("content"))
-        yield from (block for block in content if isinstance(block, dict))

@@ -157,6 +157,7 @@ class Part(_Readable, frozen=True, eq=False):
     - `wrapper`: the JSON around `text` if the string at `span` contains JSON
     - `sealed`: the number of characters of encrypted reasoning attached to the part
     - `server`: how the part relates to tools that the provider runs
+    - `cites`: a source that the answer must cite, for which the provider adds a prompt
     - `span`: the place of the string that contains `text`; None if it cannot be rewritten
     - `block`: the place of the element to remove with the part; None if it cannot be removed alone
     - `source`: the place of the value that a part was read from, if that value has more than `text`
@@ -177,6 +178,7 @@ class Part(_Readable, frozen=True, eq=False):
     text_block: Callable[[str], Any] | None = None
     source: Span | None = None
     server: tuple[ServerLink, ...] = ()
+    cites: bool = False
 
     def _read(self) -> tuple[object, ...]:
         return (

@@ -19,18 +19,17 @@ class RequestOptions(Struct, frozen=True):
     """Fields of a request, besides messages and tools, that cost input tokens.
 
     `api` is the API of the request; None if the file does not show it. `reasoning` is the mode that
-    the request selects: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` and
-    `citations` are Anthropic options. `hidden`: the fields whose text only the provider has.
-    `base`: the id of a session in another file that this one continues. `unread`: the parts of the
-    recorded request and its answer that are not read, in words. `runs_tools`: it has items of tools
-    that the provider ran (OpenAI), whose tokens in a prompt are not documented.
+    the request selects: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` is an
+    option of Anthropic. `hidden`: the fields whose text only the provider has. `base`: the id of a
+    session in another file that this one continues. `unread`: the parts of the recorded request and
+    its answer that are not read, in words. `runs_tools`: it has items of tools that the provider
+    ran (OpenAI), whose tokens in a prompt are not documented.
     """
 
     api: Api | None = None
     output: OutputFormat | None = None
     reasoning: str | None = None
     task_budget: bool = False
-    citations: bool = False
     hidden: tuple[str, ...] = ()
     base: str | None = None
     unread: tuple[str, ...] = ()
@@ -43,7 +42,6 @@ class RequestOptions(Struct, frozen=True):
             output=self.output or later.output,
             reasoning=self.reasoning or later.reasoning,
             task_budget=self.task_budget or later.task_budget,
-            citations=self.citations or later.citations,
             hidden=tuple(dict.fromkeys(self.hidden + later.hidden)),
             base=self.base or later.base,
             unread=tuple(dict.fromkeys(self.unread + later.unread)),

@@ -36,7 +36,7 @@ class RequestFraming(Struct, frozen=True):
     Reasoning: `thinking`, `adaptive` and `pro` are the reasoning modes of a request; `pro_answer`
     is added per answer in the history in mode `pro`; `kept` once if there is an answer, for
     reasoning that the API stores and counts although the request does not contain it.
-    `task_budget`, `citations`: once if the request uses them.
+    `task_budget`: once if the request has one. `citations`: once if a message is a source to cite.
 
     `estimates` names the addends of `costs` with too little evidence: a request with one of them is
     an estimate.
@@ -92,7 +92,7 @@ class RequestFraming(Struct, frozen=True):
             costs |= self._reasoning(options, answers)
         if options.task_budget:
             costs["task_budget"] = self.task_budget
-        if options.citations:
+        if self.citations and _has_sources(transcript):
             costs["citations"] = self.citations
         return costs
 
@@ -149,6 +149,12 @@ class RequestFraming(Struct, frozen=True):
     def _own(self, kind: str) -> int:
         """The extra tokens of a provider's own tool."""
         return next((cost for begins, cost in self.own_tools if kind.startswith(begins)), 0)
+
+
+def _has_sources(transcript: Transcript) -> bool:
+    """Whether the model reads a source that its answer must cite."""
+    read = (message for message in transcript.messages if message.agent_visible)
+    return any(part.cites for message in read for part in message.parts)
 
 
 def _own_kinds(schemas: Any) -> list[str]:

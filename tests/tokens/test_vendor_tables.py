@@ -58,6 +58,7 @@ SEALED = Message("assistant", (Part("reasoning", "", sealed=100),))
 MEDIA = Message("user", (Part("attachment", media=Media("image")), Part("attachment", "fog")))
 OUTPUT = OutputFormat('{"type":"object","required":[]}', "place", "A place")
 PLAIN = transcript([user("x")])
+CITED = structs.replace(PLAIN, messages=(Message("user", (Part("text", "x", cites=True),)),))
 ANSWERED = transcript([user("x"), says("y"), user("z")])
 
 
@@ -88,7 +89,7 @@ TALKS = {
     "adaptive": with_options(PLAIN, reasoning="adaptive"),
     "pro": with_options(ANSWERED, reasoning="pro"),
     "task budget": with_options(PLAIN, task_budget=True),
-    "citations": with_options(PLAIN, citations=True),
+    "citations": CITED,
     "a role as a name": transcript([user("x") | {"name": "user"}]),
 }
 

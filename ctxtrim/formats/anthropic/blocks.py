@@ -51,15 +51,20 @@ def block(value: Any, span: Span) -> Part:
             return Part("tool_call", arguments, call_id, name, block=span, server=server)
         media = media_of(value) if kind in ("image", "document") else None
         if media is not None:
-            return Part("attachment", media=media, block=span, text_block=text_block)
+            return Part(
+                "attachment", media=media, block=span, text_block=text_block, cites=_cites(value)
+            )
         if kind == "document":
-            return Part("attachment", dump(value), block=span, text_block=text_block)
+            return Part(
+                "attachment", dump(value), block=span, text_block=text_block, cites=_cites(value)
+            )
         links = _server_links(value)
         fetched = _fetched(value) if kind == "web_fetch_tool_result" else None
         if fetched is not None:
             return Part("attachment", media=fetched, block=span, server=links)
         readable, sealed = _without_encrypted(value)
-        return Part("text", dump(readable), block=span, sealed=sealed, server=links)
+        text = dump(readable)
+        return Part("text", text, block=span, sealed=sealed, server=links, cites=_cites(value))
     return Part("text", dump(value), block=span)
 
 
@@ -77,6 +82,11 @@ def _server_links(value: dict[str, Any]) -> tuple[ServerLink, ...]:
     elif kind.endswith("_tool_result") and isinstance(value.get("tool_use_id"), str):
         links.append(ServerLink("result", value["tool_use_id"]))
     return tuple(links)
+
+
+def _cites(source: dict[str, Any]) -> bool:
+    """Whether the answer must cite a document or a search result."""
+    return members(source.get("citations")).get("enabled") is True
 
 
 def _sealed(thinking: dict[str, Any]) -> int:

@@ -3,7 +3,7 @@ as a whole.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -15,11 +15,12 @@ from ctxtrim.conversation.elements import starts_and_alternates
 from ctxtrim.conversation.tasks import current_loop, opening_task
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.conversation.turns import Shape, grouped, is_alternating
-from ctxtrim.evidence import is_instructions, kind_of_tool
+from ctxtrim.evidence import Evidence, is_instructions, kind_of_tool
 from ctxtrim.evidence.active_files import Access
 from ctxtrim.evidence.tool_kinds import ToolKind
 from ctxtrim.model import Message
 from ctxtrim.stages.keep import KeepReason
+from ctxtrim.stages.placeholder import copy_text, read_again_text
 from ctxtrim.tokens.counter import Counter
 
 SEPARATOR = "answer between two prompts"
@@ -45,6 +46,21 @@ class Unit(Struct, frozen=True):
     reason: str = ""
     turn: int | None = None
     exchange: int = -1
+
+
+def find_stale(evidence: Evidence, results: Mapping[int, ToolResult]) -> dict[int, Stale]:
+    """The results that a later result repeats, by position."""
+    stale: dict[int, Stale] = {}
+    for position in results:
+        copy = results.get(evidence.copies.get(position, -1))
+        newer_read = results.get(evidence.reread.get(position, -1))
+        if copy is not None:
+            stale[position] = Stale(copy_text(copy), "same as a newer result", copy.position)
+        elif newer_read is not None:
+            stale[position] = Stale(
+                read_again_text(newer_read), "read again later", newer_read.position
+            )
+    return stale
 
 
 @dataclass(frozen=True)
@@ -80,6 +96,14 @@ class Situation:
     def is_fixed(self, position: int) -> bool:
         """Whether a message is never shortened."""
         return position in self.protected and position not in self.separators
+
+    def with_citations(self, prompt: int) -> "Situation":
+        """The same facts if each source to cite costs the tokens of a prompt in addition."""
+        costs = list(self.costs)
+        for position, message in enumerate(self.messages):
+            if any(part.cites for part in message.parts):
+                costs[position] += prompt
+        return replace(self, costs=costs)
 
     @cached_property
     def keep_reasons(self) -> Mapping[int, KeepReason]:

@@ -23,7 +23,7 @@ from ctxtrim.conversation.alternation import has_late_system, with_answers_after
 from ctxtrim.conversation.elements import starts_and_alternates, with_separators
 from ctxtrim.conversation.protection import not_dropped
 from ctxtrim.conversation.recency import recent
-from ctxtrim.conversation.tool_results import ToolResult, results
+from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import visible
 from ctxtrim.evidence import Evidence
 from ctxtrim.findings import has_overflow, message_cost, overflow
@@ -40,7 +40,6 @@ from ctxtrim.stage import (
     setting,
 )
 from ctxtrim.stages.keep import KeepRules
-from ctxtrim.stages.placeholder import copy_text, read_again_text
 from ctxtrim.stages.placement.summary import (
     place_summary,
     restore_summary,
@@ -52,7 +51,7 @@ from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
 from ctxtrim.stages.trim.priority import STRATEGIES, Ranking
 from ctxtrim.stages.trim.prompt_cache import prompt_cache
-from ctxtrim.stages.trim.situation import SEPARATOR, Situation, Stale
+from ctxtrim.stages.trim.situation import SEPARATOR, Situation, find_stale
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.text.numbers import fraction
 from ctxtrim.tokens import MARKS, Budget
@@ -171,12 +170,25 @@ class Trim(KeepRules, _Order):
         """The messages to keep; None if all of them fit."""
         if not self.exceeds(transcript):
             return None
-        situation = self._situation(transcript)
-        ranking = Ranking(situation, STRATEGIES[self.strategy])
         available = self.budget.available - self._reserve(transcript)
-        return self._fit(ranking, Forms(situation), self.counter.fixed(transcript), available)
+        situation, fixed = self._situation(transcript), self.counter.fixed(transcript)
 
-    def _fit(self, ranking: Ranking, forms: Forms, fixed: int, available: int) -> Fit:
+        def fitted(situation: Situation, fixed: int) -> Fit:
+            ranking = Ranking(situation, STRATEGIES[self.strategy])
+            return self._fit(transcript, ranking, Forms(situation), fixed, available)
+
+        fit, citations = fitted(situation, fixed), self._citations(transcript)
+        if citations and not self._citations(replace(transcript, messages=fit.messages)):
+            # no source is kept, so the others get the room of the prompt for citations
+            fit = fitted(situation.with_citations(citations), fixed - citations)
+        return fit
+
+    def _citations(self, transcript: Transcript) -> int:
+        return self.counter.overhead(transcript).get("citations", 0)
+
+    def _fit(
+        self, transcript: Transcript, ranking: Ranking, forms: Forms, fixed: int, available: int
+    ) -> Fit:
         """The messages kept within `available` tokens, or within the target if the protected
         messages fit there.
         """
@@ -186,15 +198,12 @@ class Trim(KeepRules, _Order):
         limit = goal
         for attempt in count():
             fit = Fit(ranking, forms, fixed, limit).fill()
-            excess = fixed + self._tokens(fit) - goal
+            # a result without an id costs more if it is one of parallel results
+            excess = self.counter.tokens(replace(transcript, messages=fit.messages)) - goal
             if excess <= 0 or fit.room < 0:
                 break
             limit -= excess + attempt * goal // _STEP
         return fit
-
-    def _tokens(self, fit: Fit) -> int:
-        """The tokens of the kept messages. Parallel results without an id cost more."""
-        return sum(cost.total for cost in self.counter.costs(fit.messages))
 
     def _reserve(self, transcript: Transcript) -> int:
         """The tokens to reserve for the stored summary if it will be restored."""
@@ -224,7 +233,7 @@ class Trim(KeepRules, _Order):
 
     def _with_summary(self, transcript: Transcript, fit: Fit, limit: int) -> Outcome | None:
         """The outcome with a summary of what is dropped to fit a limit."""
-        fit = self._fit(fit.ranking, fit.forms, fit.fixed, limit)
+        fit = self._fit(transcript, fit.ranking, fit.forms, fit.fixed, limit)
         if fit.room < 0:
             return None
         writer = SummaryWriter(
@@ -334,25 +343,10 @@ class Trim(KeepRules, _Order):
             find_keep_reasons=partial(
                 self.kept, self.counter, evidence, tool_results, is_recent, shape.steps
             ),
-            find_stale=partial(_stale, evidence, by_position),
+            find_stale=partial(find_stale, evidence, by_position),
             find_accesses=lambda: evidence.accesses,
             drops_system=not self.preserve_system_prompt,
             strict_roles=strict_roles,
             separators=protected.keys() - own.keys(),
             emptied=emptied,
         )
-
-
-def _stale(evidence: Evidence, results: Mapping[int, ToolResult]) -> dict[int, Stale]:
-    """The results that a later result repeats, by position."""
-    stale: dict[int, Stale] = {}
-    for position in results:
-        copy = results.get(evidence.copies.get(position, -1))
-        newer_read = results.get(evidence.reread.get(position, -1))
-        if copy is not None:
-            stale[position] = Stale(copy_text(copy), "same as a newer result", copy.position)
-        elif newer_read is not None:
-            stale[position] = Stale(
-                read_again_text(newer_read), "read again later", newer_read.position
-            )
-    return stale

@@ -12,7 +12,7 @@ def not_summarized(
     messages: Sequence[Message], shape: Shape, patterns: Sequence[str]
 ) -> dict[int, str]:
     """The messages that no summary replaces: hidden, system and pinned messages, and the current
-    task. An earlier summary is replaced.
+    task. An earlier summary is replaced, unless only the provider can read it.
     """
     pinned = pins.pinned(messages, shape, patterns)
     task = current_task(messages)
@@ -24,9 +24,20 @@ def not_summarized(
             reasons[position] = "system"
         elif position in pinned:
             reasons[position] = pinned[position]
+        elif is_sealed_summary(message):
+            reasons[position] = "encrypted summary"
         elif shape.exchange[position] == task and not message.is_summary:
             reasons[position] = "current task"
     return reasons
+
+
+def is_sealed_summary(message: Message) -> bool:
+    """Whether a message is a summary that only the provider can read, such as a compaction of
+    OpenAI. No other summary can contain it.
+    """
+    return message.is_summary and any(
+        part.media is not None and part.media.kind == "sealed" for part in message.parts
+    )
 
 
 def not_dropped(

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from ctxtrim.conversation.protection import is_sealed_summary
 from ctxtrim.conversation.turns import is_alternating, shape
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stages.placement.leads import (
@@ -50,7 +51,7 @@ def replace_messages(
     alternates: bool | None = None,
 ) -> Replaced:
     """The transcript without some messages, with a summary after the first system messages and
-    digests in place.
+    after what only the provider can read, and digests in place.
 
     `dropped` are positions. `digests` are texts by the position of the next message; the messages
     that they replace are hidden if the format can hide messages. An earlier summary is replaced.
@@ -60,6 +61,7 @@ def replace_messages(
     if alternates is None:
         alternates = takes_turns(transcript.messages)
     messages: Sequence[Message | None] = transcript.messages
+    start = _after_sealed(transcript.messages, dropped)
     if summary is not None:
         messages = [_without_summary(message) for message in transcript.messages]
     hides = digests is not None and transcript.hides
@@ -73,8 +75,9 @@ def replace_messages(
                 rewrite.messages.append(_hidden(message))
             continue
         if message.agent_visible and message.role != "system":
-            message = rewrite.before(message, summary, alternates or joins, joins)
-            summary = None
+            lead = summary if position >= start else None
+            message = rewrite.before(message, lead, alternates or joins, joins)
+            summary = summary if lead is None else None
         rewrite.messages.append(message)
     if digests and len(messages) in digests:
         rewrite.digests.append(digests[len(messages)])
@@ -134,9 +137,19 @@ def takes_turns(messages: Sequence[Message]) -> bool:
     return is_alternating(without_digests, shape(without_digests))
 
 
+def _after_sealed(messages: Sequence[Message], dropped: Set[int]) -> int:
+    """The position after the last kept summary that only the provider can read; 0 without one."""
+    for position in range(len(messages) - 1, -1, -1):
+        if position not in dropped and is_sealed_summary(messages[position]):
+            return position + 1
+    return 0
+
+
 def _without_summary(message: Message) -> Message | None:
-    """A message without its leading summary; None if it is a summary. Hidden messages stay."""
-    if not (message.agent_visible and has_summary(message)):
+    """A message without its leading summary; None if it is a summary. Hidden messages stay, and
+    summaries that only the provider can read.
+    """
+    if not (message.agent_visible and has_summary(message)) or is_sealed_summary(message):
         return message
     if message.is_summary:
         return None

@@ -15,6 +15,7 @@ from ctxtrim.conversation.alternation import (
     with_answers_after_system,
 )
 from ctxtrim.conversation.elements import separate_elements, starts_and_alternates
+from ctxtrim.conversation.protection import is_sealed_summary
 from ctxtrim.conversation.turns import is_alternating, visible
 from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.findings import Finding
@@ -28,6 +29,8 @@ from ctxtrim.summaries import FALLBACK, Summary, markers
 from ctxtrim.summaries.facts import gathered
 from ctxtrim.summaries.sections import read
 from ctxtrim.tokens.counter import Counter
+
+_SEALED = "an encrypted summary was dropped for lack of room; no other summary can contain it"
 
 
 class Placed(Struct, frozen=True):
@@ -201,10 +204,11 @@ def restore_summary(
     counter: Counter, transcript: Transcript, stored: StoredSummary, available: int
 ) -> Placed | None:
     """A transcript with a stored summary; None if it has a summary already or there is no room."""
-    messages = transcript.messages
-    if any(has_summary(messages[position]) for position in visible(messages)):
+    messages = [transcript.messages[position] for position in visible(transcript.messages)]
+    if any(has_summary(message) and not is_sealed_summary(message) for message in messages):
         return None
-    place = _Place(counter, transcript, frozenset(), stored.messages, takes_turns(messages))
+    alternates = takes_turns(transcript.messages)
+    place = _Place(counter, transcript, frozenset(), stored.messages, alternates)
     placed = place.placed(Summary(markers.with_title(stored.text), "store"))
     return placed if placed.tokens <= available else None
 
@@ -223,7 +227,7 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
     """The outcome of a stage with its summary, and the changes and findings of the summary.
 
     Dropped messages become `summarized`. An earlier summary becomes `merged`, as does the prompt
-    that begins with it.
+    that begins with it. A summary that only the provider can read is lost if it is dropped.
     """
     is_omitted, is_stored = placed.summary.text == markers.OMITTED, placed.summary.by == "store"
     noun = "message" if placed.covered == 1 else "messages"
@@ -234,16 +238,19 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
     action: Action = "inserted" if messages[placed.position].is_summary else "merged"
     insertion = change_of(messages, placed.position, action, reason)
     kept = {message.index for message in messages}
+    findings = list(outcome.findings)
+    sealed = {each.index for each in outcome.transcript.messages if is_sealed_summary(each)}
     changes = []
     for change in outcome.changes:
         if change.message is not None and change.message == insertion.message:
             continue
-        if change.action == "dropped" and not (is_omitted or is_stored):
+        if change.action == "dropped" and change.message in sealed:
+            findings.append(Finding("summary", "warning", _SEALED, index=change.message))
+        elif change.action == "dropped" and not (is_omitted or is_stored):
             change = replace(change, action="summarized")
         elif change.action == "kept" and change.message not in kept:
             change = Change(change.message, "merged", "merged into the summary")
         changes.append(change)
-    findings = list(outcome.findings)
     if placed.summary.trouble is not None:
         text = f"{placed.summary.trouble}; using facts instead"
         findings.append(Finding("summary", "warning", text))
@@ -260,9 +267,9 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
 def _pieces_to_summarize(message: Message, is_dropped: bool) -> Sequence[Message]:
     """The pieces of a message to summarize: all if it is dropped, else only the summary in it.
 
-    None of a hidden message.
+    None of a hidden message, or of a summary that only the provider can read.
     """
-    if not message.agent_visible:
+    if not message.agent_visible or is_sealed_summary(message):
         return ()
     pieces = []
     for piece in split_message(message):

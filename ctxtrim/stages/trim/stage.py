@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.alternation import has_late_system, with_answers_after_system
 from ctxtrim.conversation.elements import starts_and_alternates, with_separators
-from ctxtrim.conversation.protection import not_dropped
+from ctxtrim.conversation.protection import is_sealed_summary, not_dropped
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import visible
@@ -223,8 +223,10 @@ class Trim(KeepRules, _Order):
         """
         situation, available = fit.situation, self.budget.available
         room = available - min(self.summary_tokens, available // _SHARE)
-        earlier = [position for position in situation.summaries if position in fit.kept]
-        merged = sum(situation.costs[position] for position in earlier)
+        merged = 0
+        for position in situation.summaries:
+            if position in fit.kept and not is_sealed_summary(situation.messages[position]):
+                merged += situation.costs[position]
         for limit in (room + merged, room) if merged else (room,):
             outcome = self._with_summary(transcript, fit, limit)
             if outcome is not None:

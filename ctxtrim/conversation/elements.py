@@ -45,8 +45,8 @@ def elements(messages: Sequence[Message]) -> list[SentElement]:
 
 
 def _block_list(message: Message, position: int) -> object:
-    """The list of blocks that contains a message, or its position if no list contains it."""
-    if not message.spans or not message.spans[0].path:
+    """The list of blocks that contains a message, or its position if it is a whole element."""
+    if not message.spans or message.spans[0].path[-2:-1] != ("content",):
         return position
     return message.spans[0].line, message.spans[0].path[:-1]
 

@@ -261,7 +261,7 @@ class Format(Struct, frozen=True):
                 transcript,
                 hides=hides,
                 must_alternate=self.must_alternate,
-                strict_roles=self.strict_roles,
+                strict_roles=self.strict_roles or transcript.strict_roles,
                 adds_texts=adds_texts,
             )
             for transcript in marked

@@ -147,10 +147,8 @@ class _Lists:
         elements = []
         for place in lists:
             envelope |= dialect.envelope(place.envelope, span.inside(*place.envelope_path))
-            own = _elements(span, place, consumes)
-            elements.append(
-                own if dialect.resolved is None else dialect.resolved(own, place.envelope)
-            )
+            own, resolved = _elements(span, place, consumes), dialect.resolved
+            elements.append(own if resolved is None else resolved(own, place.envelope))
         pointer = (*span.path, *_pointer(lists))
         return _Talk(chain.from_iterable(elements), envelope, pointer)
 
@@ -179,6 +177,7 @@ class _Lists:
             usages=tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
             records_calls=self._dialect.records_calls,
             options=envelope.options,
+            strict_roles=envelope.strict_roles,
         )
 
     def relink(self, edit: Edit) -> Edit:

@@ -97,7 +97,8 @@ class ListContents(Struct):
 class Envelope(Struct, frozen=True):
     """The fields around a list, as in `Transcript`.
 
-    `usage` covers the whole list; `preamble` messages come first.
+    `usage` covers the whole list; `preamble` messages come first. `strict_roles`: of this list, in
+    a dialect without them.
     """
 
     tools: str | None = None
@@ -107,6 +108,7 @@ class Envelope(Struct, frozen=True):
     usage: Usage | None = None
     preamble: tuple[Message, ...] = ()
     options: RequestOptions = field(default=RequestOptions())
+    strict_roles: bool = False
 
     def __or__(self, later: "Envelope") -> "Envelope":
         """The combined fields of two objects.
@@ -123,6 +125,7 @@ class Envelope(Struct, frozen=True):
             usage=later.usage or self.usage,
             preamble=self.preamble or later.preamble,
             options=self.options | later.options,
+            strict_roles=self.strict_roles or later.strict_roles,
         )
 
 

@@ -54,6 +54,7 @@ ANSWERS: tuple[Path, ...] = (
 
 ROLES = ("user", "assistant", "system")
 
+_BEDROCK = frozenset(("modelInput", "inputBodyJson"))
 _DATED = re.compile(r"_20\d{6}$")
 
 ROO_LINKS = frozenset(("condenseParent", "condenseId", "truncationParent", "truncationId"))
@@ -120,6 +121,15 @@ def is_numbered(value: object) -> bool:
 def is_compaction(value: object) -> bool:
     """Whether an element is a compaction of Droid."""
     return isinstance(value, dict) and value.get("type") == "compaction_state"
+
+
+def is_for_bedrock(request: Mapping[str, Any], path: Path) -> bool:
+    """Whether a request is one to Amazon Bedrock, which rejects two messages of one role in a row
+    [langchain-ai/langchain-aws#71, anthropics/anthropic-sdk-typescript#565].
+    """
+    version = request.get("anthropic_version")
+    is_versioned = isinstance(version, str) and version.startswith("bedrock-")
+    return is_versioned or not _BEDROCK.isdisjoint(path)
 
 
 def knows(value: object) -> bool:

@@ -26,6 +26,7 @@ from ctxtrim.formats.anthropic.detect import (
     has_foreign,
     inner,
     is_compaction,
+    is_for_bedrock,
     is_numbered,
     is_sealed,
     knows,
@@ -231,6 +232,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         usage=anthropic_usage(value.get("usage")),
         preamble=system_prompt(value.get("system") or None, span.inside("system"), block),
         options=anthropic_options(value),
+        strict_roles=is_for_bedrock(value, span.path),
     )
 
 

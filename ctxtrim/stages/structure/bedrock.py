@@ -1,4 +1,5 @@
-"""Rules of Amazon Bedrock's Converse API, with their sources in brackets.
+"""Rules of Amazon Bedrock, with their sources in brackets: of its Converse API, and of Anthropic's
+messages in `InvokeModel` and batches.
 
 Elements of user and assistant alternate, and the first is the user's. Several messages may be in
 one element, such as results and the text after them.
@@ -42,7 +43,7 @@ PROFILE = Profile(
             "roles-not-alternating",
             _not_alternating,
             "A conversation must alternate between user and assistant roles. "
-            "[langchain-ai/langchain-aws#130]",
+            "[langchain-ai/langchain-aws#71, #130]",
         ),
         Rule(
             "empty-content",

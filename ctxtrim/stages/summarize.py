@@ -57,9 +57,10 @@ class Summarize:
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:
         """Why nothing changes."""
-        return (
-            f"nothing older than {settings['keep_recent_turns']:,} turns; try --keep-recent-turns 0"
-        )
+        turns = settings["keep_recent_turns"]
+        if turns == 0:
+            return "nothing to summarize"
+        return f"nothing older than {turns:,} turns; try --keep-recent-turns 0"
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """If messages are summarized, changes name every message."""

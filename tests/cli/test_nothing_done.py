@@ -17,6 +17,7 @@ REASONS = {
     "summarize --keep-recent-turns 99": "; nothing older than 99 turns; try --keep-recent-turns 0",
     "run -s cutoff:tool-cutoff=99": "; no more than 99 tool results are visible; try a smaller "
     "--tool-cutoff",
+    "run -s drop-images:max-age=0": "; no image to drop is older than 0 steps",
     "run -s drop-images": "; no image to drop is older than 5 steps; try --max-age 0",
     "run -s drop-images:clock=none": "; no image is dropped with clock=none; set the clock to "
     "steps or turns",
@@ -64,6 +65,11 @@ def test_a_run_that_replaces_no_result_says_why(
     assert first.endswith(f": nothing was replaced although 1 tool result > 0: {reason}")
     assert second.startswith("ctxtrim: cutoff: 1 transcript")
     assert second.endswith(" tokens")
+
+
+def test_no_reason_advises_what_was_given(ctxtrim: Run) -> None:
+    ran = ctxtrim("summarize", "--keep-recent-turns", "0", stdin=line(messages(2)[:1]))
+    assert ran.err.endswith(" tokens; nothing to summarize\n")
 
 
 @pytest.mark.parametrize("words", ["trim --budget 900", "trim --budget 5", "count"])

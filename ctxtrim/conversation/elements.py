@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from ctxtrim.conversation.turns import Shape, grouped, visible
-from ctxtrim.model import Message
+from ctxtrim.model import Message, StrictRoles
 
 REASON = "roles alternate"
 """Why a message is kept that keeps others apart."""
@@ -24,10 +24,10 @@ class SentElement(NamedTuple):
     positions: list[int]
 
 
-def elements(messages: Sequence[Message]) -> list[SentElement]:
+def elements(messages: Sequence[Message], strict: StrictRoles = "elements") -> list[SentElement]:
     """The elements that the model reads, without system messages.
 
-    Messages of one element have spans in one list of blocks.
+    Messages of one element have spans in one list of blocks; as `runs`, they have one role.
     """
     found: list[SentElement] = []
     block_list: object = None
@@ -36,7 +36,8 @@ def elements(messages: Sequence[Message]) -> list[SentElement]:
         if message.role == "system":
             continue
         is_prompt = message.role != "assistant"
-        before, block_list = block_list, _block_list(message, position)
+        before = block_list
+        block_list = message.role if strict == "runs" else _block_list(message, position)
         if found and block_list == before and is_prompt == found[-1].is_prompt:
             found[-1].positions.append(position)
         else:
@@ -51,14 +52,14 @@ def _block_list(message: Message, position: int) -> object:
     return message.spans[0].line, message.spans[0].path[:-1]
 
 
-def starts_and_alternates(messages: Sequence[Message]) -> bool:
+def starts_and_alternates(messages: Sequence[Message], strict: StrictRoles) -> bool:
     """Whether the first element is the user's, and user and assistant alternate."""
-    found = elements(messages)
+    found = elements(messages, strict)
     return all(element.is_prompt == (at % 2 == 0) for at, element in enumerate(found))
 
 
 def separate_elements(
-    messages: Sequence[Message],
+    found: Sequence[SentElement],
     shape: Shape,
     costs: Sequence[int],
     room: int,
@@ -75,7 +76,7 @@ def separate_elements(
     protected. `is_led`: a summary of the user will be the first element. Edits `dropped`, a set of
     positions.
     """
-    return _Separation(messages, shape, costs, dropped, protected, is_led).change(room)
+    return _Separation(found, shape, costs, dropped, protected, is_led).change(room)
 
 
 def with_separators(
@@ -83,10 +84,11 @@ def with_separators(
     shape: Shape,
     costs: Sequence[int],
     protected: Mapping[int, str],
+    strict: StrictRoles,
 ) -> dict[int, str]:
     """The protected messages, with those that keep their elements apart, each with its reason."""
     dropped = set(range(len(messages))) - protected.keys()
-    separate_elements(messages, shape, costs, sum(costs), dropped, protected)
+    separate_elements(elements(messages, strict), shape, costs, sum(costs), dropped, protected)
     kept = (position for position in range(len(messages)) if position not in dropped)
     return {position: protected.get(position, REASON) for position in kept}
 
@@ -96,21 +98,21 @@ class _Separation:
 
     def __init__(
         self,
-        messages: Sequence[Message],
+        found: Sequence[SentElement],
         shape: Shape,
         costs: Sequence[int],
         dropped: set[int],
         protected: Collection[int],
         is_led: bool,
     ) -> None:
-        self._elements = elements(messages)
+        self._elements = found
         self._of = {
             position: number
             for number, element in enumerate(self._elements)
             for position in element.positions
         }
         self._exchange = shape.exchange
-        self._members = grouped(range(len(messages)), shape.exchange)
+        self._members = grouped(range(len(shape.exchange)), shape.exchange)
         self._costs = costs
         self._dropped = dropped
         self._protected = protected

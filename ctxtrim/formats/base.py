@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.evidence import is_only_instructions
-from ctxtrim.model import Line, Message, Source, Span, Transcript
+from ctxtrim.model import Line, Message, Source, Span, StrictRoles, Transcript
 from ctxtrim.summaries.markers import is_only_summary, pieces
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, decoded_again, shallow, value_in
@@ -237,7 +237,7 @@ class Format(Struct, frozen=True):
     placed: Callable[[str], "Format"] | None = None
     visibility: Visibility | None = None
     must_alternate: bool = False
-    strict_roles: bool = False
+    strict_roles: StrictRoles = ""
     text_block: Callable[[str], Any] | None = None
     each_request: "Format | None" = None
     list_paths: Callable[[object], Set[Path]] | None = None
@@ -260,7 +260,7 @@ class Format(Struct, frozen=True):
             replace(
                 transcript,
                 hides=hides,
-                must_alternate=self.must_alternate,
+                must_alternate=self.must_alternate or bool(transcript.strict_roles),
                 strict_roles=self.strict_roles or transcript.strict_roles,
                 adds_texts=adds_texts,
             )

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit, Insertion, Site, Visibility, no_links, no_owner
 from ctxtrim.formats.fields import elements, metadata_in, string
-from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.model import Message, Part, Role, Span, StrictRoles
 from ctxtrim.model.request import RequestOptions, Usage
 from ctxtrim.text.json_paths import Path, Place, matches, patterns
 from ctxtrim.text.records import dump, parsed
@@ -108,7 +108,7 @@ class Envelope(Struct, frozen=True):
     usage: Usage | None = None
     preamble: tuple[Message, ...] = ()
     options: RequestOptions = field(default=RequestOptions())
-    strict_roles: bool = False
+    strict_roles: StrictRoles = ""
 
     def __or__(self, later: "Envelope") -> "Envelope":
         """The combined fields of two objects.
@@ -198,7 +198,7 @@ class Dialect(Struct, frozen=True):
     separate: Callable[[Sequence[Element], Edit], Sequence[Insertion]] | None = None
     visibility: Visibility | None = None
     must_alternate: bool = False
-    strict_roles: bool = False
+    strict_roles: StrictRoles = ""
     text_block: Callable[[str], Any] | None = None
     header: Callable[[object], Envelope] = lambda value: NOTHING_AROUND
     links_texts: bool = False

@@ -23,6 +23,7 @@ KINDS: tuple[PartKind, ...] = ("text", "reasoning", "tool_call", "tool_result", 
 VISIBLE = (True, True, None)
 """The default visibility: the model and the person see the message, and it has no kind."""
 
+StrictRoles = Literal["", "elements", "runs"]
 MediaKind = Literal["image", "audio", "pdf", "file", "sealed"]
 
 
@@ -302,8 +303,9 @@ class Transcript(_Readable, frozen=True, eq=False):
     - `records_calls`: the format stores calls; otherwise results without one are valid
     - `hides`: the format can mark a message as hidden; otherwise stages drop it
     - `must_alternate`: user and assistant messages have to alternate
-    - `strict_roles`: the provider rejects two adjacent elements of one role, and an answer at the
-      start; a tool result is part of a user element
+    - `strict_roles`: `elements`: the provider rejects two adjacent elements of one role, and an
+      answer at the start; a tool result is part of a user element. `runs`: it accepts several
+      messages of one role in a row, but no prompt right after a tool result
     - `adds_texts`: the format can add a text to an existing message
     """
 
@@ -321,7 +323,7 @@ class Transcript(_Readable, frozen=True, eq=False):
     records_calls: bool = True
     hides: bool = False
     must_alternate: bool = False
-    strict_roles: bool = False
+    strict_roles: StrictRoles = ""
     adds_texts: bool = False
     options: RequestOptions = RequestOptions()
 

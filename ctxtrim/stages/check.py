@@ -86,7 +86,8 @@ class Check:
     def _rules(self, transcript: Transcript) -> Sequence[Rule]:
         if self.profile:
             return PROFILES[self.profile].rules
-        return STRICT_ROLES["bedrock"].rules if transcript.strict_roles else PAIRING
+        strict = transcript.strict_roles
+        return STRICT_ROLES[strict].rules if strict else PAIRING
 
     def _overflow(self, transcript: Transcript) -> Iterator[Finding]:
         tokens = self.counter.tokens(transcript)

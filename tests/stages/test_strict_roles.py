@@ -1,11 +1,13 @@
 """Edits keep the order of roles that strict providers require, and `check` reports a wrong one."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from builders import says, user
+from builders import says, step, user
 from conftest import Run
+from harness import run
 
 LONG = "The tide table of the harbour. " * 60
 CALL = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
@@ -66,3 +68,82 @@ def test_check_reports_adjacent_elements_for_bedrock(ctxtrim: Run, kind: str) ->
 
 def test_the_api_of_anthropic_accepts_adjacent_elements(ctxtrim: Run) -> None:
     assert ctxtrim("check", stdin=line(PLAIN | {"messages": ADJACENT})).code == 0
+
+
+def request_to_mistral(*messages: dict[str, Any], model: str = "mistral-large-latest") -> bytes:
+    return line({"model": model, "messages": messages})
+
+
+def stepped(name: str, text: str) -> list[dict[str, Any]]:
+    """A call and its result, as Chat Completions writes them."""
+    return step(name, text, "look")
+
+
+ANSWERED = [
+    user("Check the buoys."),
+    *stepped("abcdefgh1", "error: no such buoy"),
+    says(LONG),
+    *REST,
+]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("trim", "-b", "330"),
+        ("trim", "-b", "330", "--summarize"),
+        ("trim", "-b", "150", "--strategy", "middle", "--pin", "id:abcdefgh1"),
+        ("summarize", "--keep-recent-turns", "1", "--pin", "id:abcdefgh1"),
+    ],
+)
+def test_no_prompt_comes_to_follow_a_result_for_mistral(
+    ctxtrim: Run, options: tuple[str, ...]
+) -> None:
+    ran = ctxtrim(*options, stdin=request_to_mistral(*ANSWERED))
+    messages = messages_in(ran.out)
+    assert (ran.code, len(messages) < len(ANSWERED), messages[-1]) == (0, True, ANSWERED[-1])
+    assert ("tool", "user") not in pairwise(message["role"] for message in messages)
+    assert ctxtrim("check", stdin=ran.out).code == 0
+
+
+def test_edits_of_long_sessions_satisfy_mistral() -> None:
+    """Results, answers and repeated prompts of many lengths, at many budgets."""
+    stages: list[list[Any]] = [
+        *(
+            [("trim", {"strategy": strategy})]
+            for strategy in ("priority", "oldest", "middle", "age")
+        ),
+        [("trim", {"summarize": True})],
+        [("cutoff", {"tool_cutoff": 1, "tool_summary": "heuristic"})],
+        [("compact", {"max_messages": 4, "keep_recent_tokens": 60})],
+        [("summarize", {"keep_recent_turns": 1, "keep_recent_tokens": 80})],
+    ]
+    for seed in range(12):
+        talk: list[dict[str, Any]] = []
+        for number in range(6):
+            size = (seed * 7 + number * 13) % 11 + 1
+            talk += [user(f"Check pier {number}. " * size)] * (1 + (seed + number) % 4 // 3)
+            for at in range((seed + number) % 3):
+                talk += stepped(f"c{number}{at}", "fog and rain\n" * (size * (at + 1)))
+            talk.append(says("All is well. " * (12 - size)))
+        data = request_to_mistral(*talk, user("And now?"))
+        for budget in (120, 200, 320, 480):
+            for each in stages:
+                left = json.loads(run(data, each, limit=budget).data or data)["messages"]
+                roles = [message["role"] for message in left]
+                assert ("tool", "user") not in pairwise(roles), (seed, budget, each)
+
+
+def test_check_reports_a_prompt_after_a_result_for_mistral(ctxtrim: Run) -> None:
+    messages = [*ANSWERED[:3], *REST]
+    ran = ctxtrim("check", stdin=request_to_mistral(*messages))
+    assert ran.code != 0
+    assert "message 3: a user message follows a tool result [roles-not-alternating]" in (
+        ran.out.decode()
+    )
+    assert ctxtrim("check", stdin=request_to_mistral(*messages, model="gpt-4o")).code == 0
+
+
+def test_mistral_accepts_several_prompts_in_a_row(ctxtrim: Run) -> None:
+    data = request_to_mistral(user("Hello."), user("Are you there?"), *ANSWERED)
+    assert ctxtrim("check", stdin=data).code == 0

@@ -232,7 +232,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         usage=anthropic_usage(value.get("usage")),
         preamble=system_prompt(value.get("system") or None, span.inside("system"), block),
         options=anthropic_options(value),
-        strict_roles=is_for_bedrock(value, span.path),
+        strict_roles="elements" if is_for_bedrock(value, span.path) else "",
     )
 
 

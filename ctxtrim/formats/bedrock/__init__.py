@@ -205,6 +205,6 @@ DIALECT = Dialect(
     claims=claims,
     has_foreign=has_foreign,
     must_alternate=True,
-    strict_roles=True,
+    strict_roles="elements",
     text_block=text_block,
 )

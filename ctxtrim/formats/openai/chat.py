@@ -57,6 +57,9 @@ _WITH_PARTS = frozenset({
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _APPROVAL = "tool-approval-request"
+_MISTRAL = (
+    "mistral", "mixtral", "codestral", "devstral", "ministral", "magistral", "pixtral",
+)  # fmt: skip
 _CONTENT: Path = ("content",)
 _content = methodcaller("get", "content")
 # Anthropic, Goose, and Gemini's Interactions
@@ -233,17 +236,24 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         return _PLAIN
     # the last: ToolBench, BFCL
     tools = value.get("tools") or value.get("functions") or value.get("function")
+    # the second: inspect
+    model = string(value.get("model")) or string(members(value.get("output")).get("model"))
     return Envelope(
         tools_in(tools),
         tool_choice=choice(value),
-        # the second: inspect
-        model=string(value.get("model")) or string(members(value.get("output")).get("model")),
+        model=model,
         id=string(value.get("id")),
         usage=openai_usage(value.get("usage")),
         # of the AI SDK, and in data for training
         preamble=system_prompt(value.get("system") or None, span.inside("system"), _block),
         options=chat_options(value),
+        # it refuses a prompt right after a result [mistralai/mistral-common#169]
+        strict_roles="runs" if model and _is_mistral(model.lower()) else "",
     )
+
+
+def _is_mistral(model: str) -> bool:
+    return any(name in model for name in _MISTRAL)
 
 
 def header(value: object) -> Envelope:

@@ -132,7 +132,8 @@ class _Sites:
         self._after: dict[int, int] = dict(pairwise(seen))
         self._ends = list(_ends(self.shape.exchange))
         self._neighbours: dict[int, list[int]] = {}
-        for element in elements(messages) if self.transcript.strict_roles else ():
+        strict = self.transcript.strict_roles
+        for element in elements(messages) if strict == "elements" else ():
             self._neighbours.update(dict.fromkeys(element.positions, element.positions))
 
     def replaceable(self, old: Iterable[Step], excess: int) -> tuple[list[Step], list[Step]]:

@@ -14,7 +14,7 @@ from ctxtrim.conversation.alternation import (
     separate_prompts,
     with_answers_after_system,
 )
-from ctxtrim.conversation.elements import separate_elements, starts_and_alternates
+from ctxtrim.conversation.elements import elements, separate_elements, starts_and_alternates
 from ctxtrim.conversation.protection import is_sealed_summary
 from ctxtrim.conversation.turns import is_alternating, visible
 from ctxtrim.conversation.turns import shape as shape_of
@@ -145,12 +145,13 @@ def keeps_roles(read_as: Sequence[Message], transcript: Transcript, dropped: Set
 
     The new summary takes the place of an earlier one, which may separate two kept answers.
     """
-    if not (transcript.strict_roles and starts_and_alternates(read_as)):
+    strict = transcript.strict_roles
+    if not (strict and starts_and_alternates(read_as, strict)):
         return True
     replaced = replace_messages(
         transcript, dropped, markers.OMITTED, alternates=takes_turns(read_as)
     )
-    return starts_and_alternates(replaced.transcript.messages)
+    return starts_and_alternates(replaced.transcript.messages, strict)
 
 
 def summarize_old(
@@ -172,8 +173,10 @@ def summarize_old(
         stays = {**dict.fromkeys(recent, "recent"), **kept}
         kept = with_answers_after_system(messages, shape, costs, stays)
     old = set(range(len(messages))) - kept.keys() - set(recent)
-    if transcript.strict_roles and starts_and_alternates(messages):
-        separate_elements(messages, shape, costs, most, old, {*kept, *recent}, is_led=True)
+    strict = transcript.strict_roles
+    if strict and starts_and_alternates(messages, strict):
+        found, stay = elements(messages, strict), {*kept, *recent}
+        separate_elements(found, shape, costs, most, old, stay, is_led=True)
     else:
         alternates = is_alternating(messages, shape)
         if alternates or has_late_system(messages):

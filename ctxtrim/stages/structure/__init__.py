@@ -21,9 +21,9 @@ PROFILES: LazyTable[Profile] = module_table(
 )
 
 STRICT_ROLES: LazyTable[Profile] = module_table(
-    "ctxtrim.stages.structure", {"bedrock": "bedrock:PROFILE"}
+    "ctxtrim.stages.structure", {"elements": "bedrock:PROFILE", "runs": "mistral:PROFILE"}
 )
-"""The rules of formats with strict roles, which need no profile to be checked."""
+"""The rules of transcripts with strict roles, which need no profile to be checked."""
 
 PAIRING: Sequence[Rule] = checks.pairing("", "")
 """Rules of all providers: every call has its result and every result its call."""

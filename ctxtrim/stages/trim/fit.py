@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ctxtrim.conversation.alternation import has_late_system, separate_prompts
-from ctxtrim.conversation.elements import separate_elements
+from ctxtrim.conversation.elements import elements, separate_elements
 from ctxtrim.model import Message
 from ctxtrim.stage import Dropped
 from ctxtrim.stages.trim.forms import Form, Forms
@@ -302,11 +302,12 @@ class Fit:
         costs = list(situation.costs)
         for position, form in self.kept.items():
             costs[position] = form.tokens
-        facts = situation.messages, situation.shape, costs, self.room, dropped, situation.protected
-        if alternates and situation.strict_roles:
-            separate_elements(*facts)
+        messages, strict = situation.messages, situation.strict_roles
+        facts = situation.shape, costs, self.room, dropped, situation.protected
+        if alternates and strict:
+            separate_elements(elements(messages, strict), *facts)
         else:
-            separate_prompts(*facts, alternates=alternates)
+            separate_prompts(messages, *facts, alternates=alternates)
         dropped_prompts = dropped & self.kept.keys()
         self._adjacent |= dropped_prompts
         self._turns.difference_update(situation.turns[position] for position in dropped_prompts)

@@ -18,7 +18,7 @@ from ctxtrim.conversation.turns import Shape, grouped, is_alternating
 from ctxtrim.evidence import Evidence, is_instructions, kind_of_tool
 from ctxtrim.evidence.active_files import Access
 from ctxtrim.evidence.tool_kinds import ToolKind
-from ctxtrim.model import Message
+from ctxtrim.model import Message, StrictRoles
 from ctxtrim.stages.keep import KeepReason
 from ctxtrim.stages.placeholder import copy_text, read_again_text
 from ctxtrim.tokens.counter import Counter
@@ -89,7 +89,7 @@ class Situation:
     find_stale: Callable[[], Mapping[int, Stale]]
     find_accesses: Callable[[], Sequence[Access]]
     drops_system: bool
-    strict_roles: bool = False
+    strict_roles: StrictRoles = ""
     separators: Set[int] = frozenset()
     emptied: Set[int] = frozenset()
 
@@ -175,7 +175,7 @@ class Situation:
     def is_alternating(self) -> bool:
         """Whether user and assistant alternate."""
         if self.strict_roles:
-            return starts_and_alternates(self.messages)
+            return starts_and_alternates(self.messages, self.strict_roles)
         return is_alternating(self.messages, self.shape)
 
     @cached_property

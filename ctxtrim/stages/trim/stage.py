@@ -330,8 +330,8 @@ class Trim(KeepRules, _Order):
         by_position = {result.position: result for result in tool_results}
         evidence = Evidence(messages, shape)
         own = protected = not_dropped(as_read, shape, self.pin, self.preserve_system_prompt)
-        if strict_roles and starts_and_alternates(messages):
-            protected = with_separators(messages, shape, costs, protected)
+        if strict_roles and starts_and_alternates(messages, strict_roles):
+            protected = with_separators(messages, shape, costs, protected, strict_roles)
         elif has_late_system(messages):
             protected = with_answers_after_system(messages, shape, costs, protected)
         return Situation(

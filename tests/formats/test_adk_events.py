@@ -176,6 +176,12 @@ def test_of_several_responses_to_a_call_only_the_last_is_sent_after_it(ctxtrim: 
         assert ctxtrim("run", "-s", "repair", stdin=data).out == data
 
 
+def test_a_response_answers_the_last_call_with_its_id() -> None:
+    events = (user(1, "Sail."), call(2, "c1"), event(3, "user", response("c1", "once")))
+    again = (call(4, "c1"), event(5, "user", response("c1", "twice")), says(6, "Done."))
+    assert texts(session(*events, *again)) == ["Sail.", "{}", "once", "{}", "twice", "Done."]
+
+
 def test_the_earlier_responses_are_removed_with_the_last() -> None:
     trimmed = run(session(*ASKED), [("trim", {})], limit=30).data or b""
     assert texts(trimmed) == ["Sail.", "Done."]

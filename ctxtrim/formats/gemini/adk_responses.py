@@ -6,6 +6,7 @@ last is sent, right after the call.
 `flows/llm_flows/contents.py`]
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -15,26 +16,45 @@ from ctxtrim.formats.gemini.adk_events import SentContent
 from ctxtrim.formats.gemini.parts import CALL, RESPONSE, member
 from ctxtrim.model import Span
 
+_Key = tuple[str, int]
+"""A call: its id, and the number of calls with that id before it."""
+
 
 def with_last_responses(contents: Sequence[SentContent]) -> list[SentContent]:
     """The contents with the last response of each call, right after the content with the call.
 
     The earlier responses are removed with the last one: without it, they would be sent again.
     """
-    last = {
-        call_id: at for at, content in enumerate(contents) for _, call_id in _ids(content, RESPONSE)
-    }
-    found = [
-        _without_earlier(content, {call_id for call_id in last if last[call_id] != at})
-        for at, content in enumerate(contents)
-    ]
-    for content, sent in zip(contents, found, strict=True):
-        for index, call_id in _ids(content, RESPONSE):
-            if index in sent.left_out:
-                at = last[call_id]
-                span = content.span.inside("parts", index)
-                found[at] = _with_earlier(found[at], call_id, span)
-    return list(_in_order(found, last))
+    calls, responses = _links(contents)
+    last = {key: at for at, found in enumerate(responses) for _, key in found}
+    sent = list(contents)
+    for at, found in enumerate(responses):
+        earlier = [(index, key) for index, key in found if last[key] != at]
+        if earlier:
+            sent[at] = replace(sent[at], left_out=frozenset(index for index, _ in earlier))
+        for index, key in earlier:
+            span = contents[at].span.inside("parts", index)
+            sent[last[key]] = _with_earlier(sent[last[key]], key[0], span)
+    return list(_in_order(sent, [[last[key] for key in keys if key in last] for keys in calls]))
+
+
+def _links(
+    contents: Sequence[SentContent],
+) -> tuple[list[list[_Key]], list[list[tuple[int, _Key]]]]:
+    """The calls of each content, and the indices of its responses with the calls that they answer:
+    the last ones with their ids.
+    """
+    calls: list[list[_Key]] = []
+    responses: list[list[tuple[int, _Key]]] = []
+    seen: Counter[str] = Counter()
+    for content in contents:
+        calls.append([])
+        for _, call_id in _ids(content, CALL):
+            calls[-1].append((call_id, seen[call_id]))
+            seen[call_id] += 1
+        found = _ids(content, RESPONSE)
+        responses.append([(index, (call_id, seen[call_id] - 1)) for index, call_id in found])
+    return calls, responses
 
 
 def _ids(content: SentContent, keys: tuple[str, ...]) -> Iterator[tuple[int, str]]:
@@ -47,29 +67,26 @@ def _ids(content: SentContent, keys: tuple[str, ...]) -> Iterator[tuple[int, str
             yield index, call_id
 
 
-def _without_earlier(content: SentContent, answered: set[str]) -> SentContent:
-    """The content without responses to calls that another content answers."""
-    indices = [index for index, call_id in _ids(content, RESPONSE) if call_id in answered]
-    return replace(content, left_out=frozenset(indices)) if indices else content
-
-
 def _with_earlier(content: SentContent, call_id: str, span: Span) -> SentContent:
     """The content that removes an earlier response to a call with its own."""
     spans = (*content.earlier.get(call_id, ()), span)
     return replace(content, earlier={**content.earlier, call_id: spans})
 
 
-def _in_order(contents: Sequence[SentContent], last: dict[str, int]) -> Iterator[SentContent]:
-    """The contents, with responses right after their call, without those that have nothing left."""
+def _in_order(
+    contents: Sequence[SentContent], answers: Sequence[Sequence[int]]
+) -> Iterator[SentContent]:
+    """The contents, with responses right after their call, without those that have nothing left.
+
+    `answers`: for each content the positions of the responses to its calls.
+    """
     moved: set[int] = set()
     for at, content in enumerate(contents):
         if at not in moved and _has_parts(content):
             yield content
-        places = {last[call_id] for _, call_id in _ids(content, CALL) if call_id in last}
-        for place in sorted(places - moved):
-            if place > at:
-                moved.add(place)
-                yield contents[place]
+        for place in sorted({place for place in answers[at] if place > at} - moved):
+            moved.add(place)
+            yield contents[place]
 
 
 def _has_parts(content: SentContent) -> bool:

@@ -23,10 +23,9 @@ from ctxtrim.tokens import Tokenizer, head, tail
 MODES: tuple[Mode, ...] = ("head", "tail", "head-tail")
 KINDS: tuple[TextKind, ...] = (JSON_LINES, JSON, DIFF, LISTING, LOG, PLAIN)
 _AROUND = 3  # a wrapper gets at most this fraction of the limit
-_USUAL = 4  # characters per token; dense texts have fewer, but their clips have markers too
-_MARKERS = 12  # tokens of the markers of a clip
+_MARKERS = 8  # tokens of the markers of a clip
 # by corrections so far, the fraction of the limit that a good enough clip leaves free
-_SPARE = (50, 50, 50, 20, 20, 10)
+_SPARE = (33, 25, 16, 16, 10)
 _TRIES = 12  # until any clip fits
 
 
@@ -67,15 +66,16 @@ class Clipper:
 
     def _cut(self, limit: int) -> str:
         """The text cut by the first draft with room for a marker, else its beginning or end."""
-        for draft in copy(self._drafts):
-            clipped = self._longest(draft, limit)
+        for kind, draft in copy(self._drafts):
+            clipped = self._longest(draft, limit, kind.first * limit)
             if clipped is not None:
                 return clipped
         return (tail if self.mode == "tail" else head)(self.tokenizer, self.text, limit)
 
-    def _longest(self, draft: Draft, limit: int) -> str | None:
+    def _longest(self, draft: Draft, limit: int, least: int) -> str | None:
         """The draft of a size that follows from the weight of the text; None if none fits.
 
+        The first draft has at least `least` characters if the text has.
         The size is corrected by the tokens of the draft: a few times to fill the limit, and more
         often only while no draft fits. The correction interpolates between a size that fits and one
         that does not (regula falsi, Illinois algorithm).
@@ -83,7 +83,7 @@ class Clipper:
         markers = min(_MARKERS, limit // 4)
         low, high, best = 0, len(self.text), None
         below, above = float(limit - markers), float(self._weight.tokens(limit) - limit)
-        size = min(max(self._weight.characters(limit - markers, limit), _USUAL * limit), high - 1)
+        size = min(max(self._weight.characters(limit - markers, limit), least, 1), high - 1)
         for corrections in range(_TRIES):
             clipped = draft(size, 4 * WIDEST * limit)
             tokens = WIDEST * limit if clipped is None else self.tokenizer.count(clipped)
@@ -114,11 +114,11 @@ class Clipper:
         return self.text[:start], output, self.text[end:]
 
     @cached_property
-    def _drafts(self) -> Iterator[Draft]:
+    def _drafts(self) -> Iterator[tuple[TextKind, Draft]]:
         """The drafts of all kinds that match the text. Copies of it share what was made before."""
         source = ClipText(self.text, self.tokenizer, self.mode, self.keep)
-        drafts = (draft for kind in KINDS if kind.knows(self.text) for draft in kind.drafts(source))
-        return tee(drafts, 1)[0]
+        kinds = (kind for kind in KINDS if kind.knows(self.text))
+        return tee(((kind, draft) for kind in kinds for draft in kind.drafts(source)), 1)[0]
 
 
 def clip(

@@ -285,4 +285,5 @@ JSON = TextKind(
     "json",
     lambda text: _SHAPE.match(text) is not None and text[-64:].rstrip()[-1:] in ("]", "}"),
     _drafts,
+    first=4,
 )

@@ -30,9 +30,11 @@ class TextKind(Struct, frozen=True):
     """A kind of text.
 
     `drafts` yields the ways to cut a text, best first. If none makes a short enough text, the next
-    kind is tried.
+    kind is tried. The first draft has at least `first` characters for each token of the limit:
+    records stay whole more often if a clip is made by shortening a longer one.
     """
 
     name: str
     knows: Callable[[str], bool]
     drafts: Callable[[ClipText], Iterator[Draft]]
+    first: int = 0

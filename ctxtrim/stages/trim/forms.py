@@ -6,8 +6,8 @@ Each form is measured once. Only tool results are shortened; old turns lose thei
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.clipping import Clipper
@@ -22,7 +22,7 @@ _TRIES = 3  # a clip may cost more inside its message because of JSON escapes
 _REPLACEMENT = Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False)
 
 
-class Form(NamedTuple):
+class Form(Struct, frozen=True, gc=False):
     """A message, its cost in tokens, and the action with its reason."""
 
     message: Message

@@ -22,6 +22,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.stages.trim.levels import Increment, increments
 from ctxtrim.stages.trim.situation import Situation, Unit, first_units, place_in_turn
@@ -38,7 +41,7 @@ _EVENT = 40  # tokens: the need for the fact that an exchange happened, at any l
 _CHANGES = frozenset(("edit", "write", "delete"))
 
 
-class Allocation(NamedTuple):
+class Allocation(Struct, frozen=True, gc=False):
     """Spend tokens on a unit: its results may have `level` tokens each, None for no limit."""
 
     unit: Unit
@@ -224,7 +227,7 @@ def _middle(situation: Situation) -> list[Allocation]:
 
 def _age(situation: Situation) -> list[Allocation]:
     whole = _oldest(situation)
-    return [*(allocation._replace(level=0) for allocation in whole), *whole]
+    return [*(replace(allocation, level=0) for allocation in whole), *whole]
 
 
 def _units(situation: Situation) -> dict[int, tuple[int, ...]]:

@@ -193,16 +193,17 @@ class Trim(KeepRules, _Order):
         messages fit there.
         """
         goal = int(available * self.target)
-        if Fit(ranking, forms, fixed, goal).room < 0:
+        fit = Fit(ranking, forms, fixed, goal)
+        if fit.room < 0:
             goal = available
-        limit = goal
+            fit = Fit(ranking, forms, fixed, goal)
         for attempt in count():
-            fit = Fit(ranking, forms, fixed, limit).fill()
+            fit.fill()
             # a result without an id costs more if it is one of parallel results
             excess = self.counter.tokens(replace(transcript, messages=fit.messages)) - goal
             if excess <= 0 or fit.room < 0:
                 break
-            limit -= excess + attempt * goal // _STEP
+            fit = Fit(ranking, forms, fixed, fit.limit - excess - attempt * goal // _STEP)
         return fit
 
     def _reserve(self, transcript: Transcript) -> int:

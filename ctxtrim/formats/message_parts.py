@@ -9,7 +9,11 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
+
+_PROMPTS = ("system", "system_prompt")
+"""Keys of a system prompt next to the messages; agents write the second."""
 
 
 def content_parts(content: Any, span: Span, block: Callable[[Any, Span], Part]) -> tuple[Part, ...]:
@@ -101,6 +105,31 @@ def system_prompt(
     else:
         return ()
     return (Message("system", parts, index=0, spans=(span,)),)
+
+
+def prompt_around(
+    value: dict[str, Any], span: Span, block: Callable[[Any, Span], Part]
+) -> tuple[Message, ...]:
+    """The system prompt in the object around the messages, as a message.
+
+    An agent's `system_prompt` next to messages that begin with a system message repeats it.
+    """
+    if value.get("system"):
+        return system_prompt(value["system"], span.inside("system"), block)
+    prompt = value.get("system_prompt")
+    if not prompt or any(map(_begins_with_prompt, value.values())):
+        return ()
+    return system_prompt(prompt, span.inside("system_prompt"), block)
+
+
+def _begins_with_prompt(value: Any) -> bool:
+    """Whether a value is a list of messages that begins with a system message."""
+    return members(next(iter(elements(value)), None)).get("role") in ("system", "developer")
+
+
+def is_prompt(path: Path) -> bool:
+    """Whether a path is that of a system prompt in the object around the messages."""
+    return bool(path) and path[-1] in _PROMPTS
 
 
 class MessageDraft(Struct):

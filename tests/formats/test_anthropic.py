@@ -212,18 +212,22 @@ def test_the_error_flag_of_a_block_marks_an_error() -> None:
     ]
 
 
+@pytest.mark.parametrize("key", ["system", "system_prompt"])  # the second: Cline
 @pytest.mark.parametrize("system", ["Be brief.", [text("Be "), text("brief.")]])
-def test_the_system_prompt_is_the_first_message_and_is_never_dropped(system: Any) -> None:
-    data = line(user("old " * 200), says("so"), user("now"), system=system)
+def test_the_system_prompt_is_the_first_message_and_is_never_dropped(key: str, system: Any) -> None:
+    around = {"model": "claude-opus-4-6", key: system}
+    data = line(user("old " * 200), says("so"), user("now"), **around)
     parsed = transcript(data)
     assert parsed.messages[0].role == "system"
     assert "".join(part.text for part in parsed.messages[0].parts) == "Be brief."
     left = json.loads(run(data, [("trim", {})], limit=30).data or b"")
-    assert left == {"system": system, "messages": [user("now")]}
+    assert left == around | {"messages": [user("now")]}
 
 
-def test_dropping_the_system_prompt_removes_its_member() -> None:
-    data = line(user("x"), says(tool_use("a")), system=[text("Be brief.")])
+@pytest.mark.parametrize("key", ["system", "system_prompt"])
+def test_dropping_the_system_prompt_removes_its_member(key: str) -> None:
+    around = {key: [text("Be brief.")]}
+    data = line(user("x"), says(tool_use("a")), **around)
     assert written(data, lambda messages: messages[1:]) == line(user("x"), says(tool_use("a")))
 
 
@@ -412,9 +416,11 @@ def test_a_message_on_a_separate_line_is_split_into_lines() -> None:
     assert values == [*talk[:2], *halves]
 
 
-def test_a_message_is_inserted_after_a_lone_system_prompt() -> None:
-    data = line(system="Be brief.")
-    assert written(data, lambda messages: (*messages, SUMMARY)) == line(SHORT, system="Be brief.")
+@pytest.mark.parametrize("key", ["system", "system_prompt"])
+def test_a_message_is_inserted_after_a_lone_system_prompt(key: str) -> None:
+    around = {"model": "claude-opus-4-6", key: "Be brief."}
+    data = line(**around)
+    assert written(data, lambda messages: (*messages, SUMMARY)) == line(SHORT, **around)
 
 
 COMPACTION = {"type": "compaction", "content": "What happened."}

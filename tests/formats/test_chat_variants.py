@@ -338,6 +338,27 @@ def test_a_system_prompt_next_to_the_messages_comes_first(ctxtrim: Run, prompt: 
     assert [message["role"] for message in summarized["conversations"]] == ["user"]
 
 
+def test_the_prompt_of_an_agent_next_to_the_messages_comes_first(ctxtrim: Run) -> None:
+    """As Hermes Agent writes it."""
+    old = [user("Sound the bay. " * 40), says("Nine fathoms. " * 40)]
+    around = {"model": "gpt-4o", "system_prompt": "Be brief. " * 60}
+    data = json.dumps(around | {"messages": [*old, PROMPT[1]]}).encode()
+    trimmed = ctxtrim("trim", "-b", "210", stdin=data)
+    assert json.loads(trimmed.out) == around | {"messages": [PROMPT[1]]}
+    refused = ctxtrim("trim", "-b", "100", stdin=data)
+    assert refused.code == 3  # the prompt alone is longer
+    bare = ctxtrim("trim", "-b", "20", "--no-preserve-system-prompt", stdin=data)
+    assert json.loads(bare.out) == {"model": "gpt-4o", "messages": [PROMPT[1]]}
+    summarized = json.loads(ctxtrim("summarize", "--keep-recent-turns", "0", stdin=data).out)
+    assert [message["role"] for message in summarized["messages"]] == ["user"]
+
+
+def test_the_prompt_of_an_agent_is_not_read_next_to_the_same_system_message() -> None:
+    value = {"system_prompt": SYSTEM["content"], "messages": TALK}
+    _, (found,) = transcripts(value)
+    assert [message.role for message in found.messages] == ["system", "user", "assistant"]
+
+
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-opus-4-6"])
 def test_an_answer_of_chat_completions_shows_the_format_of_its_request(model: str) -> None:
     answer = {"choices": [{"message": ANSWER[0]}]}

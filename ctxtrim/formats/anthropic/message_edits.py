@@ -9,7 +9,7 @@ from ctxtrim.formats.anthropic.blocks import json_value
 from ctxtrim.formats.anthropic.detect import ROLES, inner, is_compaction
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
 from ctxtrim.formats.message_lists import sent_site
-from ctxtrim.formats.message_parts import event_id
+from ctxtrim.formats.message_parts import event_id, is_prompt
 from ctxtrim.model import Message, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
@@ -21,7 +21,7 @@ def owner(array: Path) -> Path | None:
     """An element is removed with the last block of its content, and a system prompt with its last
     block.
     """
-    if array[-1] == "system":
+    if is_prompt(array):
         return array
     is_result = array[-3:-2] == ("content",) and isinstance(array[-2], int)
     if array[-1] != "content" or is_result:
@@ -71,7 +71,7 @@ def _element(message: Message | None) -> Span | None:
 
     None for the system prompt, which is outside the list.
     """
-    if message is None or message.spans[0].path[-1:] == ("system",):
+    if message is None or is_prompt(message.spans[0].path):
         return None
     line, path = message.spans[0].line, message.spans[0].path
     element_path = owner(path[:-1]) if path[-2:-1] == ("content",) else None

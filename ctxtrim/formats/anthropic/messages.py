@@ -35,7 +35,7 @@ from ctxtrim.formats.bedrock import header
 from ctxtrim.formats.fields import first_string, members, string
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
-from ctxtrim.formats.message_parts import content_parts, system_prompt
+from ctxtrim.formats.message_parts import content_parts, prompt_around
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.loading.lazy_table import lazy_function
@@ -230,7 +230,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         model=string(value.get("model")),
         id=string(value.get("id")),
         usage=anthropic_usage(value.get("usage")),
-        preamble=system_prompt(value.get("system") or None, span.inside("system"), block),
+        preamble=prompt_around(value, span, block),
         options=anthropic_options(value),
         strict_roles="elements" if is_for_bedrock(value, span.path) else "",
     )

@@ -17,7 +17,7 @@ from ctxtrim.formats.anthropic.detect import ROO_LINKS, LinkedValue, is_sealed
 from ctxtrim.formats.fields import members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
-from ctxtrim.formats.message_parts import content_parts, system_prompt
+from ctxtrim.formats.message_parts import content_parts, prompt_around
 from ctxtrim.formats.openai.chat_places import OTHER_PLACES, PLACES
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.formats.openai.responses import is_request
@@ -244,8 +244,8 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         model=model,
         id=string(value.get("id")),
         usage=openai_usage(value.get("usage")),
-        # of the AI SDK, and in data for training
-        preamble=system_prompt(value.get("system") or None, span.inside("system"), _block),
+        # of the AI SDK, data for training and Hermes Agent
+        preamble=prompt_around(value, span, _block),
         options=chat_options(value),
         # it refuses a prompt right after a result [mistralai/mistral-common#169]
         strict_roles="runs" if model and _is_mistral(model.lower()) else "",

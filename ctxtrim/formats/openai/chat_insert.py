@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import element_of, insert_elements, sent_site
-from ctxtrim.formats.message_parts import text_of
+from ctxtrim.formats.message_parts import is_prompt, text_of
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.model import Message, Span
 
@@ -53,7 +53,7 @@ def _element(message: Message) -> Span:
 
 def _listed(message: Message | None) -> Span | None:
     """The span of the element with a message; None for a system prompt next to the list."""
-    if message is None or message.spans[0].path[-1:] == ("system",):
+    if message is None or is_prompt(message.spans[0].path):
         return None
     return _element(message)
 

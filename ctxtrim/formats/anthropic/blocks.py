@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.detect import is_sealed
+from ctxtrim.formats.anthropic.detect import is_file, is_sealed
 from ctxtrim.formats.fields import boolean, elements, inside, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.formats.message_parts import result_parts
@@ -195,6 +195,9 @@ def user_messages(
                 "tool", parts, name=parts[0].name, metadata=metadata, index=index, spans=(span,)
             )
             index += 1
+        elif isinstance(value, dict) and is_file(value):
+            run += _file(value, span)
+            spans.append(span)
         else:
             part = block(value, span)
             # only the model makes calls: a call from a user is read as text
@@ -202,6 +205,16 @@ def user_messages(
             spans.append(span)
     if run:
         yield Message("user", tuple(run), index=index, spans=tuple(spans))
+
+
+def _file(value: dict[str, Any], span: Span) -> Iterator[Part]:
+    """The text of an attached file, between the lines in which Cline sends it.
+
+    [cline/cline, `formatFileContentBlock`]
+    """
+    yield Part("text", f'<file_content path="{value["path"]}">\n', block=span)
+    yield Part("text", value["content"], span=span.inside("content"), block=span)
+    yield Part("text", "\n</file_content>", block=span)
 
 
 def json_value(message: Message) -> dict[str, Any]:

@@ -83,7 +83,7 @@ _OTHER_KEYS = frozenset(
 )
 _FOREIGN_KEYS = _OTHER_KEYS | _REASONING
 _FOREIGN_BLOCKS = (
-    "image_url", "input_audio", "input_text", "output_text", "input_image", "file", "toolCall",
+    "image_url", "input_audio", "input_text", "output_text", "input_image", "toolCall",
     "tool-call",
 )  # fmt: skip
 
@@ -173,7 +173,15 @@ def _is_foreign_block(block: object) -> bool:
     if not isinstance(block, dict):
         return False
     kind = block.get("type")
+    if kind == "file":
+        return not is_file(block)
     return kind in _FOREIGN_BLOCKS or (kind == "text" and "text" not in block)
+
+
+def is_file(block: Mapping[str, Any]) -> bool:
+    """Whether a block is a text file that Cline attached. [cline/cline, `llms/messages.ts`]"""
+    texts = (block.get("path"), block.get("content"))
+    return block.get("type") == "file" and all(isinstance(text, str) for text in texts)
 
 
 def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
@@ -241,6 +249,8 @@ def _is_own(block: Mapping[str, Any]) -> bool:
         return isinstance(block.get("thinking"), str) and "thinkingSignature" not in block
     if kind in ("image", "document"):
         return isinstance(block.get("source"), dict)
+    if kind == "file":
+        return is_file(block)
     return kind in _BLOCKS or (isinstance(kind, str) and kind.endswith("_tool_result"))
 
 

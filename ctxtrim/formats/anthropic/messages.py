@@ -148,11 +148,8 @@ def _takes_system(last: Message | None) -> bool:
 
 def _note(message: Mapping[str, Any], found: ListContents) -> None:
     """Record the model and usage of an answer. Cline names the model next to the message."""
-    names = (
-        message.get("model"),
-        message.get("modelId"),
-        members(message.get("modelInfo")).get("modelId"),
-    )
+    about = members(message.get("modelInfo"))
+    names = (message.get("model"), message.get("modelId"), about.get("modelId"), about.get("id"))
     found.model = first_string((*names, found.model))
     if "usage" in message and is_complete(message):
         usage = anthropic_usage(message["usage"], len(found.messages) - 1)

@@ -516,6 +516,33 @@ def test_roo_code_does_not_send_condensed_messages() -> None:
     assert kept == json.loads(data)[:6]
 
 
+def test_roo_code_does_not_send_the_results_of_condensed_calls(ctxtrim: Run) -> None:
+    condensed = [
+        user([text("Moor the boats.")]) | {"condenseParent": "c1"},
+        says("Looking.", tool_use("a")) | {"condenseParent": "c1"},
+    ]
+    summary = user([text("Two boats.")]) | {"isSummary": True, "condenseId": "c1"}
+    talk = [says(tool_use("b")), user([result("b")]), says("Done."), user([text("Thanks.")])]
+    together = user([result("a", "Berth 2 is free. " * 90), text("Moor them.")])
+    alone = user([result("a", "Berth 2 is free. " * 90)])
+    for element, prompts in ((together, [("user", ["Moor them."])]), (alone, [])):
+        data = roo(*condensed, summary, element, *talk)
+        parsed = transcript(data)
+        assert role_texts(parsed) == [
+            ("user", ["Two boats."]),
+            *prompts,
+            ("assistant", ["{}"]),
+            ("tool", ["out"]),
+            ("assistant", ["Done."]),
+            ("user", ["Thanks."]),
+        ]
+        assert ctxtrim("check", "-b", "100", stdin=data).code == 0
+        kept = elements_of_list(written(data, lambda messages: messages[1:]))
+        assert kept == [user([text("Moor them.")])] * len(prompts) + talk
+        whole = elements_of_list(written(data, lambda messages: (messages[0], messages[-1])))
+        assert whole == [*condensed, summary, alone, talk[-1]]
+
+
 def test_roo_code_does_not_send_truncated_messages() -> None:
     marker = {"isTruncationMarker": True, "truncationId": "t1"}
     data = roo(

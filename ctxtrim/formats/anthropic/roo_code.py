@@ -9,6 +9,9 @@ reasoning next to the content of an answer.
     {…, "isTruncationMarker": true, "truncationId": "t1"}   the marker
     {"type": "reasoning", "encrypted_content", "id"}        the reasoning of the next answer
 
+After the last summary, results of condensed calls are not sent. Older versions sent the first
+message, without a mark, before the summary; newer ones send nothing before it. It counts.
+
 Version 2 of its storage, `{"version": 2, "messages"}`, has the messages of the AI SDK instead of
 Anthropic's.
 
@@ -16,7 +19,7 @@ Sources: `getEffectiveApiHistory` in `src/core/condense/index.ts`, and
 `src/core/task-persistence/apiMessages.ts` and `rooMessage.ts` of RooCodeInc/Roo-Code.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -91,7 +94,7 @@ def _hide_unsent(found: ListContents, linked: Sequence[LinkedElement]) -> None:
     """Remove the messages that Roo Code does not send.
 
     A summary or marker carries the spans of the elements that it hides: without it they would be
-    live again.
+    live again. The last summary carries the results after it whose calls it replaces, too.
     """
     by_name = {name: element for element in linked for name in element.names}
     marks = {element.messages.start: element for element in by_name.values()}
@@ -102,6 +105,13 @@ def _hide_unsent(found: ListContents, linked: Sequence[LinkedElement]) -> None:
         if hiding is not element:
             hidden.setdefault(hiding.span, []).append(element.span)
             unsent.update(element.messages)
+    summaries = [element for element in marks.values() if element.value.get("isSummary")]
+    if summaries:
+        last = max(summaries, key=lambda summary: summary.messages.start)
+        with_results = hidden.setdefault(_hiding_element(last, by_name).span, [])
+        for position in _orphans(found.messages, last.messages.start, unsent):
+            with_results += found.messages[position].spans
+            unsent.add(position)
     sent: list[Message] = []
     for position, message in enumerate(found.messages):
         if position in unsent:
@@ -111,6 +121,18 @@ def _hide_unsent(found: ListContents, linked: Sequence[LinkedElement]) -> None:
             message = _marked(message, mark, hidden.get(mark.span, ()))
         sent.append(replace(message, index=len(sent)))
     found.messages[:] = sent
+
+
+def _orphans(messages: Sequence[Message], start: int, unsent: Set[int]) -> list[int]:
+    """The positions of the results from `start` on whose calls are not sent."""
+    made = {
+        call.call_id
+        for position, message in enumerate(messages)
+        if position not in unsent
+        for call in message.calls
+    }
+    results = [(position, messages[position].result) for position in range(start, len(messages))]
+    return [position for position, result in results if result and result.call_id not in made]
 
 
 def _hiding_element(

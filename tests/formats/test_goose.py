@@ -1,12 +1,15 @@
 """Goose: messages of blocks, results inside user messages, and messages that it does not send."""
 
 import json
+from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Any
 
+from conftest import Run
 from harness import read, run
 from insertions import format_of, written
 from msgspec.structs import replace
+from pictures import PICTURE
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message, Part
@@ -104,6 +107,64 @@ def test_results_have_every_form_that_goose_wrote() -> None:
         *(["a.txt", "b.txt"], ["a.txt", "b.txt"], ["-32603: broken"]),
     ]
     assert [message.parts[0].is_error for message in found[1:4]] == [None, True, True]
+
+
+def blob(content: bytes, **more: str) -> dict[str, Any]:
+    resource = {"uri": "f", "blob": b64encode(content).decode()} | more
+    return {"type": "resource", "resource": resource}
+
+
+def test_resources_of_results_count_as_goose_sends_them() -> None:
+    """Text in base64 is decoded; images and PDFs are attachments, where an API takes them."""
+    png = b64decode(PICTURE)
+    blocks = [
+        blob("Zwölf Möwen.".encode(), mimeType="text/plain"),
+        blob(png, mimeType="image/png"),
+        blob(png, mimeType="image/bmp"),
+        {"type": "resource", "resource": {"uri": "f", "blob": "no base64"}},
+        {"type": "resource_link", "uri": "file:///bay.txt", "name": "bay " * 90},
+        {"type": "audio", "data": PICTURE * 9, "mimeType": "audio/wav"},
+    ]
+    (_, result) = messages(
+        spoken("assistant", call("1")), spoken("user", answer("1", status="success", value=blocks))
+    )
+    (image,) = [part.media for part in result.parts if part.media]
+    assert (image.kind, image.pixels) == ("image", (1024, 768))
+    assert [part.text for part in result.parts if not part.media] == [
+        "Zwölf Möwen.",
+        f"[Binary content (image/bmp) - {len(png)} bytes]",
+        "no base64",
+        "[Resource link]",
+        "[Audio content: not supported]",
+    ]
+    assert not any(part.span for part in result.parts)
+
+
+def test_documents_are_attachments_and_errors_are_not_sent(ctxtrim: Run) -> None:
+    document = {"type": "document", "data": b64encode(b"%PDF-1.4 /Type /Page").decode()}
+    document["mimeType"] = "application/pdf"
+    talk = [
+        spoken("user", text("Read the chart."), document),
+        spoken(
+            "assistant",
+            {"type": "reasoning", "text": "A chart."},
+            text("Nine fathoms."),
+            {"type": "error", "kind": "other", "message": "Broken. " * 90},
+        ),
+        spoken("user", text("And the log?")),
+        spoken("assistant", text("Calm.")),
+    ]
+    found = messages(*talk)
+    chart = found[0].parts[1].media
+    assert chart is not None and (chart.kind, chart.pages) == ("pdf", 1)
+    assert [(part.kind, part.text) for part in found[1].parts] == [
+        ("reasoning", "A chart."),
+        ("text", "Nine fathoms."),
+    ]
+    ran = ctxtrim("run", "-s", "drop-images:clock=turns,max-age=0", stdin=session(*talk))
+    dropped = json.loads(ran.out)["conversation"]
+    assert [block["type"] for block in dropped[0]["content"]] == ["text", "text"]
+    assert dropped[1:] == talk[1:]
 
 
 def test_a_message_is_removed_with_its_last_block() -> None:

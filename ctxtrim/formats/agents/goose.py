@@ -8,17 +8,20 @@
     {"type": "message", "message": message}\\n…      `goose run --output-format stream-json`
 
     message   {"role": "user" | "assistant", "created", "content": [block, …], "metadata"?}
-    block     text | image | thinking | redactedThinking
+    block     text | image | document | thinking | redactedThinking | error | resource
+              | resource_link | audio | reasoning (older: thinking)
               toolRequest   {"id", "toolCall": {"status", "value": {"name", "arguments"} | "error"}}
               toolResponse  {"id", "toolResult": {"status", "value": [block] | {"content": [block],
                              "isError"?} | "error"}}
 
-Source: `crates/goose/src/conversation/message.rs` and `tool_result_serde.rs` of block/goose (2026),
-and `crates/goose-cli/src/session/mod.rs`. Goose sends no message with `agentVisible: false`, which
+Source: `crates/goose-provider-types/src/conversation/message.rs`, `formats/anthropic.rs`,
+`formats/openai.rs` and `mcp_utils.rs` there, and `crates/goose-cli/src/session/mod.rs`, of
+aaif-goose/goose (2026). Goose sends no message with `agentVisible: false`, which
 is how it compacts, and no block whose audience is only the user. Consecutive lines of a stream with
 the same message id are one message (`Conversation::push`).
 """
 
+from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -37,8 +40,13 @@ from ctxtrim.text.records import dump
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
 _UNSENT = (
     "toolConfirmationRequest", "actionRequired", "systemNotification", "conversationCompacted",
-    "contextLengthExceeded", "summarizationRequested",
+    "contextLengthExceeded", "summarizationRequested", "error",
 )  # fmt: skip
+_NOT_SHOWN = {"resource_link": "[Resource link]", "audio": "[Audio content: not supported]"}
+"""Blocks of results of which a model reads at most such a text, depending on the provider."""
+
+_IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+_PDF = "application/pdf"
 _CALLS = ("toolRequest", "frontendToolRequest")
 
 
@@ -121,6 +129,8 @@ def _part(value: Any, span: Span) -> Part | None:
         return None
     if kind == "thinking" and isinstance(value.get("thinking"), str):
         return Part("reasoning", value["thinking"], block=span)
+    if kind == "reasoning" and isinstance(value.get("text"), str):
+        return Part("reasoning", value["text"], block=span)
     if kind == "redactedThinking":
         return Part("reasoning", str(value.get("data", "")), block=span)
     if kind in _CALLS:
@@ -132,17 +142,41 @@ def _part(value: Any, span: Span) -> Part | None:
 
 
 def _content(value: Any, span: Span) -> Part:
-    """A text, an image or a resource of a message or a result; any other block as its JSON."""
+    """A text, an attachment or a resource of a message or a result; another block as its JSON."""
     kind, block = members(value).get("type"), members(value)
     if kind == "text" and isinstance(block.get("text"), str):
         return Part("text", block["text"], span=span.inside("text"), block=span)
-    if kind == "image":
+    if kind in ("image", "document"):
         media = inline_media(block.get("data"), block.get("mimeType"))
         return Part("attachment", media=media, block=span, text_block=text_block)
-    text = members(block.get("resource")).get("text")
-    if kind == "resource" and isinstance(text, str):
-        return Part("text", text, span=span.inside("resource", "text"), block=span)
+    if kind in _NOT_SHOWN:
+        return Part("text", _NOT_SHOWN[kind], block=span)
+    resource = members(block.get("resource"))
+    if kind == "resource" and isinstance(resource.get("text"), str):
+        return Part("text", resource["text"], span=span.inside("resource", "text"), block=span)
+    if kind == "resource" and isinstance(resource.get("blob"), str):
+        return _blob(resource["blob"], string(resource.get("mimeType")), span)
     return Part("text", dump(value), block=span)
+
+
+def _blob(data: str, mime: str | None, span: Span) -> Part:
+    """A resource in base64: an attachment, or the text in it, or a note about its size.
+
+    Goose sends attachments to Anthropic only, and such a note to others, which costs less.
+    """
+    if mime == _PDF or mime in _IMAGES:
+        media = inline_media(data, mime)
+        return Part("attachment", media=media, block=span, text_block=text_block)
+    try:
+        content = b64decode(data, validate=True)
+    except ValueError:
+        return Part("text", data, block=span)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        name = mime or "application/octet-stream"
+        text = f"[Binary content ({name}) - {len(content)} bytes]"
+    return Part("text", text, block=span)
 
 
 def _result(value: Any, span: Span) -> tuple[Part, ...]:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read
 from insertions import SUMMARY, written
 from msgspec.structs import replace
@@ -137,3 +138,46 @@ def test_a_summary_is_dropped_with_the_messages_that_it_replaces() -> None:
     out = edited(data, found.messages[0], found.messages[3])
     kept = ["s", "m1", "m2", "m3", "m4", "cm2", "cm4", "m7"]
     assert [value["id"] for value in out] == kept
+
+
+def test_reasoning_next_to_the_content_counts_once(ctxtrim: Run) -> None:
+    thought = "Which rope? " * 30
+    member = {"chatCompletionReasoningField": "reasoning_content"}
+    member |= {"chatCompletionReasoningContent": thought}
+    thinking = {"type": "thinking", "thinking": thought, "signature": "reasoning_content"}
+    end = row("m3", "m2", "user", "Thanks.")
+
+    def session(*blocks: Value | str, **more: Any) -> bytes:
+        return lines(
+            row("m1", None, "user", "Moor."), row("m2", "m1", "assistant", *blocks, **more), end
+        )
+
+    alone, both = session("Moored.", **member), session(thinking, "Moored.", **member)
+    for data in (alone, both):
+        answer = parsed(data).messages[1]
+        assert "".join(part.text for part in answer.parts if part.kind == "reasoning") == thought
+        (first, _, last) = parsed(data).messages
+        without = replace(answer, parts=answer.parts[-1:])
+        kept = edited(data, first, without, last)[2]["message"]
+        assert kept["content"] == [{"type": "text", "text": "Moored."}]
+        assert "chatCompletionReasoningContent" not in kept
+    counts = [
+        json.loads(ctxtrim("count", "--json", stdin=data).out)["transcripts"][0]["tokens"]
+        for data in (alone, both, session(thinking, "Moored."), session("Moored."))
+    ]
+    assert counts[0] == counts[1] == counts[2] > counts[3] + 90
+
+
+def test_encrypted_reasoning_next_to_the_content_counts(ctxtrim: Run) -> None:
+    sealed = {"openaiReasoningId": "rs_1", "openaiEncryptedContent": "gAAA" * 500}
+    with_it, without = (
+        lines(row("m1", None, "user", "Moor."), row("m2", "m1", "assistant", call("a"), **more))
+        for more in (sealed, {})
+    )
+    assert [part.sealed for part in parsed(with_it).messages[1].parts] == [2000, 0]
+    tokens = [
+        json.loads(ctxtrim("count", "--model", "gpt-5", "--json", stdin=data).out)
+        for data in (with_it, without)
+    ]
+    counts = [each["transcripts"][0]["tokens"] for each in tokens]
+    assert counts[0] > counts[1] + 100

@@ -66,6 +66,9 @@ LinkedValue = tuple[Any, Span, range]
 NumberedElement = tuple[Element, int]
 """A line of a Droid session that its compactions count, and the index of its first message."""
 
+REASONING, SEALED = "chatCompletionReasoningContent", "openaiEncryptedContent"
+"""Members of Droid's answers with reasoning, as a text and encrypted."""
+
 _BLOCKS = (
     "tool_use", "tool_result", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction",
 )  # fmt: skip

@@ -1,18 +1,19 @@
-"""Compactions of Droid's sessions, and the links of their lines.
+"""Compactions of Droid's sessions, the links of their lines, and reasoning next to the content.
 
 A `compaction_state` line has a summary. Droid sends it, then the messages after `anchorMessage`,
-without the results whose calls the summary replaces. The last such line counts.
+without the results whose calls the summary replaces. The last such line counts. Answers of Chat
+Completions have their reasoning as a member, those of Responses have it encrypted.
 [inference-sh/agentprotocol, `transcript/droid/droid.go`]
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.detect import NumberedElement, is_compaction
+from ctxtrim.formats.anthropic.detect import REASONING, SEALED, NumberedElement, is_compaction
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
-from ctxtrim.formats.fields import members
+from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.model import Message, Part, Span
 
@@ -37,6 +38,26 @@ def compact(found: ListContents, rows: Sequence[NumberedElement]) -> None:
     found.messages[start:] = [
         replace(message, index=index) for index, message in enumerate(messages, start)
     ]
+
+
+def with_reasoning(
+    messages: Iterable[Message], answer: Mapping[str, Any], span: Span
+) -> Iterator[Message]:
+    """The messages in the content of an answer, with the reasoning next to it.
+
+    A text that a thinking block repeats counts once, and goes with it. Encrypted reasoning is never
+    removed alone: the answer has its id.
+    """
+    text, sealed = string(answer.get(REASONING)), string(answer.get(SEALED))
+    for message in messages:
+        parts = message.parts
+        if text:
+            is_repeated = any(part.text == text for part in parts if part.kind == "reasoning")
+            copy = Part("reasoning", "" if is_repeated else text, block=span.inside(REASONING))
+            parts = (copy, *parts)
+        if sealed:
+            parts = (Part("reasoning", sealed=len(sealed)), *parts)
+        yield replace(message, parts=parts)
 
 
 def _parts(value: dict[str, Any], span: Span) -> Iterator[Part]:

@@ -18,8 +18,10 @@ from ctxtrim.formats.anthropic.detect import (
     ANSWERS,
     OTHER_PLACES,
     PLACES,
+    REASONING,
     ROLES,
     ROO_LINKS,
+    SEALED,
     LinkedValue,
     NumberedElement,
     claims,
@@ -45,6 +47,8 @@ from ctxtrim.text.records import dump
 _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user texts
 _CLINE_SAID = ("<task>", "<feedback>", "<answer>", "<user_message>")
 _REASONING = frozenset(("reasoning", "reasoning_content", "reasoning_details", "thinking"))
+_BESIDE = _REASONING | {REASONING, SEALED}
+"""Members of an answer with reasoning, next to its content."""
 
 
 def read(elements: Iterable[Element], found: ListContents) -> None:
@@ -76,10 +80,8 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             found.usages.clear()
             found.messages.append(_compacted(role, content, inner_span, first - 1, start, before))
         messages = _messages(role, content, inner_span, whole, len(found.messages), first)
-        if role == "assistant" and not _REASONING.isdisjoint(message):
-            from ctxtrim.formats.anthropic.roo_code import with_reasoning  # for few agents
-
-            messages = with_reasoning(messages, message, span.inside(*keys))
+        if role == "assistant" and not _BESIDE.isdisjoint(message):
+            messages = _with_reasoning(messages, message, span.inside(*keys))
         position = len(found.messages)
         last = found.messages[-1] if position > start else None
         found.messages += _marked(messages, message, last)
@@ -93,6 +95,19 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
         from ctxtrim.formats.anthropic.call_order import by_order  # for calls without ids only
 
         found.messages[start:] = by_order(found.messages[start:])
+
+
+def _with_reasoning(
+    messages: Iterator[Message], answer: dict[str, Any], span: Span
+) -> Iterator[Message]:
+    """The messages of an answer, with the reasoning next to its content."""
+    if not _REASONING.isdisjoint(answer):
+        from ctxtrim.formats.anthropic.roo_code import with_reasoning  # for few agents
+
+        return with_reasoning(messages, answer, span)
+    from ctxtrim.formats.anthropic import droid  # for few sessions
+
+    return droid.with_reasoning(messages, answer, span)
 
 
 def _marked(
@@ -129,7 +144,7 @@ def _is_unsent(message: Mapping[str, Any]) -> bool:
 
     [inference-sh/agentprotocol, `transcript/droid/droid.go`]
     """
-    has_content = message.get("content") or message.get("chatCompletionReasoningContent")
+    has_content = message.get("content") or message.get(REASONING)
     return message.get("visibility") == "user_only" or not has_content
 
 

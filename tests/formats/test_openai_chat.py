@@ -321,6 +321,14 @@ THOUGHT = "I look at the lamp. "
             THOUGHT,
             0,
         ),
+        (
+            {
+                "reasoning": THOUGHT,
+                "codex_reasoning_items": [{"id": "rs_1", "encrypted_content": "A" * 40}],
+            },
+            THOUGHT,
+            40,
+        ),
         ({"reasoning_details": [None, {"type": "reasoning.text"}, 7]}, "", 0),
         ({"reasoning": THOUGHT, "reasoning_content": THOUGHT}, THOUGHT, 0),
         ({"reasoning": "Hm. ", "reasoning_content": THOUGHT}, f"Hm. {THOUGHT}", 0),

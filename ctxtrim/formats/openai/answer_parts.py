@@ -8,7 +8,8 @@ from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.model import Part, Span
 
 _REASONING = ("reasoning", "reasoning_content", "thinking")  # the last: Ollama, data for gpt-oss
-_BLOCKS = ("reasoning_details", "thinking_blocks")  # of OpenRouter and LiteLLM
+# of OpenRouter, LiteLLM, and Hermes Agent
+_BLOCKS = ("reasoning_details", "thinking_blocks", "codex_reasoning_items")
 
 
 def with_members(value: dict[str, Any], parts: Sequence[Part], span: Span) -> tuple[Part, ...]:
@@ -49,7 +50,7 @@ def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
 
 def _sealed(blocks: Iterable[Any]) -> int:
     """The characters of encrypted reasoning and signatures."""
-    return sum(map(len, _strings(blocks, "data", "signature")))
+    return sum(map(len, _strings(blocks, "data", "signature", "encrypted_content")))
 
 
 def _audio(value: dict[str, Any]) -> tuple[Part, ...]:

@@ -52,7 +52,7 @@ _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta", "_checkpoint", "_usage")  # records of agents, never sent
 _WITH_PARTS = frozenset({
     "refusal", "audio", "reasoning", "reasoning_content", "reasoning_details", "thinking",
-    "thinking_blocks",
+    "thinking_blocks", "codex_reasoning_items",
 })  # fmt: skip
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)

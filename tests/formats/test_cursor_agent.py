@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from harness import read, run
 from insertions import format_of
 
@@ -108,6 +109,25 @@ def test_a_text_after_its_pieces_is_a_repetition() -> None:
     (_, answer) = messages(says("user", "Read it."), *pieces)
     assert [part.text for part in answer.parts] == ["It ", "prints."]
     assert len(answer.spans) == 3
+
+
+THOUGHT = {"type": "thinking", "subtype": "delta", "text": "Hm."}
+
+
+@pytest.mark.parametrize(
+    "between",
+    [THOUGHT, tool_call("c1", "started")],
+    ids=["thinking", "a call"],
+)
+def test_each_text_of_an_answer_is_repeated_after_its_pieces(between: dict[str, Any]) -> None:
+    first = [says("assistant", text) for text in ("It ", "prints.", "It prints.")]
+    second = [says("assistant", text) for text in ("Then ", "it stops.", "Then it stops.")]
+    (_, answer) = messages(says("user", "Read it."), *first, between, *second)
+    texts = [part.text for part in answer.parts if part.kind == "text"]
+    assert texts == ["It ", "prints.", "Then ", "it stops."]
+    across = [says("assistant", "It "), THOUGHT, says("assistant", "prints."), first[-1]]
+    (_, answer) = messages(says("user", "Read it."), *across, first[-1])
+    assert [part.text for part in answer.parts if part.kind == "text"] == ["It ", "prints."]
 
 
 def test_a_call_without_its_start_is_read_from_its_result() -> None:

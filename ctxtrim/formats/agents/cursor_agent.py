@@ -9,7 +9,7 @@
      "tool_call": {"readToolCall": {"args", "result": {"success": {…} | "error": {…}}}}}
 
 A run of thinking, texts and calls is one answer. With `--stream-partial-output`, a text follows its
-pieces as a whole. `result` repeats all texts, and is not a message.
+pieces as a whole, before each call and at the end. `result` repeats all texts; it is no message.
 Source: https://cursor.com/docs/cli/reference/output-format
 """
 
@@ -33,10 +33,13 @@ _TEXTS = ("content", "stdout", "output")
 
 
 class _Stream(Struct):
-    """The messages so far, and the ids of the calls in them."""
+    """The messages so far, the ids of the calls in them, and the text after the last call or
+    repetition.
+    """
 
     drafts: list[MessageDraft] = field(default_factory=list)
     calls: set[str | None] = field(default_factory=set)
+    segment: str = ""
 
     def take(self, value: dict[str, Any], span: Span) -> None:
         """Add an event to the last answer, or as a message."""
@@ -58,11 +61,16 @@ class _Stream(Struct):
         """Add parts to the last answer, or as a new answer; a repeated text is no part."""
         if not self.drafts or self.drafts[-1].role != "assistant":
             self.drafts.append(MessageDraft("assistant", [], []))
+            self.segment = ""
         answer = self.drafts[-1]
-        text = "".join(part.text for part in parts if part.kind == "text")
-        if not text or text != answer.text:
-            answer.parts += parts
         answer.spans.append(span)
+        text = "".join(part.text for part in parts if part.kind == "text")
+        if text and text in (self.segment, answer.text):
+            self.segment = ""
+            return
+        answer.parts += parts
+        is_call = any(part.kind == "tool_call" for part in parts)
+        self.segment = "" if is_call else self.segment + text
 
     def _take_call(self, value: dict[str, Any], span: Span) -> None:
         """Add a call, a result, or both if the call did not start on an earlier line."""

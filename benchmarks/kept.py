@@ -36,7 +36,8 @@ from msgspec.structs import replace
 from references import References, atoms_of, references
 
 from ctxtrim import STAGES, Message, Part, Transcript
-from ctxtrim.conversation.turns import current_task, shape
+from ctxtrim.conversation.tasks import current_task
+from ctxtrim.conversation.turns import shape
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Budget

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 HOSTILE = BENCHMARKS / "hostile.py"
 PEERS = BENCHMARKS / "peers.py"
@@ -66,3 +68,15 @@ def test_the_benchmark_of_scaling_prints_a_row_for_each_command_and_shape() -> N
         for command in ("count", "trim")
     ]
     assert all(row[3] == row[5] == "s" for row in rows[1:])  # seconds at both sizes
+
+
+@pytest.mark.parametrize("name", ["edits", "engines", "kept"])
+def test_the_benchmarks_of_a_folder_run_without_a_conversation(name: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / f"{name}.py"), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout

@@ -5,7 +5,19 @@ from collections.abc import Sequence
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.tasks import current_task
 from ctxtrim.conversation.turns import Shape, visible
-from ctxtrim.model import Message
+from ctxtrim.model import Message, Transcript
+
+
+def stored_answers(transcript: Transcript, shape: Shape) -> dict[int, str]:
+    """The results of calls that only the provider has. Without them it refuses the request."""
+    if not transcript.options.continues_stored:
+        return {}
+
+    def is_unpaired(position: int) -> bool:
+        return transcript.messages[position].role == "tool" and shape.call[position] is None
+
+    reason = "answers a call that the provider stored"
+    return dict.fromkeys(filter(is_unpaired, shape.visible), reason)
 
 
 def not_summarized(

@@ -6,6 +6,8 @@ from msgspec import Struct
 
 Api = Literal["chat", "responses", "anthropic", "gemini"]
 
+_CONTINUED = frozenset(("previous_response_id", "conversation"))
+
 
 class OutputFormat(Struct, frozen=True):
     """The structured output of a request: JSON schema (as JSON text), name and description."""
@@ -34,6 +36,11 @@ class RequestOptions(Struct, frozen=True):
     base: str | None = None
     unread: tuple[str, ...] = ()
     runs_tools: bool = False
+
+    @property
+    def continues_stored(self) -> bool:
+        """Whether the provider has earlier messages, whose calls may be answered here (OpenAI)."""
+        return not _CONTINUED.isdisjoint(self.hidden)
 
     def __or__(self, later: "RequestOptions") -> "RequestOptions":
         """The combined fields of two parts of one request; the first value wins."""

@@ -19,7 +19,7 @@ from ctxtrim.errors import NotEditableError
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import KEEP, Change, Outcome, change_of, setting
 from ctxtrim.stages.structure import checks
-from ctxtrim.stages.structure.rule import CheckedMessages
+from ctxtrim.stages.structure.rule import checked
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 
@@ -54,9 +54,7 @@ class Repair:
         Raises a `NotEditableError` for a call that the format cannot remove from its message.
         """
         shape = self.counter.shape(transcript.messages)
-        conversation = CheckedMessages(
-            transcript.messages, shape, records_calls=transcript.records_calls
-        )
+        conversation = checked(transcript, shape)
         protected = pins.pinned(transcript.messages, shape, self.pin).keys()
         orphans = {breach.position for breach in checks.result_without_call(conversation)}
         orphans -= protected

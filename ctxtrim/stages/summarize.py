@@ -16,7 +16,7 @@ from operator import not_
 from typing import Any
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.protection import not_summarized
+from ctxtrim.conversation.protection import not_summarized, stored_answers
 from ctxtrim.conversation.recency import recent_from
 from ctxtrim.findings import Finding
 from ctxtrim.model import Transcript
@@ -82,7 +82,7 @@ class Summarize:
             earlier=self.stored,
             max_prompt=self.budget.available,
         )
-        kept = not_summarized(messages, shape, self.pin)
+        kept = stored_answers(transcript, shape) | not_summarized(messages, shape, self.pin)
         result = summarize_old(transcript, writer, recent_start, kept)
         if isinstance(result, Outcome):
             return result

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation.alternation import has_late_system
 from ctxtrim.conversation.elements import elements
+from ctxtrim.conversation.protection import stored_answers
 from ctxtrim.conversation.tasks import current_task
 from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.findings import Finding
@@ -52,6 +53,7 @@ def cut_off(
     shape = counter.shape(messages)
     costs = [cost.total for cost in counter.costs(messages)]
     sites = _Sites(transcript, shape, appends)
+    protected = stored_answers(transcript, shape) | dict(protected)
     kept = [change_of(messages, position, "kept", why) for position, why in protected.items()]
     old = takewhile(
         lambda step: step.results[0].position < newest, steps(messages, shape, protected.keys())

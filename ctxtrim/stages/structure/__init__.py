@@ -7,7 +7,7 @@ from ctxtrim.findings import Finding, Severity
 from ctxtrim.loading.lazy_table import LazyTable, module_table
 from ctxtrim.model import Transcript
 from ctxtrim.stages.structure import checks
-from ctxtrim.stages.structure.rule import CheckedMessages, Profile, Rule
+from ctxtrim.stages.structure.rule import Profile, Rule, checked
 
 PROFILES: LazyTable[Profile] = module_table(
     "ctxtrim.stages.structure",
@@ -36,9 +36,7 @@ def findings(
 
     A breach of a rule that only applies to requests is a warning in recordings.
     """
-    conversation = CheckedMessages(
-        transcript.messages, shape, transcript.tools is not None, transcript.records_calls
-    )
+    conversation = checked(transcript, shape)
     found = [
         (breach.position, rule, breach.what)
         for rule in rules

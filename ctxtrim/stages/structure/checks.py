@@ -13,10 +13,10 @@ _SURROGATE = lazy_pattern("[\ud800-\udfff]")
 
 
 def result_without_call(conversation: CheckedMessages) -> Breaches:
-    """Tool results without a call before them, in formats that record calls."""
+    """Tool results without a call before them, in transcripts that contain their calls."""
     for position, message in conversation.sent:
         if (
-            conversation.records_calls
+            conversation.has_calls
             and message.role == "tool"
             and conversation.shape.call[position] is None
         ):

@@ -8,19 +8,20 @@ from msgspec import Struct
 
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.findings import Code, Severity
-from ctxtrim.model import Message
+from ctxtrim.model import Message, Transcript
 
 
 class CheckedMessages(Struct, frozen=True, dict=True):
     """The messages of a transcript and their shape.
 
-    `has_tools`: the request contains tool schemas. `records_calls` is that of `Transcript`.
+    `has_tools`: the request contains tool schemas. `has_calls`: every result has its call in the
+    transcript.
     """
 
     messages: Sequence[Message]
     shape: Shape
     has_tools: bool = False
-    records_calls: bool = True
+    has_calls: bool = True
 
     @cached_property
     def sent(self) -> Sequence[tuple[int, Message]]:
@@ -30,6 +31,12 @@ class CheckedMessages(Struct, frozen=True, dict=True):
             for position, message in enumerate(self.messages)
             if message.agent_visible
         ]
+
+
+def checked(transcript: Transcript, shape: Shape) -> CheckedMessages:
+    """The messages of a transcript, to be checked."""
+    has_calls = transcript.records_calls and not transcript.options.continues_stored
+    return CheckedMessages(transcript.messages, shape, transcript.tools is not None, has_calls)
 
 
 class Breach(NamedTuple):

@@ -74,7 +74,8 @@ class Situation:
     - `find_…`: functions that are called only if a strategy needs their results
     - `drops_system`: system messages may be dropped
     - `strict_roles`: that of the transcript
-    - `separators`: protected messages that only separate others, so they may be shortened
+    - `separators`: protected messages that may be shortened, because they only separate others or
+      answer a call that the provider stored
     - `emptied`: messages without anything but reasoning that is removed; they are not written
     """
 

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.alternation import has_late_system, with_answers_after_system
 from ctxtrim.conversation.elements import starts_and_alternates, with_separators
-from ctxtrim.conversation.protection import is_sealed_summary, not_dropped
+from ctxtrim.conversation.protection import is_sealed_summary, not_dropped, stored_answers
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import visible
@@ -330,7 +330,8 @@ class Trim(KeepRules, _Order):
         tool_results = results(messages, shape, shape.ages())
         by_position = {result.position: result for result in tool_results}
         evidence = Evidence(messages, shape)
-        own = protected = not_dropped(as_read, shape, self.pin, self.preserve_system_prompt)
+        own = not_dropped(as_read, shape, self.pin, self.preserve_system_prompt)
+        protected = stored_answers(transcript, shape) | own
         if strict_roles and starts_and_alternates(messages, strict_roles):
             protected = with_separators(messages, shape, costs, protected, strict_roles)
         elif has_late_system(messages):

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ctxtrim.clipping.markers import MARKER
+from ctxtrim.conversation.exit_codes import exit_code_in_json
 from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message
@@ -33,10 +34,10 @@ _REACH = 1 << 12  # characters that contain these lines
 def is_error(message: Message, is_loose: bool = False) -> bool:
     """Whether a tool result is an error.
 
-    The flag of the format decides if there is one, else an exit code in the first or last lines,
-    else a first line that begins like an error. `0 errors` in a success is not an error.
-    `is_loose`: instead of the first lines, a word such as `error` or `failed` anywhere decides,
-    also in `0 errors`.
+    The flag of the format decides if there is one, else an exit code in a JSON object or in the
+    first or last lines, else a first line that begins like an error. `0 errors` in a success is not
+    an error. `is_loose`: instead of the first lines, a word such as `error` or `failed` anywhere
+    decides, also in `0 errors`.
     """
     flags = [part.is_error for part in message.parts]
     if True in flags or False in flags:
@@ -62,16 +63,22 @@ def error_line(text: str, is_loose: bool = False) -> tuple[int, int] | None:
 
 
 def exit_code(text: str) -> int | None:
-    """The exit code in the first or last lines of a text; None if there is none."""
+    """The exit code in a JSON object, or in the first or last lines of a text; None if there is
+    none.
+    """
     code = _exit_code(text, list(islice(_lines(text), _EDGE)))
     return code[1] if code else None
 
 
 def _exit_code(text: str, first: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], int] | None:
-    """The first line with an exit code among the first and the last few, and the code.
+    """The member with an exit code in a JSON object, else the first line with one among the first
+    and the last few; and the code.
 
     `first`: the first lines.
     """
+    member = exit_code_in_json(text)
+    if member is not None:
+        return member
     last: list[tuple[int, int]] = []
     if len(first) == _EDGE or len(text) > _REACH:  # otherwise there are no others
         last = [line for line in islice(_lines_backwards(text), _EDGE) if line not in first]

@@ -67,9 +67,7 @@ def _start(string: str, key: str) -> int:
 
 def failed(value: dict[str, Any]) -> bool | None:
     """Whether the exit code of an output reports an error; None without an exit code."""
-    details = value.get("metadata")
-    for fields in (details if isinstance(details, dict) else {}, value):
-        for key in ("exit_code", "exitCode", "returncode"):
-            if type(fields.get(key)) is int:
-                return bool(fields[key])
-    return None
+    from ctxtrim.conversation.exit_codes import exit_code_in  # for such outputs only
+
+    found = exit_code_in(value)
+    return None if found is None else found.code != 0

@@ -1,7 +1,11 @@
 """Errors: the signs of an error, and texts that are not errors."""
 
+import json
+from typing import Any
+
 import pytest
 from builders_evidence import result
+from conftest import Run
 
 from ctxtrim.evidence import error_line, exit_code, extract_key_info, is_error
 
@@ -62,6 +66,61 @@ def test_s0_11_loose_finds_error_words_anywhere(word: str) -> None:
 def test_s0_11_loose_treats_no_errors_as_an_error() -> None:
     assert is_error(result("0 errors"), is_loose=True)
     assert not is_error(result("all 12 passed"), is_loose=True)
+
+
+@pytest.mark.parametrize("name", ["exit_code", "exitCode", "returncode", "exit_status"])
+@pytest.mark.parametrize("place", [(), ("metadata",)])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_s0_11_the_exit_code_of_a_json_object_decides(
+    name: str, place: tuple[str, ...], indent: int | None
+) -> None:
+    for code in (0, 3, -9):
+        value: dict[str, Any] = {"stdout": "Error: boom\n" * 80, "stderr": 'say "exit_code": 7'}
+        members = value
+        for key in place:
+            members = members.setdefault(key, {"seconds": 0.1})
+        members[name] = code
+        text = json.dumps(value | {"more": "rest"}, indent=indent)
+        assert is_error(result(text)) == bool(code)
+        assert (exit_code(text), extract_key_info(text, "bash").exit_code) == (code, code)
+        start, end = error_line(text) or (0, 0)
+        assert text[start:end] == (f'"{name}": {code}' if code else "")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"jobs": [{"name": "build", "exit_code": 1}]},
+        {"jobs": {"build": {"exit_code": 1}}},
+        {"passed": True, "exit_code": True},
+        {"text": 'the file has "exit_code": 1'},
+    ],
+)
+def test_s0_11_other_numbers_in_json_are_no_exit_codes(value: dict[str, Any]) -> None:
+    assert not is_error(result(json.dumps(value)))
+
+
+def test_s0_11_one_output_is_the_same_error_in_each_format(ctxtrim: Run) -> None:
+    """Codex reads the text in the JSON, Chat Completions has a string."""
+    output = json.dumps({"output": "warped\n" * 80, "metadata": {"exit_code": 1}})
+    call = {"name": "bash", "arguments": "{}"}
+    chat: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
+    for number in range(8):
+        ids = {"call_id": f"c{number}"}
+        chat.append(
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"c{number}", "type": "function", "function": call}],
+            }
+        )
+        chat.append({"role": "tool", "tool_call_id": f"c{number}", "content": output})
+        items.append({"type": "function_call"} | ids | call)
+        items.append({"type": "function_call_output"} | ids | {"output": output})
+    for request in ({"messages": chat}, {"model": "gpt-5", "input": items}):
+        data = json.dumps(request).encode()
+        assert ctxtrim("truncate", stdin=data).out == data
 
 
 @pytest.mark.parametrize(

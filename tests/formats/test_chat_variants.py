@@ -13,6 +13,7 @@ from conftest import Run
 from harness import read, unpaired
 from pictures import png
 
+from ctxtrim import truncate_old_tool_outputs
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Transcript
 
@@ -251,6 +252,30 @@ def test_contents_that_an_inspect_log_stores_apart_count(ctxtrim: Run, prefix: s
     assert left["messages"][2]["content"].startswith("line 0\n")
     assert left["messages"][0] == apart["samples"][0]["messages"][0]
     assert left["attachments"] == apart["samples"][0]["attachments"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "text", "is_kept"),
+    [
+        ({}, "warped\n", False),
+        ({}, "Error: warped\n", True),
+        ({"is_error": True}, "warped\n", True),
+        ({"isError": True}, "warped\n", True),
+        ({"status": "error"}, "warped\n", True),
+        ({"is_error": None, "status": "success"}, "Error: warped\n", True),
+        ({"is_error": False}, "Error: warped\n", False),
+        ({"isError": False}, "Error: warped\n", False),
+    ],
+)
+def test_s0_11_the_flag_next_to_a_result_says_whether_it_is_an_error(
+    ctxtrim: Run, flag: dict[str, Any], text: str, is_kept: bool
+) -> None:
+    old = [call("c0"), result("c0", text * 200) | flag]
+    steps = [message for n in range(1, 8) for message in (call(f"c{n}"), result(f"c{n}", "ok"))]
+    messages = [user("go"), *old, *steps]
+    data = conversation(messages)
+    assert (ctxtrim("truncate", stdin=data).out == data) == is_kept
+    assert (truncate_old_tool_outputs(messages) == messages) == is_kept
 
 
 def test_the_error_of_a_tool_in_an_inspect_log_is_its_result(ctxtrim: Run) -> None:

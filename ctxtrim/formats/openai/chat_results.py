@@ -30,8 +30,7 @@ def add_results(
     if value["role"] == "ipython":
         _add_action(messages)
     call_id, name = _call_id(value), string(value.get("name"))
-    error = value.get("error")
-    is_error = bool(error) if "error" in value else None
+    error, is_error = value.get("error"), _flag(value)
     content_span = Span(span.line, (*span.path, "content"))
     failure = string(members(error).get("message")) if error else None
     parts: tuple[Part, ...]
@@ -50,6 +49,19 @@ def add_results(
 def _has_results(content: Sequence[Any]) -> bool:
     """Whether a content has results or approvals as blocks, as the AI SDK writes them."""
     return any(members(block).get("type") in _SDK_BLOCKS for block in content)
+
+
+def _flag(value: dict[str, Any]) -> bool | None:
+    """Whether an element says that it is an error; None if it does not say.
+
+    `error` is inspect's; clients add the others, and do not send them.
+    """
+    for key in ("is_error", "isError"):
+        if isinstance(value.get(key), bool):
+            return value[key] is True
+    if value.get("status") == "error":
+        return True
+    return bool(value["error"]) if "error" in value else None
 
 
 def _call_id(value: dict[str, Any]) -> str | None:

@@ -69,15 +69,20 @@ def is_own_call(value: dict[str, Any]) -> bool:
 
 
 def _reasoning(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Part]:
-    """The text of reasoning, or its public summary and the encrypted text."""
+    """The text of reasoning, or its public summary and the encrypted text; empty if the API stored
+    them.
+    """
     texts = [
         value.get("text"),
         *(block for key in ("content", "summary") for block in _blocks(value.get(key))),
     ]
+    texts = [text for text in texts if isinstance(text, str)]
+    is_sealed = isinstance(value.get("encrypted_content"), str)
+    if not texts and not is_sealed:
+        texts = [""]
     for text in texts:
-        if isinstance(text, str):
-            yield Part("reasoning", text, block=whole, source=span)
-    if isinstance(value.get("encrypted_content"), str):
+        yield Part("reasoning", text, block=whole, source=span)
+    if is_sealed:
         media = sealed_media(value["encrypted_content"])
         yield Part("reasoning", media=media, block=whole, source=span)
 

@@ -252,3 +252,25 @@ def test_an_item_does_not_show_whether_it_needs_reasoning(has_reasoning: bool) -
     asked = {"type": "message", "role": "user", "content": "go"}
     data = json.dumps({"model": "gpt-5", "input": [asked, *reasoning, said, asked]}).encode()
     assert run(data, [("check", {"profile": "openai-responses"})]).rows[0].findings == ()
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"summary": []},
+        {"summary": [], "content": []},
+        {"summary": [], "encrypted_content": None},
+        {"summary": [{"type": "summary_text", "text": "look first"}]},
+        {"summary": [], "encrypted_content": "gAAAA"},
+    ],
+)
+def test_reasoning_needs_the_item_after_it_whatever_it_contains(item: dict[str, Any]) -> None:
+    """By default the API sends no text: it stored the reasoning."""
+    answer = {"type": "message", "id": "m_1", "role": "assistant", "content": "12 m"}
+    reasoning = {"type": "reasoning", "id": "rs_1"} | item
+    for items, codes in (([reasoning], ["reasoning-without-follower"]), ([reasoning, answer], [])):
+        request = {"model": "gpt-5", "input": [user("How deep?"), *items, user("And now?")]}
+        row = run(json.dumps(request).encode(), [("check", {"profile": "openai-responses"})]).rows[
+            0
+        ]
+        assert [finding.code for finding in row.findings] == codes

@@ -111,9 +111,11 @@ def print_totals(report: Report) -> None:
 
 
 def _idle(report: Report) -> Iterable[str]:
-    """Why a run changed nothing: the reason of each stage. Empty if one does not fit."""
+    """Why a run changed nothing: the reason of each stage. Empty if one does not fit, or if a
+    finding says why.
+    """
     totals = report.totals
-    is_other = report.edited or report.left_out or report.is_explained
+    is_other = report.edited or report.left_out or report.is_explained or report.is_incomplete
     if is_other or totals.overflowing or not totals.transcripts:
         return ()
     reasons = (idle_reason(STAGES[spec.name], spec.settings) for spec in report.pipeline)

@@ -55,10 +55,10 @@ class Cutoff:
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:
         """Why nothing changes."""
-        return (
-            f"no more than {settings['tool_cutoff']:,} tool results are visible; "
-            "try a smaller --tool-cutoff"
-        )
+        most = settings["tool_cutoff"]
+        if not most:
+            return "no tool result is visible"
+        return f"no more than {most:,} tool results are visible; try a smaller --tool-cutoff"
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name every replaced message, and the results that are kept although they exceed

@@ -46,7 +46,8 @@ class Repair:
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:
         """Why nothing changes."""
-        return "every call has its result"
+        unpinned = " that is not pinned" if settings["pin"] else ""
+        return f"no call or result to repair{unpinned}"
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Changes name the messages that were dropped, lost a call or were inserted.

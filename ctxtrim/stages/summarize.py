@@ -10,10 +10,8 @@ into the new one. If nothing is old, or the summary would not be smaller, the tr
 unchanged and a finding says why.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import not_
-from typing import Any
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.protection import not_summarized, stored_answers
@@ -54,14 +52,6 @@ class Summarize:
     redact: bool = setting(True, REDACT, is_restricted=not_, panel=SUMMARIES)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
 
-    @staticmethod
-    def idle(settings: Mapping[str, Any]) -> str:
-        """Why nothing changes."""
-        turns = settings["keep_recent_turns"]
-        if turns == 0:
-            return "nothing to summarize"
-        return f"nothing older than {turns:,} turns; try --keep-recent-turns 0"
-
     def __call__(self, transcript: Transcript) -> Outcome:
         """If messages are summarized, changes name every message."""
         messages = transcript.messages
@@ -86,6 +76,12 @@ class Summarize:
         result = summarize_old(transcript, writer, recent_start, kept)
         if isinstance(result, Outcome):
             return result
-        nothing = Finding("nothing-to-summarize", "info", f"nothing was summarized: {result}")
+        is_recent = any(
+            exchange >= recent_start and position not in kept
+            for position, exchange in enumerate(shape.exchange)
+        )
+        advice = "; try --keep-recent-turns 0" if is_recent and self.keep_recent_turns else ""
+        why = f"nothing was summarized: {result}{advice}"
+        nothing = Finding("nothing-to-summarize", "info", why)
         unchanged = Outcome(transcript, (), (nothing,))
         return with_stored(self.counter, unchanged, self.stored, self.budget.available)

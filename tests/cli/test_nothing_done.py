@@ -14,15 +14,15 @@ REASONS = {
     "trim": "; already fits",
     "truncate --max-age 99": "; no result to shorten is older than 99 steps or longer than "
     "2,000 tokens; try --max-age 1",
-    "summarize --keep-recent-turns 99": "; nothing older than 99 turns; try --keep-recent-turns 0",
     "run -s cutoff:tool-cutoff=99": "; no more than 99 tool results are visible; try a smaller "
     "--tool-cutoff",
-    "run -s drop-images:max-age=0": "; no image to drop is older than 0 steps",
     "run -s drop-images": "; no image to drop is older than 5 steps; try --max-age 0",
+    "run -s drop-images:max-age=0": "; no image to drop is older than 0 steps",
+    "run -s repair:pin=sea": "; no call or result to repair that is not pinned",
     "run -s drop-images:clock=none": "; no image is dropped with clock=none; set the clock to "
     "steps or turns",
-    "run -s repair": "; every call has its result",
-    "run -s trim -s repair": "; already fits; every call has its result",
+    "run -s repair": "; no call or result to repair",
+    "run -s trim -s repair": "; already fits; no call or result to repair",
 }
 
 
@@ -67,9 +67,49 @@ def test_a_run_that_replaces_no_result_says_why(
     assert second.endswith(" tokens")
 
 
-def test_no_reason_advises_what_was_given(ctxtrim: Run) -> None:
-    ran = ctxtrim("summarize", "--keep-recent-turns", "0", stdin=line(messages(2)[:1]))
-    assert ran.err.endswith(" tokens; nothing to summarize\n")
+OLDER = "nothing is older than the kept messages"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("--keep-recent-turns 99", f"{OLDER}; try --keep-recent-turns 0"),
+        ("--keep-recent-turns 99 --pin .", OLDER),
+        ("--keep-recent-turns 0 --pin .", OLDER),
+        ("--keep-recent-turns 0", "a summary would not be smaller"),
+    ],
+)
+def test_a_run_that_summarizes_nothing_says_why(ctxtrim: Run, words: str, reason: str) -> None:
+    prompts = ["How is the sea?", "And now?", "And at buoy 4?"]
+    data = line([{"role": "user", "content": text} for text in prompts])
+    ran = ctxtrim("summarize", *words.split(), stdin=data)
+    assert (ran.code, ran.out) == (0, data)
+    first, second = ran.err.splitlines()
+    assert first.endswith(f": nothing was summarized: {reason}")
+    assert second.endswith(" tokens")
+
+
+def test_a_cutoff_of_no_results_advises_no_smaller_one(ctxtrim: Run) -> None:
+    ran = ctxtrim("run", "-s", "cutoff:tool-cutoff=0", stdin=line(messages(0)))
+    assert ran.err.endswith(" tokens; no tool result is visible\n")
+
+
+def test_a_call_that_waits_has_no_result(ctxtrim: Run) -> None:
+    data = json.dumps({"messages": [{"role": "assistant", "content": [LOOK]}]}).encode()
+    ran = ctxtrim("check", "--fix", stdin=data)
+    assert (ran.code, ran.out) == (0, data)
+    assert "every call has its result" not in ran.err
+
+
+def test_a_result_without_a_trace_id_is_the_only_reason(ctxtrim: Run) -> None:
+    call = {"name": "look", "arguments": "{}"}
+    talk: list[dict[str, Any]] = [{"role": "user", "content": "How is the sea?"}]
+    talk.append({"role": "assistant", "content": None, "function_call": call})
+    talk.append({"role": "function", "name": "look", "content": "thick fog " * 300})
+    talk += [{"role": "user", "content": "And now?"}] * 3
+    ran = ctxtrim("run", "--preset", "retention", stdin=json.dumps({"messages": talk}).encode())
+    assert ran.code == 1
+    assert "no result to shorten" not in ran.err
 
 
 @pytest.mark.parametrize("words", ["trim --budget 900", "trim --budget 5", "count"])

@@ -41,6 +41,9 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         Alias("trimStrategy", "trim.strategy"),
         Alias("preserveSystemPrompt", "trim.preserve-system-prompt"),
         Alias("preserveRecentTurns", "trim.keep-recent-turns"),
+        # of the compactor, and also names of settings of other stages
+        Alias("maxMessages", "compact.max-messages"),
+        Alias("keepRecentTokens", "compact.keep-recent-tokens"),
     ),
     COMPACTOR: (
         Alias("maxMessages", "compact.max-messages"),

@@ -60,6 +60,8 @@ ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("contextManagement", "trimStrategy", "age-based", {"trim.strategy": "age"}),
     ("contextManagement", "preserveSystemPrompt", False, {"trim.preserve-system-prompt": False}),
     ("contextManagement", "preserveRecentTurns", 2, {"trim.keep-recent-turns": 2}),
+    ("contextManagement", "maxMessages", 30, {"compact.max-messages": 30}),
+    ("contextManagement", "keepRecentTokens", 9000, {"compact.keep-recent-tokens": 9000}),
     ("compactor", "maxMessages", 30, {"compact.max-messages": 30}),
     ("compactor", "maxTokens", 9000, {"compact.session-tokens": 9000}),
     ("compactor", "keepRecent", 3, {"compact.keep-recent-messages": 3}),

@@ -109,3 +109,10 @@ def test_a_user_whose_folders_are_no_folders_has_no_configuration(
     variables = dict.fromkeys(("XDG_CONFIG_HOME", "XDG_DATA_HOME"), str(nowhere))
     ran = ctxtrim(*words, stdin=line(), **variables)
     assert (ran.code, "error" in ran.err) == (0, False), ran.err
+
+
+def test_a_limit_of_compaction_is_no_limit_of_check(ctxtrim: Run, repository: Path) -> None:
+    talk = [{"role": "user", "content": f"berth {number}"} for number in range(8)]
+    (repository / "agents.config.json").write_text('{"contextManagement": {"maxMessages": 5}}')
+    ran = ctxtrim("check", stdin=line(talk), cwd=repository)
+    assert (ran.code, b"max-messages" in ran.out) == (0, False)

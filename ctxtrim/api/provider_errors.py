@@ -54,6 +54,8 @@ _OTHER_CODES = frozenset(
     ("rate_limit_exceeded", "rate_limit_error", "insufficient_quota", "tokens", "requests")
 )
 _CODE_KEYS = ("code", "type", "error_type")
+_ATTRIBUTES = (*_CODE_KEYS, "message", "error", "body", "detail")
+"""Attributes that may be of the class, or properties."""
 _RATE = 429
 
 
@@ -99,7 +101,7 @@ def _is_too_long(error: BaseException) -> bool:
     if codes & _CODES:
         return True
     text = "\n".join(_texts(error))
-    if getattr(error, "status_code", None) == _RATE or codes & _OTHER_CODES or _OTHER.search(text):
+    if _attribute(error, "status_code") == _RATE or codes & _OTHER_CODES or _OTHER.search(text):
         return False
     return _TEXT.search(text) is not None
 
@@ -112,7 +114,16 @@ def _texts(error: BaseException) -> Iterator[str]:
 
 def _details(error: BaseException) -> Iterator[tuple[str, str]]:
     """The names and texts of the attributes of an error, and of the response in them."""
-    yield from _members(getattr(error, "__dict__", {}))
+    named = {name: _attribute(error, name) for name in _ATTRIBUTES}
+    yield from _members(named | vars(error))
+
+
+def _attribute(error: BaseException, name: str) -> Any:
+    """An attribute of an error; None if it is missing or its property fails."""
+    try:
+        return getattr(error, name, None)
+    except Exception:  # noqa: BLE001 - code of other libraries, such as of a closed client
+        return None
 
 
 def _members(value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:

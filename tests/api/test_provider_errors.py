@@ -192,3 +192,41 @@ def test_a_number_far_below_the_prompt_is_a_window_only_with_tokens(
     text: str, window: int | None
 ) -> None:
     assert stated_window(ValueError(text), prompt_tokens=90_000) == window
+
+
+class OfClassError(Exception):
+    code = "context_length_exceeded"
+
+
+class OfPropertyError(Exception):
+    @property
+    def body(self) -> dict[str, object]:
+        return {"error": {"message": TOO_LONG[0]}}
+
+
+class OfSlotsError(Exception):
+    __slots__ = ("code",)
+
+    def __init__(self) -> None:
+        self.code = "context_length_exceeded"
+
+
+class FailingError(Exception):
+    """An error whose properties fail, in a client that was closed."""
+
+    @property
+    def code(self) -> str:
+        raise RuntimeError("closed")
+
+    status_code = body = code
+
+
+@pytest.mark.parametrize("kind", [OfClassError, OfPropertyError, OfSlotsError])
+def test_s3_12_attributes_of_a_class_properties_and_slots_count(kind: type[Exception]) -> None:
+    assert is_context_length_exceeded(kind())
+    assert is_context_length_exceeded(RuntimeError("no answer")) is False
+
+
+def test_s3_12_attributes_that_fail_are_left_out() -> None:
+    assert not is_context_length_exceeded(FailingError("no answer"))
+    assert is_context_length_exceeded(FailingError(TOO_LONG[0]))

@@ -8,8 +8,11 @@ The use of a server tool and its result are in one message, or in two if the mod
 or the server tool waits for results of the client.
 """
 
+from itertools import pairwise
+
+from ctxtrim.model import Message, Span
 from ctxtrim.stages.structure import checks
-from ctxtrim.stages.structure.rule import CheckedMessages, Profile, Rule
+from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Profile, Rule
 
 _UNANSWERED = (
     "`tool_use` ids were found without `tool_result` blocks immediately after. Each `tool_use` "
@@ -26,6 +29,40 @@ def _first_not_user(conversation: CheckedMessages) -> checks.Breaches:
         for breach in checks.first_not_user(conversation)
         if not messages[breach.position].is_summary
     )
+
+
+def _split_results(conversation: CheckedMessages) -> checks.Breaches:
+    """Results of one message's calls in several user messages, in requests to Anthropic."""
+    caller = conversation.shape.caller
+    if not conversation.is_anthropic:
+        return
+    results = [
+        (position, message) for position, message in conversation.sent if message.role == "tool"
+    ]
+    for (before, first), (position, message) in pairwise(results):
+        elements = {_element(first), _element(message)} - {None}
+        if caller[before] == caller[position] and len(elements) > 1:
+            yield Breach(position, "the results of one answer are in two user messages")
+
+
+def _element(message: Message) -> Span | None:
+    """The element of the list with the blocks of a message; None for an inserted message."""
+    if not message.spans:
+        return None
+    span = message.spans[0]
+    is_block = span.path[-2:-1] == ("content",)
+    return Span(span.line, span.path[:-2]) if is_block else span
+
+
+def _system_among_messages(conversation: CheckedMessages) -> checks.Breaches:
+    """System messages before the first turn that are not in the member `system`, in requests to
+    Anthropic.
+    """
+    for position, message in conversation.sent:
+        if message.role != "system" or not conversation.is_anthropic:
+            return
+        if message.spans and "system" not in message.spans[0].path:
+            yield Breach(position, "a system message is the first of the messages")
 
 
 PROFILE = Profile(
@@ -90,6 +127,13 @@ PROFILE = Profile(
             "warning",
         ),
         Rule(
+            "roles-not-alternating",
+            _split_results,
+            'messages: roles must alternate between "user" and "assistant", but found multiple '
+            '"user" roles in a row [baibot#13]',
+            "warning",
+        ),
+        Rule(
             "system-not-first",
             checks.system_not_first,
             "role 'system' is not supported on this model (before Opus 4.8)",
@@ -100,6 +144,11 @@ PROFILE = Profile(
             checks.system_out_of_place,
             "refused also by newer models: a system message must follow a user turn and precede an "
             "assistant turn [BerriAI/litellm, mid_conversation_system.py]",
+        ),
+        Rule(
+            "system-out-of-place",
+            _system_among_messages,
+            "messages.0: use the top-level 'system' parameter for the initial system prompt",
         ),
         Rule(
             "ends-with-assistant",

@@ -15,13 +15,14 @@ class CheckedMessages(Struct, frozen=True, dict=True):
     """The messages of a transcript and their shape.
 
     `has_tools`: the request contains tool schemas. `has_calls`: every result has its call in the
-    transcript.
+    transcript. `is_anthropic`: they are of a request to Anthropic, in which their elements count.
     """
 
     messages: Sequence[Message]
     shape: Shape
     has_tools: bool = False
     has_calls: bool = True
+    is_anthropic: bool = False
 
     @cached_property
     def sent(self) -> Sequence[tuple[int, Message]]:
@@ -36,7 +37,13 @@ class CheckedMessages(Struct, frozen=True, dict=True):
 def checked(transcript: Transcript, shape: Shape) -> CheckedMessages:
     """The messages of a transcript, to be checked."""
     has_calls = transcript.records_calls and not transcript.options.continues_stored
-    return CheckedMessages(transcript.messages, shape, transcript.tools is not None, has_calls)
+    return CheckedMessages(
+        transcript.messages,
+        shape,
+        has_tools=transcript.tools is not None,
+        has_calls=has_calls,
+        is_anthropic=transcript.options.api == "anthropic",
+    )
 
 
 class Breach(NamedTuple):

@@ -237,6 +237,43 @@ def test_the_use_of_a_server_tool_has_its_result(
     )
 
 
+@pytest.mark.parametrize(
+    ("results", "is_split"),
+    [
+        ([["a", "b", "c"]], False),
+        ([["a"], ["b", "c"]], True),
+        ([["a", "b"], ["c"]], True),
+    ],
+)
+def test_the_results_of_parallel_calls_are_in_one_user_message(
+    results: list[list[str]], is_split: bool
+) -> None:
+    """Anthropic merges user messages today, older gateways and Bedrock refuse them."""
+    uses = [{"type": "tool_use", "id": name, "name": "look", "input": {}} for name in "abc"]
+    talk = [ASKS, parts("assistant", *uses)]
+    for names in results:
+        blocks = [{"type": "tool_result", "tool_use_id": name, "content": "ok"} for name in names]
+        talk.append(parts("user", *blocks))
+    tools = [{"name": "look", "input_schema": {}}]
+    code = "roles-not-alternating"
+    assert broken("anthropic", talk, "request", tools=tools) == [f"{code}?"] * is_split
+    assert broken("strict", talk, "request", tools=tools) == [code] * is_split
+
+
+def test_results_of_other_formats_are_messages_of_their_own() -> None:
+    talk = [user("go"), call("a", "b"), result("a", "x"), result("b", "y"), user("and?")]
+    assert broken("strict", talk, "request", tools=TOOLS) == []
+
+
+@pytest.mark.parametrize("top", [{}, {"system": "Be brief."}])
+def test_anthropic_takes_no_system_message_at_the_start(top: dict[str, Any]) -> None:
+    talk = [SYSTEM, ASKS, parts("assistant", CALL), SEES]
+    tools = [{"name": "bash", "input_schema": {}}]
+    for how in ("recording", "request"):
+        assert broken("anthropic", talk, how, tools=tools, **top) == ["system-out-of-place"]
+        assert broken("anthropic", talk[1:], how, tools=tools, **top) == []
+
+
 def test_many_server_tools_are_checked_in_proportion_to_their_number() -> None:
     """Work that grows with the square would take hours."""
     uses = [parts("assistant", USE | {"id": str(number)}) for number in range(20_000)]

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from ctxtrim.conversation.turns import Shape
-from ctxtrim.findings import Finding, Severity
+from ctxtrim.findings import Code, Finding, Severity
 from ctxtrim.loading.lazy_table import LazyTable, module_table
 from ctxtrim.model import Transcript
 from ctxtrim.stages.structure import checks
-from ctxtrim.stages.structure.rule import Profile, Rule, checked
+from ctxtrim.stages.structure.rule import Breach, Profile, Rule, checked
 
 PROFILES: LazyTable[Profile] = module_table(
     "ctxtrim.stages.structure",
@@ -32,20 +32,26 @@ PAIRING: Sequence[Rule] = checks.pairing("", "")
 def findings(
     rules: Sequence[Rule], transcript: Transcript, shape: Shape, is_request: bool = False
 ) -> Iterator[Finding]:
-    """A finding for every breach of some rules, in message order.
+    """A finding for every breach of some rules, in message order, with the answers of all providers
+    that refuse it.
 
     A breach of a rule that only applies to requests is a warning in recordings.
     """
     conversation = checked(transcript, shape)
-    found = [
-        (breach.position, rule, breach.what)
-        for rule in rules
-        for breach in rule.breaches(conversation)
-    ]
-    for position, rule, what in sorted(found, key=lambda breach: breach[0]):
+    found: dict[tuple[Breach, Code], list[Rule]] = {}
+    for rule in rules:
+        for breach in rule.breaches(conversation):
+            found.setdefault((breach, rule.code), []).append(rule)
+    for ((position, what), code), broken in sorted(found.items(), key=lambda item: item[0][0][0]):
         message = transcript.messages[position]
-        severity: Severity = "warning" if rule.for_request and not is_request else rule.severity
-        details = (f"refused with: {rule.answer}",) if rule.answer else ()
+        severities = {_severity(rule, is_request) for rule in broken}
+        severity: Severity = "error" if "error" in severities else "warning"
+        answers = dict.fromkeys(rule.answer for rule in broken if rule.answer)
+        details = tuple(f"refused with: {answer}" for answer in answers)
         yield Finding(
-            rule.code, severity, what, transcript.line_of(message), message.index, details=details
+            code, severity, what, transcript.line_of(message), message.index, details=details
         )
+
+
+def _severity(rule: Rule, is_request: bool) -> Severity:
+    return "warning" if rule.for_request and not is_request else rule.severity

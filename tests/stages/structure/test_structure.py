@@ -274,6 +274,13 @@ def test_anthropic_takes_no_system_message_at_the_start(top: dict[str, Any]) -> 
         assert broken("anthropic", talk[1:], how, tools=tools, **top) == []
 
 
+def test_a_breach_that_several_providers_refuse_is_one_finding() -> None:
+    data = conversation([says("so"), user("and?")])
+    (finding,) = run(data, [("check", {"profile": "strict"})]).rows[0].findings
+    assert finding.code == "first-not-user"
+    assert len(finding.details) == 2
+
+
 def test_many_server_tools_are_checked_in_proportion_to_their_number() -> None:
     """Work that grows with the square would take hours."""
     uses = [parts("assistant", USE | {"id": str(number)}) for number in range(20_000)]

@@ -7,8 +7,9 @@
      "written": true}
 
 `original`, `final` and `max` are tokens; `dropped` is the number of messages as read that left the
-transcript. It is not `written` if it was left out, and by runs that write none. Mean utilization is
-the mean of `final` / `max`; the trimmed share is the mean of `trimmed`.
+transcript. It is not `written` if it was left out, and by runs that write none. One that was left
+out is not `trimmed` and lost no message; `final` is the size of the result that did not fit. Mean
+utilization is the mean of `final` / `max`; the trimmed share is the mean of `trimmed`.
 """
 
 from typing import Any
@@ -27,7 +28,7 @@ def entry(row: Row, moment: str, *, writes: bool) -> dict[str, Any]:
         "original": row.tokens_read,
         "final": row.count.tokens,
         "max": row.budget.available,
-        "trimmed": row.count.tokens < row.tokens_read,
-        "dropped": row.dropped,
+        "trimmed": row.is_written and row.count.tokens < row.tokens_read,
+        "dropped": row.dropped if row.is_written else 0,
         "written": writes and row.is_written,
     }

@@ -38,3 +38,10 @@ def test_the_log_says_whether_the_transcript_was_written(
     ctxtrim: Run, tmp_path: Path, words: tuple[str, ...], talk: Any, is_written: bool
 ) -> None:
     assert logged(ctxtrim, tmp_path, line(talk), *words)["written"] is is_written
+
+
+def test_a_transcript_that_was_left_out_is_not_trimmed(ctxtrim: Run, tmp_path: Path) -> None:
+    talk = [*long_chat(), *oversized_chat()]
+    entry = logged(ctxtrim, tmp_path, line(talk), *TRIM)
+    assert entry["max"] < entry["final"] < entry["original"]
+    assert (entry["written"], entry["trimmed"], entry["dropped"]) == (False, False, 0)

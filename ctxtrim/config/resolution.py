@@ -22,7 +22,7 @@ from ctxtrim.config.stage_specs import SETTINGS, parse_stage, restricted_setting
 from ctxtrim.errors import excerpt
 from ctxtrim.findings import Finding
 from ctxtrim.io.paths import is_same, mode_of, repository
-from ctxtrim.metering import Metering
+from ctxtrim.metering import RESERVE, Metering
 from ctxtrim.pipeline import Spec
 from ctxtrim.tokens import Tokenizer
 
@@ -146,12 +146,16 @@ class Config(Struct, frozen=True, dict=True):
         return Value(_AUTOMATIC, "automatic pipeline") if is_unset else preset
 
     def effective(self, name: str) -> Value:
-        """The value of a run setting. If no source sets it, it is that of the preset."""
+        """The value of a run setting. If no source sets it, it is that of the preset, or the
+        default.
+        """
         if name == "preset":
             return self._preset
         value, origin = self.shared(name), f"preset {self._preset.value}"
         if name == "reserve" and value.value is None and self.preset.reserve is not None:
             return Value(self.preset.reserve, origin)
+        if name == "reserve" and value.value is None:
+            return Value(RESERVE, value.origin)
         if name == "context_window" and value.value is None and self.preset.window is not None:
             return Value(self.preset.window, f"{origin}: at most")
         return value

@@ -60,7 +60,7 @@ def test_the_window_and_the_reserve_of_a_preset_are_shown(project: Project) -> N
     (project.folder / "ctxtrim.toml").write_text('preset = "budget"\n')
     shown = project.shown()
     assert shown["context-window"] == (128_000, "preset budget: at most")
-    assert shown["reserve"] == (None, "default")
+    assert shown["reserve"] == (4096, "default")
 
 
 def test_the_settings_of_pipeline_entries_are_shown(project: Project) -> None:

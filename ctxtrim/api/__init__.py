@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ctxtrim.api.provider_errors import is_context_length_exceeded
     from ctxtrim.api.retention import (
         AssistantMessage,
+        ContextMessage,
         ContextWindow,
         SpecRefreshMessage,
         ToolResultMessage,
@@ -79,6 +80,7 @@ _MODULES = {
     "Change": "stage",
     "CompactConfig": "api.configs",
     "Compacted": "api.compaction",
+    "ContextMessage": "api.retention",
     "ContextOverflowError": "errors",
     "ContextSummary": "api.summary",
     "ContextWindow": "api.retention",
@@ -155,6 +157,7 @@ __all__ = [
     "Change",
     "CompactConfig",
     "Compacted",
+    "ContextMessage",
     "ContextOverflowError",
     "ContextSummary",
     "ContextWindow",

@@ -15,6 +15,7 @@ from harness import run
 
 from ctxtrim import (
     AssistantMessage,
+    ContextMessage,
     ContextWindow,
     SpecRefreshMessage,
     ToolResultMessage,
@@ -155,6 +156,13 @@ def test_s4_3_the_preset_truncates_errors() -> None:
     )
     assert pipeline(data)[0]["content"].startswith("Error: no such file\nline 1 of the report\n")
     assert pipeline(data)[0]["content"].endswith('(traceId="t")]')
+
+
+def test_s4_4_every_message_of_a_window_is_a_context_message() -> None:
+    records = turns(1)
+    messages = ContextWindow.of(records).messages
+    assert all(isinstance(message, ContextMessage) for message in messages)
+    assert not isinstance(records[0], ContextMessage)
 
 
 def test_s4_4_records_round_trip_through_messages() -> None:

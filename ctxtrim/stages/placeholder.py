@@ -127,8 +127,10 @@ class Replacement:
         if self.mode == "stub":
             return filled(FILE if _is_read(result) and facts["path"]() else RESULT, facts)
         if self.mode == "head":
-            head = first_lines(result.text, self.lines, caps=True)
-            return f"{head}\n{filled(self.pointer, facts)}"
+            pointer = filled(self.pointer, facts)
+            if not self.lines:
+                return pointer
+            return f"{first_lines(result.text, self.lines, caps=True)}\n{pointer}"
         if self.mode == "summary":
             arguments = result.call.text if result.call else None
             return summary_line(extract_key_info(result.text, result.tool, arguments), result.tool)

@@ -187,3 +187,23 @@ def test_a_clip_is_never_empty(mode: str) -> None:
     """Providers refuse an empty text; a family needs more tokens than the limit."""
     family = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}\u200d\N{BOY}"
     assert limited(family * 9, max_tokens=1, mode=mode) == "…"
+
+
+@pytest.mark.parametrize("lines", [0, 1, 3, 5000])
+@pytest.mark.parametrize("most", [5, 30, 60, 500])
+def test_s0_5_the_first_lines_and_the_pointer_fit_the_limit_of_a_result(
+    lines: int, most: int
+) -> None:
+    pointer = "[cut: {id}]"
+    how = {"max_age": 0, "max_tokens": most, "replace": "head", "head_lines": lines}
+    how["pointer"] = pointer
+    talk = conversation([user("go"), *step("a", LOG), *step("b", "short"), *step("c", "short")])
+    once = run(talk, [("truncate", how)], tokenizer="chars4").data
+    text = contents(once)[2]
+    *head, last = text.split("\n")
+    assert last == "[cut: a]"
+    assert head == LOG.split("\n")[: len(head)]
+    assert len(text) <= max(4 * most, len(last))
+    if len(head) < lines:
+        assert len(text) + len(f"\n{LOG.splitlines()[len(head)]}") > 4 * most
+    assert run(once, [("truncate", how)], tokenizer="chars4").data == once

@@ -12,6 +12,7 @@ A result is changed only if it gets smaller.
 """
 
 import dataclasses
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -261,7 +262,20 @@ class Truncate(KeepRules, _Limits):
             mark = MARKS[self.counter.tokenizer.exactness]
             return f"{mark}{self.counter.text(result.text)}"
 
-        return self._smaller(result, self._replacement.of(result, tokens), fan)
+        text = self._replacement.of(result, tokens)
+        if self.replace == "head" and self.max_tokens and self._exceeds(text):
+
+            def with_lines(lines: int) -> str:
+                return dataclasses.replace(self._replacement, lines=lines).of(result, tokens)
+
+            fewer = range(1, self.head_lines)
+            fitting = bisect_left(fewer, True, key=lambda n: self._exceeds(with_lines(n)))
+            text = with_lines(fitting)
+        return self._smaller(result, text, fan)
+
+    def _exceeds(self, text: str) -> bool:
+        """Whether a text has more tokens than a result may have."""
+        return self.counter.text(text) > self.max_tokens
 
     def _smaller(self, result: ToolResult, text: str, fan: int) -> Message | None:
         """A result with another text; None if that is not smaller."""

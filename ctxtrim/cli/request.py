@@ -1,7 +1,7 @@
 """The request of a run: the options as checked values, before anything is read or written."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,6 +103,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     store = store_of(values) if edits else None
     jobs = _Jobs(sources, stages, values, report, edits=edits, store=store)
     pipeline = _file_pipeline(jobs, config)
+    unused = _unused_options(pipeline, config) if stages is None else ()
     return Request(
         sources=sources,
         targets=targets,
@@ -117,7 +118,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         writes=writes,
         is_quiet=values["quiet"],
         has_progress=values["progress"] and not values["quiet"],
-        notes=(*config.notes, *notes),
+        notes=(*config.notes, *unused, *notes),
         log=written["--log"],
         events=written["--events"],
         store=store,
@@ -224,6 +225,13 @@ class _Jobs(Struct, frozen=True):
                     made[sections] = self.job(config.with_sections(sections))
                 jobs[source.path] = made[sections]
         return jobs
+
+
+def _unused_options(pipeline: FilePipeline, config: Config) -> Iterator[tuple[str, Finding]]:
+    """A warning for each option that no stage of the run has."""
+    jobs = (pipeline.job, *pipeline.jobs.values())
+    stages = {spec.name for job in jobs for spec in job.pipeline.stages}
+    return config.unused_options(stages) if stages else iter(())
 
 
 def _file_pipeline(jobs: _Jobs, config: Config) -> FilePipeline:

@@ -1,6 +1,6 @@
 """The effective configuration: all sources in order of precedence."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -222,6 +222,18 @@ class Config(Struct, frozen=True, dict=True):
     def notes(self) -> list[tuple[str, Finding]]:
         """The findings about the sources, each with the path of its source."""
         return [(source.path, note) for source in self.sources for note in source.notes]
+
+    def unused_options(self, stages: Collection[str]) -> Iterator[tuple[str, Finding]]:
+        """A warning for each option that only sets settings of other stages."""
+        options: dict[str, list[str]] = {}
+        command_line = self.sources[0]
+        for stage, settings in command_line.settings.items():
+            for value in settings.values():
+                options.setdefault(value.origin, []).append(stage)
+        for option, others in options.items():
+            if not set(others) & set(stages):
+                text = f"{option} has no effect: it is a setting of {', '.join(others)}"
+                yield command_line.path, Finding("config-ignored", "warning", text)
 
     @property
     def files(self) -> list[Path]:

@@ -67,6 +67,14 @@ def test_trim_and_truncate_need_only_a_file(ctxtrim: Run) -> None:
     )
 
 
+def test_an_option_of_no_stage_of_the_run_is_named(ctxtrim: Run) -> None:
+    warning = "command line: warning: --max-age has no effect: it is a setting of"
+    for stages, is_named in (("trim",), True), (("trim", "truncate"), False), ((), False):
+        words = [word for stage in stages for word in ("-s", stage)]
+        ran = ctxtrim("run", "--max-age", "2", *words, stdin=line())
+        assert (ran.code, warning in ran.err) == (0, is_named)
+
+
 def test_stages_run_in_order_and_their_own_settings_take_precedence(ctxtrim: Run) -> None:
     words = ("--tokenizer", "chars4", "--max-age", "0", "--json", "--dry-run", "-s", "trim", "-s")
     pipeline = json.loads(ctxtrim("run", *words, "truncate:max-age=5", stdin=line()).out)[

@@ -168,7 +168,7 @@ def test_config_show_lists_each_value_with_its_source(home: Home) -> None:
     assert shown[0].split() == ["setting", "value", "origin"]
     assert rows["model"] == ["gpt-4o", "CTXTRIM_MODEL"]
     assert rows["preset"] == ["rolling", "--preset"]
-    assert rows["reserve"] == ["-", "default"]
+    assert rows["reserve"] == ["4096", "default"]
     assert rows["truncate.max-age"] == ["4", "ctxtrim.toml:", "max-age"]
     assert rows["truncate.keep-small"] == ["7", "ctxtrim.toml:", "truncate.keep-small"]
     assert rows["truncate.placeholder"] == ["gone", "ctxtrim.toml:", "placeholder"]

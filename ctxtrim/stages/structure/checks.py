@@ -262,12 +262,17 @@ def not_alternating(conversation: CheckedMessages) -> Breaches:
 
 
 def call_after_model(conversation: CheckedMessages) -> Breaches:
-    """Calls right after another message of the model."""
-    before: Message | None = None
+    """Calls right after another message of the model, or at the start."""
+    before: Role | None = None
+    begun = False
     for position, message in conversation.sent:
-        if before is not None and before.role == message.role == "assistant" and any(message.calls):
+        is_call = message.role == "assistant" and any(message.calls)
+        if is_call and before == "assistant":
             yield Breach(position, "a function call follows another model message")
-        before = message
+        elif is_call and not begun:
+            yield Breach(position, "a function call follows no user message")
+        before = message.role
+        begun |= before != "system"
 
 
 def system_not_first(conversation: CheckedMessages) -> Breaches:

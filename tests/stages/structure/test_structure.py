@@ -274,6 +274,13 @@ def test_anthropic_takes_no_system_message_at_the_start(top: dict[str, Any]) -> 
         assert broken("anthropic", talk[1:], how, tools=tools, **top) == []
 
 
+@pytest.mark.parametrize("before", [[], [SYSTEM]])
+def test_gemini_takes_no_function_call_at_the_start(before: list[dict[str, Any]]) -> None:
+    talk = [*before, *step("a", "text"), user("and?")]
+    assert broken("gemini", talk, "request") == ["call-after-model", "first-not-user?"]
+    assert broken("gemini", [user("go"), *talk], "request") == []
+
+
 def test_a_breach_that_several_providers_refuse_is_one_finding() -> None:
     data = conversation([says("so"), user("and?")])
     (finding,) = run(data, [("check", {"profile": "strict"})]).rows[0].findings

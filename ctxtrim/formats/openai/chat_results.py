@@ -10,6 +10,7 @@ from ctxtrim.formats.message_parts import content_parts, result_parts
 from ctxtrim.model import Message, Part, Span
 
 _PYTHON_TAG = "<|python_tag|>"
+_FLAGS = frozenset(("is_error", "isError", "status", "error"))
 _SDK_BLOCKS = ("tool-result", "tool-approval-response")
 
 
@@ -56,6 +57,8 @@ def _flag(value: dict[str, Any]) -> bool | None:
 
     `error` is inspect's; clients add the others, and do not send them.
     """
+    if _FLAGS.isdisjoint(value):  # as in most files
+        return None
     for key in ("is_error", "isError"):
         if isinstance(value.get(key), bool):
             return value[key] is True

@@ -134,6 +134,20 @@ def test_edits_of_long_sessions_satisfy_mistral() -> None:
                 assert ("tool", "user") not in pairwise(roles), (seed, budget, each)
 
 
+def test_no_digest_comes_right_after_a_pinned_result_for_mistral(ctxtrim: Run) -> None:
+    talk = [user("Check the piers.")]
+    for number in range(6):
+        talk += stepped(f"c{number}", "fog and rain\n" * 40)
+    data = request_to_mistral(*talk, says("All is well."), user("And now?"))
+    for pinned in ((0,), (1,), (1, 3), (5,)):
+        pins = [word for number in pinned for word in ("--pin", f"id:c{number}")]
+        ran = ctxtrim("run", "-s", "cutoff:tool-cutoff=2", *pins, stdin=data)
+        roles = [message["role"] for message in messages_in(ran.out)]
+        assert ran.code == 0
+        assert ("tool", "user") not in pairwise(roles)
+    assert len(roles) < len(messages_in(data))
+
+
 def test_check_reports_a_prompt_after_a_result_for_mistral(ctxtrim: Run) -> None:
     messages = [*ANSWERED[:3], *REST]
     ran = ctxtrim("check", stdin=request_to_mistral(*messages))

@@ -132,6 +132,7 @@ class _Sites:
             if messages[position].role != "system" and not is_digest(messages[position]):
                 seen.append(position)
         self._after: dict[int, int] = dict(pairwise(seen))
+        self._before = {after: before for before, after in self._after.items()}
         self._ends = list(_ends(self.shape.exchange))
         self._neighbours: dict[int, list[int]] = {}
         strict = self.transcript.strict_roles
@@ -160,6 +161,8 @@ class _Sites:
     def _has_place(self, step: Step) -> bool:
         """Whether the digest of a step can be inserted."""
         strict = self.transcript.strict_roles
+        if not self.joins and strict == "runs":
+            return not self._follows_result(step)
         if not (self.joins and (self.alternates or strict or self.has_late_system)):
             return True
         if strict and not self._is_alone(step):
@@ -171,6 +174,16 @@ class _Sites:
         answer = self.transcript.messages[after]
         leads_answer = answer.role == "assistant" and can_lead(answer, self.transcript.adds_texts)
         return after in self.dropped or leads_answer
+
+    def _follows_result(self, step: Step) -> bool:
+        """Whether the digest of a step comes right after a result.
+
+        Steps are dropped in order: if the one before is, its digest has the same place.
+        """
+        before = self._before.get(step.positions[0])
+        if before is None or before in self.dropped:
+            return False
+        return self.transcript.messages[before].role == "tool"
 
     def _is_alone(self, step: Step) -> bool:
         """Whether the elements of a step contain no other messages, which would stay."""

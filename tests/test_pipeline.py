@@ -46,3 +46,22 @@ def test_a_result_that_two_stages_shorten_is_archived_as_it_was_read() -> None:
     clipped = {"max_age": 9, "max_tokens": 50, "keep_small": 0}
     ran = run(data, [("truncate", clipped), ("truncate", {"max_age": 0, "keep_small": 0})])
     assert set(ran.kept.values()) == {text.encode()}
+
+
+def test_an_inserted_message_that_stays_has_the_same_tokens_after_a_stage() -> None:
+    """The message after it, by which reports name it, may be dropped."""
+    steps = [message for name in "abcdef" for message in step(name, f"{name} line\n" * 40)]
+    stages = [
+        ("summarize", {"keep_recent_turns": 0, "keep_recent_messages": 6}),
+        ("trim", {"strategy": "oldest"}),
+    ]
+    ran = run(conversation([user("go"), *steps, user("and now?")]), stages, limit=200)
+    summary, *others = [
+        measured
+        for measured in ran.rows[0].steps[1].changes
+        if measured.change.message is None and measured.change.action == "kept"
+    ]
+    assert others == []
+    assert summary.tokens_before == summary.tokens_after > 0
+    dropped = [each for each in ran.rows[0].steps[1].changes if each.change.action == "dropped"]
+    assert summary.change.before in [each.change.message for each in dropped]

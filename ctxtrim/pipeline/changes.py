@@ -23,8 +23,11 @@ def measured(
         if change.message is None and change.action in ("inserted", "repaired"):
             own = rest.get(key)  # in reverse order; each new message has a change
             return Measured(change, 0, own.pop() if own else 0)
+        tokens = sum(costs.get(key, ()))
+        if change.message is None and change.action == "kept":
+            return Measured(change, tokens, tokens)  # the message after it may be dropped
         name = None if change.message is None else archived.get(change.message)
-        return Measured(change, sum(costs.get(key, ())), sum(rest.get(key, ())), name)
+        return Measured(change, tokens, sum(rest.get(key, ())), name)
 
     messages = map(with_costs, outcome.changes)
     lines = _removed_lines(before, outcome.transcript)

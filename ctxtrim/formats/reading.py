@@ -176,8 +176,7 @@ def _beginning(
     """The beginning of a file. If the first value continues after its line, the whole file may be
     one document.
     """
-    head, number, lines = _leading_blanks(lines, max_size)
-    line = next(lines, None)
+    head, number, line = _leading_blanks(lines, max_size)
     if line is None:
         return _Beginning(head, iter(()))
     if (found := array(line, number)) is not None:
@@ -199,21 +198,20 @@ def _beginning(
 
 def _leading_blanks(
     lines: Iterator[bytes], max_size: int
-) -> tuple[list[JsonRecord], int, Iterator[bytes]]:
-    """The blank lines at the beginning as one record, and the lines after them with the number of
-    the first.
-    """
+) -> tuple[list[JsonRecord], int, bytes | None]:
+    """The blank lines at the beginning as one record, and the line after them with its number."""
     blanks = BytesIO()
+    first: bytes | None = None
     number = 1
     for number, line in enumerate(lines, 1):
         if not is_blank(line):
-            lines = chain([line], lines)
+            first = line
             break
         if blanks.tell() + len(line) > max_size:
             raise InputError(too_large("the run of blank lines", max_size), number)
         blanks.write(line)
     data = blanks.getvalue()
-    return [JsonRecord(data, 1, BLANK)] if data else [], number, lines
+    return [JsonRecord(data, 1, BLANK)] if data else [], number, first
 
 
 def _records(lines: Iterable[Numbered]) -> Iterator[JsonRecord]:

@@ -66,7 +66,9 @@ class JsonRecord(Struct):
 
 def is_blank(line: bytes) -> bool:
     """Whether a line contains only white space."""
-    return line.isspace() or not line.removeprefix(BOM).strip()
+    if line.startswith(BOM):
+        line = line[len(BOM) :]
+    return not line or line.isspace()  # `strip` would copy a document
 
 
 def split(line: bytes, number: int) -> list[JsonRecord]:

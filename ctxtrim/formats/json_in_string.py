@@ -44,7 +44,9 @@ def unwrapped(string: str) -> Wrapped | None:
     if key is None:
         return None
     text, start = value[key], _start(string, key)
-    is_ascii = string.isascii() and not text.isascii()
+    # an encoder for ASCII escapes DEL, too, although it is ASCII
+    is_escaped = not text.isascii() or ("\x7f" in text and "\x7f" not in string)
+    is_ascii = string.isascii() and is_escaped
     for escaped in dict.fromkeys(
         (next((more for mark, more in _ESCAPED if mark in string), ""), "")
     ):

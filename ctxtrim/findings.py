@@ -111,8 +111,8 @@ def overflow(
     )
 
 
-class MessageCost(Struct, frozen=True):
-    """The cost of a message in tokens, and what names the message in a report.
+class Subject(Struct, frozen=True):
+    """A message as reports name it, and its cost in tokens.
 
     `tool`: the tool whose result it is. The texts are made when they are read: most large messages
     of a run are not among its largest.
@@ -139,11 +139,11 @@ class MessageCost(Struct, frozen=True):
         return f"{self.name}{place}: {MARKS[self.exactness]}{self.tokens:,} tokens"
 
 
-def message_cost(
+def subject_of(
     message: Message, line: int | None, call: Part | None, tokens: int, exactness: Exactness
-) -> MessageCost:
-    """The cost of a message. `call`: the call that the message answers, if any."""
+) -> Subject:
+    """A message as reports name it. `call`: the call that the message answers, if any."""
     result, tool = message.result, None
     if result is not None:
         tool = result.name or (call.name if call else None)
-    return MessageCost(message.index, message.role, tool, line, tokens, exactness)
+    return Subject(message.index, message.role, tool, line, tokens, exactness)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 
 from msgspec import Struct
 
-from ctxtrim.findings import Finding, MessageCost
+from ctxtrim.findings import Finding, Subject
 from ctxtrim.model import Message, Transcript
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
@@ -84,7 +84,7 @@ class Outcome(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     summary: StoredSummary | None = None
     smallest_dropped: Dropped | None = None
-    large: tuple[MessageCost, ...] = ()
+    large: tuple[Subject, ...] = ()
 
 
 class Original(Struct, frozen=True):

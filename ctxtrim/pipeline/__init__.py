@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from ctxtrim.errors import UsageError
-from ctxtrim.findings import NOTHING_DONE, Finding, MessageCost, has_overflow
+from ctxtrim.findings import NOTHING_DONE, Finding, Subject, has_overflow
 from ctxtrim.metering import USAGE, Meter, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.stage import (
@@ -63,7 +63,7 @@ class StageRun(Struct, frozen=True):
     findings: tuple[Finding, ...]
     smallest_dropped: Dropped | None = None
     is_edited: bool = False
-    large: tuple[MessageCost, ...] = ()
+    large: tuple[Subject, ...] = ()
 
 
 class PipelineRun(Struct, frozen=True):

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import structs
 
-from ctxtrim.findings import Finding, MessageCost
+from ctxtrim.findings import Finding, Subject
 from ctxtrim.pipeline import StageRun
 from ctxtrim.reports.model import Report, Row
 from ctxtrim.reports.phrases import pointer
@@ -131,7 +131,7 @@ def _step(row: Row, step: StageRun) -> dict[str, Any]:
     }
 
 
-def _large(message: MessageCost) -> Finding:
+def _large(message: Subject) -> Finding:
     text, line = message.text, message.line
     return Finding("large-message", "info", text, line, message.index, message.tokens)
 

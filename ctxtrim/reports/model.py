@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtrim.findings import INCOMPLETE, LIMITS, Finding, MessageCost, has_overflow, is_handled
+from ctxtrim.findings import INCOMPLETE, LIMITS, Finding, Subject, has_overflow, is_handled
 from ctxtrim.formats.conversion.losses import LossTotals
 from ctxtrim.model.request import Usage
 from ctxtrim.pipeline import Spec, StageRun
@@ -96,7 +96,7 @@ class Row(Struct, frozen=True):
     lines_left_out: int = 0
     is_edited: bool = True
     dropped: int = 0
-    large: tuple[MessageCost, ...] = ()
+    large: tuple[Subject, ...] = ()
 
     @property
     def size(self) -> int:
@@ -193,7 +193,7 @@ class Overview(Struct):
     tools_schema: int = 0
     by: dict[str, int] = field(default_factory=dict)
     lines_left_out: int = 0
-    large: list[tuple[int, int, Row, MessageCost]] = field(default_factory=list)
+    large: list[tuple[int, int, Row, Subject]] = field(default_factory=list)
     _noted: int = 0
 
     def add(self, row: Row, number: int | None) -> None:
@@ -231,9 +231,9 @@ class Overview(Struct):
         rest = sum(self.by.pop(name) for name in order[_MAX_NAMES // 2 :])
         self.by[SMALL] = self.by.get(SMALL, 0) + rest
 
-    def note_largest(self, row: Row, number: int) -> tuple[MessageCost, ...]:
+    def note_largest(self, row: Row, number: int) -> tuple[Subject, ...]:
         """Note and return the large messages that are among the `number` largest so far."""
-        found: list[MessageCost] = []
+        found: list[Subject] = []
         brief: Row | None = None
         for message in row.large:
             is_full = len(self.large) == number

@@ -1,17 +1,17 @@
 """The largest messages of a transcript."""
 
-from ctxtrim.findings import MessageCost, message_cost
+from ctxtrim.findings import Subject, subject_of
 from ctxtrim.model import Transcript
 from ctxtrim.tokens.counter import Counter
 
 
-def largest(counter: Counter, transcript: Transcript, number: int) -> list[MessageCost]:
+def largest(counter: Counter, transcript: Transcript, number: int) -> list[Subject]:
     """The largest visible messages, the largest first."""
     messages = transcript.messages
     shape, exactness = counter.shape(messages), counter.exactness(transcript)
     costs = [cost.total for cost in counter.costs(messages)]
     order = sorted(range(len(costs)), key=costs.__getitem__, reverse=True)
-    found: list[MessageCost] = []
+    found: list[Subject] = []
     for position in order:
         message, tokens = messages[position], costs[position]
         if len(found) == number:
@@ -19,5 +19,5 @@ def largest(counter: Counter, transcript: Transcript, number: int) -> list[Messa
         if not message.agent_visible:
             continue
         line = transcript.line_of(message)
-        found.append(message_cost(message, line, shape.call[position], tokens, exactness))
+        found.append(subject_of(message, line, shape.call[position], tokens, exactness))
     return found

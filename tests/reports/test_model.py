@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ctxtrim.findings import MessageCost
+from ctxtrim.findings import Subject
 from ctxtrim.reports.model import Overview, Report
 from ctxtrim.tokens import Exactness
 
@@ -43,7 +43,7 @@ def test_the_largest_messages_of_a_run_are_among_those_of_its_pieces(
     for place, piece in enumerate(pieces):
         sent = Overview()
         for line, sizes in enumerate(piece):
-            large = tuple(MessageCost(0, f"{place}", None, line, n, "exact") for n in sizes)
+            large = tuple(Subject(0, f"{place}", None, line, n, "exact") for n in sizes)
             sized = replace(row, line=line, large=large)
             whole.add(sized, most)
             parts.add(replace(sized, large=sent.note_largest(sized, most)), most)
@@ -65,7 +65,7 @@ def test_many_largest_messages_take_no_quadratic_time() -> None:
 
     def work(number: int) -> int:
         sizes = [n * 7919 % number for n in range(number)]
-        large = tuple(MessageCost(0, "user", None, 1, n, "exact") for n in sizes)
+        large = tuple(Subject(0, "user", None, 1, n, "exact") for n in sizes)
         found, kept = Overview(), number * 2 // 3
         done = bytecodes(lambda: found.add(replace(row, large=large), kept))
         shown = [tokens for tokens, *_ in sorted(found.large, reverse=True)]

@@ -26,7 +26,7 @@ from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import visible
 from ctxtrim.evidence import Evidence
-from ctxtrim.findings import has_overflow, message_cost, overflow
+from ctxtrim.findings import has_overflow, overflow, subject_of
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import (
     KEEP,
@@ -277,7 +277,7 @@ class Trim(KeepRules, _Order):
             message = transcript.messages[position]
             if message.agent_visible:
                 call, cost = situation.shape.call[position], fit.kept[position].tokens
-                named = message_cost(message, transcript.line_of(message), call, cost, exactness)
+                named = subject_of(message, transcript.line_of(message), call, cost, exactness)
                 details.append(f"{named.text} ({situation.protected[position]})")
         fixed = self.counter.fixed(rest)
         if fixed:

@@ -52,7 +52,7 @@ LIMITS: frozenset[Code] = frozenset(
     ("max-messages", "max-tokens-per-result", "max-tool-share", "growth")
 )
 """The transcript is above a limit that `check` was given, or above its baseline (exit code 3)."""
-NOTHING_DONE: frozenset[Code] = frozenset(("nothing-to-summarize", "nothing-to-replace"))
+IDLE: frozenset[Code] = frozenset(("nothing-to-summarize", "nothing-to-replace"))
 """Why a stage changed nothing, which standard error shows."""
 ONLY_IN_REPORTS: frozenset[Code] = frozenset(("claude-bounded", "lost", "changed"))
 """Standard error does not show the finding."""

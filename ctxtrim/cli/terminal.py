@@ -115,7 +115,7 @@ def _idle(report: Report) -> Iterable[str]:
     finding says why.
     """
     totals = report.totals
-    is_other = report.edited or report.left_out or report.is_explained or report.is_incomplete
+    is_other = report.edited or report.left_out or report.is_idle or report.is_incomplete
     if is_other or totals.overflowing or not totals.transcripts:
         return ()
     reasons = (idle_reason(STAGES[spec.name], spec.settings) for spec in report.pipeline)

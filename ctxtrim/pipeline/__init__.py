@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from ctxtrim.errors import UsageError
-from ctxtrim.findings import NOTHING_DONE, Finding, Subject, has_overflow
+from ctxtrim.findings import IDLE, Finding, Subject, has_overflow
 from ctxtrim.metering import USAGE, Meter, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.stage import (
@@ -253,7 +253,7 @@ def _final_findings(steps: Sequence[StageRun], fits: bool) -> tuple[Finding, ...
         finding
         for step in steps
         for finding in step.findings
-        if finding.severity != "info" or finding.code in NOTHING_DONE
+        if finding.severity != "info" or finding.code in IDLE
     ]
     if not findings:
         return ()

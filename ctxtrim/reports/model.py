@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtrim.findings import INCOMPLETE, LIMITS, Finding, Subject, has_overflow, is_handled
+from ctxtrim.findings import IDLE, INCOMPLETE, LIMITS, Finding, Subject, has_overflow, is_handled
 from ctxtrim.formats.conversion.losses import LossTotals
 from ctxtrim.model.request import Usage
 from ctxtrim.pipeline import Spec, StageRun
@@ -290,7 +290,7 @@ class Report(Struct, dict=True):
     edited: int = 0  # transcripts that a stage changed
     is_incomplete: bool = False
     has_errors: bool = False  # about files, without those that make it incomplete
-    is_explained: bool = False  # a finding says why a stage changed nothing
+    is_idle: bool = False  # a finding says why a stage changed nothing
     overview: Overview = field(default_factory=Overview)  # of the rows that are kept
     exactness: Exactness = "exact"  # of the totals: the worst of all rows
     exactness_read: Exactness = "exact"  # of the tokens read
@@ -345,7 +345,7 @@ class Report(Struct, dict=True):
     def _note(self, findings: Iterable[Finding]) -> None:
         codes = {finding.code for finding in findings}
         self.is_incomplete |= not INCOMPLETE.isdisjoint(codes)
-        self.is_explained |= any(code.startswith("nothing-to-") for code in codes)
+        self.is_idle |= not IDLE.isdisjoint(codes)
 
     @property
     def exit_code(self) -> int:

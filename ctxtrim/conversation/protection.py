@@ -20,12 +20,12 @@ def stored_answers(transcript: Transcript, shape: Shape) -> dict[int, str]:
     return dict.fromkeys(filter(is_unpaired, shape.visible), reason)
 
 
-def not_summarized(
-    messages: Sequence[Message], shape: Shape, patterns: Sequence[str]
-) -> dict[int, str]:
-    """The messages that no summary replaces: hidden, system and pinned messages, and the current
-    task. An earlier summary is replaced, unless only the provider can read it.
+def not_summarized(transcript: Transcript, shape: Shape, patterns: Sequence[str]) -> dict[int, str]:
+    """The messages that no summary replaces: hidden, system and pinned messages, the current task,
+    and answers to stored calls. An earlier summary is replaced, unless only the provider can read
+    it.
     """
+    messages = transcript.messages
     pinned = pins.pinned(messages, shape, patterns)
     task = current_task(messages)
     reasons = {}
@@ -40,7 +40,7 @@ def not_summarized(
             reasons[position] = "encrypted summary"
         elif shape.exchange[position] == task and not message.is_summary:
             reasons[position] = "current task"
-    return reasons
+    return stored_answers(transcript, shape) | reasons
 
 
 def is_sealed_summary(message: Message) -> bool:

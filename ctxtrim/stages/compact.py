@@ -16,7 +16,7 @@ from operator import not_
 from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.protection import not_summarized, stored_answers
+from ctxtrim.conversation.protection import not_summarized
 from ctxtrim.conversation.recency import kept_from, newest
 from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.findings import Finding
@@ -130,7 +130,7 @@ class Compact:
             is_checkpoint=True,
             max_prompt=self.budget.available,
         )
-        kept = stored_answers(transcript, shape) | not_summarized(messages, shape, self.pin)
+        kept = not_summarized(transcript, shape, self.pin)
         result = summarize_old(transcript, writer, recent_start, kept)
         if isinstance(result, str):
             nothing = Finding("nothing-to-compact", "info", f"nothing was compacted: {result}")

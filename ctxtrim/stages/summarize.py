@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from operator import not_
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.protection import not_summarized, stored_answers
+from ctxtrim.conversation.protection import not_summarized
 from ctxtrim.conversation.recency import recent_from
 from ctxtrim.findings import Finding
 from ctxtrim.model import Transcript
@@ -72,7 +72,7 @@ class Summarize:
             earlier=self.stored,
             max_prompt=self.budget.available,
         )
-        kept = stored_answers(transcript, shape) | not_summarized(messages, shape, self.pin)
+        kept = not_summarized(transcript, shape, self.pin)
         result = summarize_old(transcript, writer, recent_start, kept)
         if isinstance(result, Outcome):
             return result

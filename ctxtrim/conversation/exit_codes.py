@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 
 _NAMES = ("exit_code", "exitCode", "returncode", "return_code", "returnCode", "exit_status")
-_STARTS = ('"exit', '"return')  # of all of them
+_STARTS = ('"exit', '"return')  # each name begins with one of them
 _MEMBER = lazy_pattern(rf'"(?:{"|".join(_NAMES)})"\s*:')
 _LARGEST = 1 << 20  # characters of a text that is parsed
 
@@ -36,7 +36,7 @@ def exit_code_in_json(text: str) -> tuple[tuple[int, int], int] | None:
     """
     if not text.startswith("{") or len(text) > _LARGEST:
         return None
-    # two searches for a text are much faster than one for an expression
+    # searching for two texts is much faster than for an expression
     if not any(start in text for start in _STARTS) or not _MEMBER.search(text):
         return None
     try:

@@ -260,7 +260,7 @@ class Format(Struct, frozen=True):
             replace(
                 transcript,
                 hides=hides,
-                must_alternate=self.must_alternate or bool(transcript.strict_roles),
+                must_alternate=self.must_alternate,
                 strict_roles=self.strict_roles or transcript.strict_roles,
                 adds_texts=adds_texts,
             )

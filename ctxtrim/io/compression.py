@@ -125,11 +125,8 @@ def packer(kind: Compression) -> Any:
     """A compressor with `compress` and `flush`. Its output depends on the input bytes alone."""
     if kind == "gzip":
         return zlib.compressobj(wbits=_GZIP)
-    return (
-        _zstandard(OutputError, "writing zstd data")
-        .ZstdCompressor(write_checksum=True)
-        .compressobj()
-    )
+    zstandard = _zstandard(OutputError, "writing zstd data")
+    return zstandard.ZstdCompressor(write_checksum=True).compressobj()
 
 
 def _zstandard(error: type[CtxtrimError], what: str = "it is compressed with zstd, which") -> Any:

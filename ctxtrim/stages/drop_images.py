@@ -50,8 +50,9 @@ class DropImages:
         """Why nothing changes."""
         if settings["clock"] == "none":
             return "no image is dropped with clock=none; set the clock to steps or turns"
-        age, advice = settings["max_age"], "; try --max-age 0" if settings["max_age"] else ""
-        return f"no image to drop is older than {age:,} {settings['clock']}{advice}"
+        age = f"{settings['max_age']:,} {settings['clock']}"
+        advice = "; try --max-age 0" if settings["max_age"] else ""
+        return f"no image to drop is older than {age}{advice}"
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """The transcript without old images.

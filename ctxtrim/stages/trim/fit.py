@@ -46,11 +46,11 @@ class Fit:
     _adjacent: set[int] = field(default_factory=set)  # dropped next to another prompt
 
     def __post_init__(self) -> None:
-        """Keep the protected messages. Separators are shortened if there is no room."""
+        """Keep the protected messages; some of them are shortened if there is no room."""
         self.tokens = self.fixed
         for position in self.situation.protected:
             self._put(position, self.forms.full(position))
-        for position in self.situation.separators:
+        for position in self.situation.shrinkable:
             if self.room < 0:
                 self._put(position, self.forms.least(position))
 

@@ -74,7 +74,7 @@ class Situation:
     - `find_…`: functions that are called only if a strategy needs their results
     - `drops_system`: system messages may be dropped
     - `strict_roles`: that of the transcript
-    - `separators`: protected messages that may be shortened, because they only separate others or
+    - `shrinkable`: protected messages that may be shortened, because they only separate others or
       answer a call that the provider stored
     - `emptied`: messages without anything but reasoning that is removed; they are not written
     """
@@ -91,12 +91,12 @@ class Situation:
     find_accesses: Callable[[], Sequence[Access]]
     drops_system: bool
     strict_roles: StrictRoles = ""
-    separators: Set[int] = frozenset()
+    shrinkable: Set[int] = frozenset()
     emptied: Set[int] = frozenset()
 
     def is_fixed(self, position: int) -> bool:
         """Whether a message is never shortened."""
-        return position in self.protected and position not in self.separators
+        return position in self.protected and position not in self.shrinkable
 
     def with_citations(self, prompt: int) -> "Situation":
         """The same facts if each source to cite costs the tokens of a prompt in addition."""

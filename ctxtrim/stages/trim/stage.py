@@ -173,14 +173,14 @@ class Trim(KeepRules, _Order):
         available = self.budget.available - self._reserve(transcript)
         situation, fixed = self._situation(transcript), self.counter.fixed(transcript)
 
-        def fitted(situation: Situation, fixed: int) -> Fit:
+        def fit_of(situation: Situation, fixed: int) -> Fit:
             ranking = Ranking(situation, STRATEGIES[self.strategy])
             return self._fit(transcript, ranking, Forms(situation), fixed, available)
 
-        fit, citations = fitted(situation, fixed), self._citations(transcript)
+        fit, citations = fit_of(situation, fixed), self._citations(transcript)
         if citations and not self._citations(replace(transcript, messages=fit.messages)):
             # no source is kept, so the others get the room of the prompt for citations
-            fit = fitted(situation.with_citations(citations), fixed - citations)
+            fit = fit_of(situation.with_citations(citations), fixed - citations)
         return fit
 
     def _citations(self, transcript: Transcript) -> int:
@@ -351,6 +351,6 @@ class Trim(KeepRules, _Order):
             find_accesses=lambda: evidence.accesses,
             drops_system=not self.preserve_system_prompt,
             strict_roles=strict_roles,
-            separators=protected.keys() - own.keys(),
+            shrinkable=protected.keys() - own.keys(),
             emptied=emptied,
         )

@@ -18,37 +18,52 @@ _COUNTING = ("explain", "calibrate", "verbose", "log", "baseline", "strict")
 
 
 class ReportOptions(Struct, frozen=True):
-    """The format and the path of the report, each None if it is not given, and what is shown.
+    """The reports of a run.
 
-    The path `-` is standard output, which has the `view` and the `color`. `step_summary`: the file
-    to which the report `github` appends its summary.
+    - `shown`: the format of the report on standard output; None if the options do not name it
+    - `file`, `file_form`: the file of the report and its format; None without a file
+    - `view`, `color`: what the report on standard output shows
+    - `step_summary`: the file to which the report `github` appends its summary
     """
 
-    form: str | None
-    path: str | None
+    shown: str | None
+    file: Path | None
+    file_form: str | None
     view: View
     color: str
     step_summary: Path | None
 
     @property
-    def file(self) -> Path | None:
-        """The file of the report; None if there is none."""
-        return None if self.path in (None, STDOUT) else Path(str(self.path))
-
-    @property
     def is_text(self) -> bool:
         """Whether people read it on standard output, with the findings."""
-        return self.form in (None, "text", "github")
+        return self.shown in (None, "text", "github")
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether a report shows the changes of a transcript: all except the text do."""
+        return any(form not in (None, "text") for form in (self.shown, self.file_form))
 
 
 def report_options(values: Values, writes: bool) -> ReportOptions:
     """The options about the report of a command. Raises `UsageError` if they do not agree."""
-    form, path = _target(values, writes)
-    return ReportOptions(form, path, _view(values, form), values["color"], _step_summary(form))
+    path, form = _target(values)
+    file = None if path in (None, STDOUT) else Path(str(path))
+    shown = file_form = None
+    if file is None or form == "github":  # GitHub reads annotations from standard output
+        shown = form
+    if file is not None:
+        file_form = _form_by_name(file) if form in (None, "github") else form
+    if shown is not None and writes and not _frees_stdout(values):
+        raise UsageError(
+            "standard output is used for the transcript; write the report with --report "
+            "FILE or the transcript with -o"
+        )
+    view, summary = _view(values, shown), _step_summary(shown)
+    return ReportOptions(shown, file, file_form, view, values["color"], summary)
 
 
-def _target(values: Values, writes: bool) -> tuple[str | None, str | None]:
-    """The format and the path of the report, None for each that is not given."""
+def _target(values: Values) -> tuple[str | None, str | None]:
+    """The path of the report and the name of its format, None for each that is not given."""
     path, form = values["report"], values["report_format"]
     if form is not None and form not in REPORTS:
         raise UsageError(
@@ -60,26 +75,15 @@ def _target(values: Values, writes: bool) -> tuple[str | None, str | None]:
                 "--json is the JSON report on standard output; leave out --report and "
                 "--report-format"
             )
-        path, form = STDOUT, "json"
-    if form is None and path is not None:
-        form = _form_by_name(path)
-    if path is None and form is not None:
-        path = STDOUT
-    if path == STDOUT and writes and not _frees_stdout(values):
-        raise UsageError(
-            "standard output is used for the transcript; write the report with --report "
-            "FILE or the transcript with -o"
-        )
-    return form, path
+        form = "json"
+    if form is None and path == STDOUT:
+        form = "text"
+    return path, form
 
 
-def _form_by_name(path: str) -> str:
+def _form_by_name(path: Path) -> str:
     """The format of the report at a path; an ending of compressed files is ignored."""
-    if path == STDOUT:
-        return "text"
-    name = Path(path)
-    if kind_named(name) is not None:
-        name = name.with_suffix("")
+    name = path.with_suffix("") if kind_named(path) is not None else path
     try:
         return form_of(name.suffix)
     except ValueError as error:
@@ -92,20 +96,20 @@ def _frees_stdout(values: Values) -> bool:
     return bool(has_file or values.get("in_place") or values.get("dry_run"))
 
 
-def _step_summary(form: str | None) -> Path | None:
+def _step_summary(shown: str | None) -> Path | None:
     """The file of GitHub's summary of a step, if the report is for GitHub."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
-    return Path(path) if path and form == "github" else None
+    return Path(path) if path and shown == "github" else None
 
 
-def _view(values: Values, form: str | None) -> View:
+def _view(values: Values, shown: str | None) -> View:
     """What the report on standard output shows."""
     by = OPTIONS["by"].parse("--by", values.get("by") or "")
     is_check = "verbose" in values
     return View(
         by=str(by),
         passing=not is_check or bool(values["verbose"]),
-        totals=not ((is_check or form == "github") and values["quiet"]),
+        totals=not ((is_check or shown == "github") and values["quiet"]),
     )
 
 

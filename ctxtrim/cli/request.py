@@ -92,7 +92,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     _must_agree(values, writes)
     values = {**values, **config.values}
     report = report_options(values, writes)
-    sources, notes = run_inputs(values, report.path, writes)
+    sources, notes = run_inputs(values, report.file, writes)
     targets = _targets(sources, values, writes)
     named = {spec.name for spec in _specs(stages, values, config)}
     kept = _archive(values, edits, not named.isdisjoint(config.preset.archives))
@@ -171,8 +171,10 @@ def _files_read(values: Values, config: Config, gate: Gate) -> list[tuple[str, P
 
 def _shows(values: Values, report: ReportOptions, targets: Targets) -> bool:
     """Whether the report is printed: on request, or if standard output has nothing else."""
-    if report.path is not None:
-        return report.path == "-"
+    if report.shown is not None:
+        return True
+    if report.file is not None:
+        return False
     return not targets.writes or (bool(values.get("fix")) and targets.frees_stdout)
 
 
@@ -200,7 +202,7 @@ class _Jobs(Struct, frozen=True):
             keeps_snapshots=values["keep_snapshots"],
             is_quick=pipeline.accepts_bounds and not needs_counts(values),
             details=Details(
-                changes=report.form not in (None, "text") or values["explain"],
+                changes=report.has_changes or values["explain"],
                 explained=values["explain"],
                 by=report.view.by,
                 left_out="by" in values,

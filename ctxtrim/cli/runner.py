@@ -105,7 +105,7 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     findings: Spool[tuple[str, Finding]] = stack.enter_context(closing(Spool(lambda item: FINDING)))
     details = request.job.details
     keeps_rows = (
-        request.shows or request.report.form is not None or details.explained or details.differences
+        request.shows or request.report.file is not None or details.explained or details.differences
     )
     stages, view = request.job.pipeline.stages, request.report.view
     report = Report(stages, keeps_rows, rows, findings, [problems.take], view=view)
@@ -172,14 +172,14 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
     is_shown = request.shows and request.report.is_text
     terminal.print_findings(report, request, None if is_shown else problems)
     if request.shows:
-        terminal.print_report(report, request.report.form or "text", request.report.color)
+        terminal.print_report(report, request.report.shown or "text", request.report.color)
     elif request.job.details.differences and not request.is_quiet:
         terminal.print_differences(report)
     if request.writes and not request.is_quiet:
         has_totals = not (is_shown and is_terminal(sys.stdout))  # the report on it has them
         terminal.print_summary(report, request.target, has_totals=has_totals)
         terminal.print_undo(report)
-    elif request.report.file is not None and report.view.totals and not request.writes:
+    elif not request.writes and not request.shows and report.view.totals:
         terminal.print_totals(report)
 
 

@@ -17,7 +17,9 @@ from ctxtrim.text.globs import Glob, path_glob
 Notes = tuple[tuple[str, Finding], ...]
 
 
-def run_inputs(values: Values, report: str | None, writes: bool) -> tuple[tuple[Input, ...], Notes]:
+def run_inputs(
+    values: Values, report: Path | None, writes: bool
+) -> tuple[tuple[Input, ...], Notes]:
     """The inputs of a run, and findings about them with their paths.
 
     `report` is the file of the report, which is not an input. A command that only reports (not
@@ -62,7 +64,7 @@ def _named_files(values: Values) -> tuple[list[str], list[tuple[str, Finding]]]:
     return [str(session.path)], [(str(session.path), Finding("latest", "info", text))]
 
 
-def _scan(values: Values, report: str | None) -> Scan:
+def _scan(values: Values, report: Path | None) -> Scan:
     """How folders are walked. Outputs of the command are left out."""
     names = ("output", "archive", "baseline", "log", "events", "summary_store")
     return Scan(

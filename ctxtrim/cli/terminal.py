@@ -60,7 +60,7 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
     `problems` is None if the report on standard output shows the findings about transcripts.
     """
     severities = _severities(request.is_quiet)
-    is_annotated = request.shows and request.report.form == "github"
+    is_annotated = request.shows and request.report.shown == "github"
     for line in text.file_lines(
         item
         for item in (() if is_annotated else report.findings)

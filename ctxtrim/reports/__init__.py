@@ -36,7 +36,10 @@ def form_of(ending: str) -> str:
         if ending.lower() in endings:
             return form
     known = ", ".join(known for endings in REPORTS.values() for known in endings if known)
-    raise ValueError(f"unknown ending {ending}; expected one of {known}, or set --report-format")
+    raise ValueError(
+        f"unknown ending {ending}; expected one of {known}, or set --report-format to the format "
+        "of the file"
+    )
 
 
 def blocks(pieces: Iterator[str]) -> Iterator[str]:

@@ -294,8 +294,9 @@ def test_no_output_of_check_replaces_a_file_that_it_reads(
     words = [read, name] if read.startswith("--") else []
     words += [] if option.isupper() else [option, target]
     environment = {option: target} if option.isupper() else {}
-    form = ("--report-format", "github")
-    ran = ctxtrim("check", "a.jsonl", *words, *form, cwd=tmp_path, **environment)
+    form = "json" if option == "--report" else "github"
+    words += ["--report-format", form]
+    ran = ctxtrim("check", "a.jsonl", *words, cwd=tmp_path, **environment)
     assert (ran.code, ran.out) == (2, b"")
     assert f"{option} {target} and " in ran.err and f"{name} are the same file" in ran.err
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

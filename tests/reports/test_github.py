@@ -1,8 +1,10 @@
+import gzip
 import re
 from pathlib import Path
 
+import pytest
 from conftest import Run
-from samples import line, messages, orphan, oversized_chat
+from samples import chat, line, messages, orphan, oversized_chat
 
 WORDS = ("check", "--tokenizer=chars4", "--budget=300", "--report-format=github")
 
@@ -49,22 +51,51 @@ def test_the_summary_of_the_step_is_appended_for_this_report_only(
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("r.sarif", b'{"version": "2.1.0"'), ("r.json", b"{"), ("r.csv.gz", b"path,"), ("r", b"for")],
+)
+def test_a_file_next_to_the_annotations_has_the_format_of_its_ending(
+    ctxtrim: Run, tmp_path: Path, name: str, start: bytes
+) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line(chat()) + line(orphan()))
+    environment = {"GITHUB_STEP_SUMMARY": "summary.md"}
+    annotated = ctxtrim(*WORDS, "a.jsonl", cwd=tmp_path, **environment)
+    summary = (tmp_path / "summary.md").read_bytes()
+    (tmp_path / "summary.md").unlink()
+    ran = ctxtrim(*WORDS, "--report", name, "a.jsonl", cwd=tmp_path, **environment)
+    assert ran == annotated and ran.out.startswith(b"::error file=a.jsonl,line=2,")
+    assert (tmp_path / "summary.md").read_bytes() == summary
+    file = tmp_path / name
+    written = gzip.decompress(file.read_bytes()) if name.endswith(".gz") else file.read_bytes()
+    assert written.startswith(start) and b"::error" not in written
+    assert written.count(b"a.jsonl") > 1
+
+
+def test_annotations_are_never_between_transcripts(ctxtrim: Run, tmp_path: Path) -> None:
+    words = ("trim", *WORDS[1:], "--report", "r.sarif")
+    ran = ctxtrim(*words, stdin=line(chat()), cwd=tmp_path)
+    assert (ran.code, ran.out, list(tmp_path.iterdir())) == (2, b"", [])
+    assert "standard output is used for the transcript" in ran.err
+
+
 def test_a_summary_that_cannot_be_written_is_an_error_next_to_the_report(
     ctxtrim: Run, tmp_path: Path
 ) -> None:
-    report = ("--report", tmp_path / "r.md", "--report-format", "github")
-    for words, name in ((report, "r.md"), (("--report-format=github",), None)):
-        ran = ctxtrim(*WORDS[:-1], *words, stdin=line(orphan()), GITHUB_STEP_SUMMARY=str(tmp_path))
-        shown = (tmp_path / name).read_text() if name else ran.out.decode()
-        assert ran.code == 1 and "title=ctxtrim%3A not-written::cannot be written: " in shown
-        assert "1 transcript, " in shown
+    file = tmp_path / "r.csv"
+    words = (*WORDS, "--report", file)
+    ran = ctxtrim(*words, stdin=line(orphan()), GITHUB_STEP_SUMMARY=str(tmp_path))
+    shown = ran.out.decode()
+    assert ran.code == 1 and "title=ctxtrim%3A not-written::cannot be written: " in shown
+    assert shown.count("1 transcript, ") == 1
+    assert ",error,cannot be written: " in file.read_text()
 
 
 def test_a_file_name_is_no_workflow_command(ctxtrim: Run, tmp_path: Path) -> None:
     name = "::stop-commands::x ##[add-mask]y.jsonl"
     (tmp_path / name).write_bytes(line(orphan()) + b'{"messages": [{"ro\n')
     (tmp_path / "ctxtrim.toml").write_text('llm-command = "cat"\n')
-    for words in (WORDS, WORDS[:-1], (*WORDS, "--report", "r")):
+    for words in (WORDS, WORDS[:-1], (*WORDS[:-1], "--report", "r")):
         ran = ctxtrim(*words, name, cwd=tmp_path, GITHUB_ACTIONS="true")
         commands = [item for item in ran.out.decode().splitlines() if item.startswith("::")]
         assert all(item.startswith(("::error file=", "::warning file=")) for item in commands)

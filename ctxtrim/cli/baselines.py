@@ -70,13 +70,17 @@ def finish_baseline(
 ) -> None:
     """Note new and vanished transcripts; with `updates`, write the baseline.
 
-    A transcript has vanished if its file was read without it, or no longer exists. Entries of files
-    that this run does not read stay.
+    A transcript has vanished if its input was read without it, or if its file no longer exists.
+    Other entries of inputs that this run does not read stay, also those of standard input.
     """
     folder = resolved(file).parent
     failed = {path for path, finding in report.findings if finding.code in INCOMPLETE}
     read = {_name(folder, source.path) for source in sources if source.path not in failed}
-    vanished = baseline.vanished(lambda path: path in read or not mode_of(folder / path))
+
+    def is_gone(path: str) -> bool:
+        return path in read or (path != STDIN and not mode_of(folder / path))
+
+    vanished = baseline.vanished(is_gone)
     for entry in () if updates else vanished:
         text = f"{entry.place} is not in the inputs any more; --update-baseline removes it"
         report.note(str(file), Finding("vanished", "info", text))

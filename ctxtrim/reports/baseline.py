@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.errors import InputError
+from ctxtrim.errors import InputError, source_name
 from ctxtrim.findings import Finding
 from ctxtrim.reports.model import Row
 from ctxtrim.text.escaping import json_text
@@ -46,7 +46,7 @@ class BaselineEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     @property
     def place(self) -> str:
         """The transcript in messages."""
-        return f"{self.path} {f'#{self.index}' if self.id is None else self.id}"
+        return f"{source_name(self.path)} {f'#{self.index}' if self.id is None else self.id}"
 
 
 Key = tuple[str, str | int | None]

@@ -117,6 +117,25 @@ def test_vanished_transcripts_are_noted_and_those_of_other_files_stay(
     ]
 
 
+def test_standard_input_keeps_its_entries_until_it_is_read_without_them(
+    ctxtrim: Run, project: Path
+) -> None:
+    words = ("check", *GPT, "--baseline", "base.json")
+    ctxtrim(*words, "--update-baseline", stdin=line(chat()) + line(messages(3)), cwd=project)
+    ran = check(ctxtrim, project)
+    assert ran.err == "base.json: info: 3 new transcripts; --update-baseline adds them\n"
+    ran = check(ctxtrim, project, "runs", "--update-baseline")
+    assert ran.err == "base.json: info: updated: 3 new transcripts, 0 removed\n"
+    assert [entry["path"] for entry in entries(project)][:2] == ["-", "-"]
+    assert ctxtrim(*words, stdin=line(chat("Good morning to all of you.")), cwd=project).code == 3
+    ran = ctxtrim(*words, stdin=line(chat()), cwd=project)
+    text = "<stdin> #1 is not in the inputs any more; --update-baseline removes it"
+    assert (ran.code, ran.err) == (0, f"base.json: info: {text}\n")
+    ran = ctxtrim(*words, "--update-baseline", stdin=gzip.compress(line(chat())), cwd=project)
+    assert ran.err == "base.json: info: updated: 0 new transcripts, 1 removed\n"
+    assert [entry["path"] for entry in entries(project)].count("-") == 1
+
+
 def test_an_unreadable_file_loses_no_entry(ctxtrim: Run, project: Path) -> None:
     check(ctxtrim, project, "runs", "--update-baseline")
     before = entries(project)

@@ -12,6 +12,7 @@ Lines have no numbers, so that a new message changes no other line.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ _BREAKS = "\x7f\x85\u2028\u2029" + "".join(map(chr, range(0xD800, 0xE000)))
 """Characters that JSON allows, but that end a line in some editors, or that no file can hold."""
 _CLOCKS = ("timestamp", "time", "created_at", "createdAt", "created", "ts", "date")
 _IDS = ("id", "uuid", "message_id", "messageId")
+_DIGITS = 12  # of the SHA-256 of an attachment
 
 
 class TranscriptSnapshot(SingleFileSnapshotExtension):
@@ -60,7 +62,9 @@ def lines(data: Snapshotable) -> Iterator[str]:
         values = SourceValues(transcript.source.lines)
         has_events = len({message.spans[0].line for message in transcript.source.messages}) > 1
         for message in transcript.messages:
-            yield from _lines(message, _recorded(values, message, has_events))
+            yield _head(message, _recorded(values, message, has_events))
+            for part in message.parts:
+                yield _part(part, _digest(values, message, part))
     if not has_any:
         raise InputError("no transcript found; an empty snapshot would always be equal")
 
@@ -93,17 +97,31 @@ def _recorded(values: SourceValues, message: Message, has_events: bool) -> Mappi
     return {}
 
 
-def _lines(message: Message, recorded: Mapping[str, Any]) -> Iterator[str]:
-    """The line of a message, with ids and clocks as recorded, and the lines of its parts."""
+def _head(message: Message, recorded: Mapping[str, Any]) -> str:
+    """The line of a message, with ids and clocks as recorded."""
     facts: dict[str, Any] = {"name": message.name, "kind": message.kind}
     facts |= {key: recorded[key] for key in (*_IDS, *_CLOCKS) if key in recorded}
     if not message.agent_visible:
         facts["visible"] = False
-    yield _line(message.role, **facts)
-    yield from map(_part, message.parts)
+    return _line(message.role, **facts)
 
 
-def _part(part: Part) -> str:
+def _digest(values: SourceValues, message: Message, part: Part) -> str | None:
+    """The start of the SHA-256 of the JSON of an attachment, or of its message if the format does
+    not locate it; None for other parts.
+
+    Marks of prompt caches are left out: programs move them when messages are added.
+    """
+    place = part.block or part.source or next(iter(message.spans), None)
+    if part.media is None or place is None:
+        return None
+    value = values.at(place)
+    if isinstance(value, dict):
+        value = {key: inner for key, inner in value.items() if key != "cache_control"}
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:_DIGITS]
+
+
+def _part(part: Part, digest: str | None) -> str:
     """The line of a part: its kind, what identifies it, and its text as JSON."""
     media = part.media
     size = media.pixels if media is not None else None
@@ -114,6 +132,7 @@ def _part(part: Part) -> str:
         error=part.is_error or None,
         media=media.kind if media is not None else None,
         size=f"{size[0]}x{size[1]}" if size is not None else None,
+        sha256=digest,
     )
     text = part.text if part.kind == "tool_call" and "\n" not in part.text else _quoted(part.text)
     return line if media is not None else f"{line} {text}"

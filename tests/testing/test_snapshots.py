@@ -2,10 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import FIXTURES
+from pictures import PICTURE
 from sessions import anthropic_session, openai_session
+from strategies import CONVERSATIONS, EVENTS
 
 import ctxtrim
 from ctxtrim.errors import InputError
@@ -46,6 +49,61 @@ def test_texts_stay_on_one_line_and_are_readable() -> None:
 def test_lines_have_no_numbers(messages: list[dict[str, object]]) -> None:
     whole, rest = list(lines(messages)), list(lines(messages[1:]))
     assert whole[-len(rest) + 1 :] == rest[1:]
+
+
+TALK: list[dict[str, Any]] = [
+    {"role": "user", "texts": ["Which boat?"], "image": True},
+    {
+        "role": "assistant",
+        "texts": ["A moment."],
+        "calls": [{"id": "c1", "name": "look", "input": {"x": "pier"}}],
+    },
+    {"role": "tool", "id": "c1", "texts": ["pier"], "image": True, "error": None},
+    {"role": "assistant", "texts": ["The red boat."], "calls": []},
+]
+"""A conversation with an image in a prompt and one in a result."""
+
+
+def written(values: list[Any]) -> bytes:
+    return b"".join(json.dumps(value).encode() + b"\n" for value in values)
+
+
+FILES = {name: written([write(TALK, 0)]) for name, write in CONVERSATIONS.items()}
+FILES |= {f"{name}, by line": written(write(TALK)) for name, write in EVENTS.items()}
+FILES.pop("openhands, condensed, by line")  # its messages with images are condensed
+ILLUSTRATED = [name for name, data in FILES.items() if PICTURE.encode() in data]
+
+
+@pytest.mark.parametrize("name", ILLUSTRATED)
+def test_another_image_is_another_line_in_every_format(name: str) -> None:
+    other = f"{PICTURE[:-16]}BBBB{PICTURE[-12:]}"
+    before = list(lines(FILES[name]))
+    after = list(lines(FILES[name].replace(PICTURE.encode(), other.encode())))
+    is_image = [line.startswith("  attachment ") for line in before]
+    assert any(is_image)
+    assert [old != new for old, new in zip(before, after, strict=True)] == is_image
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image_url", "image_url": {"url": "https://boats.test/SHIP.png"}},
+        {"type": "image_url", "image_url": {"url": "https://boats.test/a.png", "detail": "SHIP"}},
+        {"type": "file", "file": {"file_id": "SHIP"}},
+        {"type": "file", "file": {"filename": "SHIP.pdf", "file_data": "JVBERi0="}},
+        {"type": "video_url", "video_url": {"url": "https://boats.test/SHIP.mp4"}},
+        {"type": "image", "source": {"type": "url", "url": "https://boats.test/SHIP.png"}},
+    ],
+)
+def test_a_url_an_id_or_a_name_identifies_an_attachment(block: dict[str, Any]) -> None:
+    def shown(block: dict[str, Any]) -> list[str]:
+        return list(lines([{"role": "user", "content": [block, {"type": "text", "text": "?"}]}]))
+
+    boat = json.loads(json.dumps(block).replace("SHIP", "boat"))
+    before, after = shown(block), shown(boat)
+    assert [old != new for old, new in zip(before, after, strict=True)] == [0, 0, 1, 0]
+    backwards = dict(reversed(block.items()))
+    assert shown(backwards | {"cache_control": {"type": "ephemeral"}}) == before
 
 
 def test_an_iterator_has_the_lines_of_its_list() -> None:

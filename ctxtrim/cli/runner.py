@@ -171,6 +171,7 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
     """Print findings, the report and the summary of a run."""
     is_shown = request.shows and request.report.is_text
     terminal.print_findings(report, request, None if is_shown else problems)
+    terminal.print_explained(report, request)
     if request.shows:
         terminal.print_report(report, request.report.shown or "text", request.report.color)
     elif request.job.details.differences and not request.is_quiet:

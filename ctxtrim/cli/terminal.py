@@ -76,8 +76,13 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
             f"… and {problems.count - len(problems.rows)} transcripts more; "
             "--report has all of them"
         )
-    if not request.job.details.explained or (request.is_quiet and request.report.file is not None):
-        # the report has the rows
+
+
+def print_explained(report: Report, request: Request) -> None:
+    """Print the rows of `--explain` on standard error, unless a report has them."""
+    is_in_text = request.shows and request.report.shown in (None, "text")
+    is_in_file = request.is_quiet and request.report.file is not None
+    if not request.job.details.explained or is_in_text or is_in_file:
         return
     for row in report.rows:
         table = "".join(drawn(text.explained(row), Look(_error_columns())))

@@ -119,6 +119,15 @@ def test_quiet_leaves_out_warnings_and_totals(ctxtrim: Run, tmp_path: Path) -> N
     assert (loud.code, quiet.code, loud.err, quiet.err) == (4, 4, "", "")
 
 
+def test_explained_messages_are_on_standard_error(ctxtrim: Run) -> None:
+    ran, other = (
+        ctxtrim("check", "--explain", f"--report-format={form}", stdin=line(chat()))
+        for form in ("github", "json")
+    )
+    assert ran.err == other.err and "messages of <stdin>:1" in ran.err
+    assert ran.out.decode().startswith("1 transcript, ")
+
+
 def test_the_summary_is_as_long_as_github_accepts(ctxtrim: Run, tmp_path: Path) -> None:
     summary, most = tmp_path / "summary.md", 1 << 20
     call = {"id": "€" * 3000, "type": "function", "function": {"name": "f", "arguments": "{}"}}

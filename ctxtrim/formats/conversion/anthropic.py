@@ -178,6 +178,8 @@ TARGET = Target(
         "input_examples",
         "allowed_callers",
         "eager_input_streaming",
+        "toolset_name",
+        "caller",
     ),
     request_members=("mcp_servers",),
 )

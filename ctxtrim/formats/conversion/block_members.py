@@ -1,4 +1,4 @@
-"""Members of blocks and tools besides their content, which only some APIs accept."""
+"""Members of blocks, answers and tools besides their content, which only some APIs accept."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,8 +19,16 @@ _KINDS = {
     "input_examples": "tool setting",
     "allowed_callers": "tool setting",
     "eager_input_streaming": "tool setting",
+    "namespace": "call namespace",
+    "toolset_name": "call namespace",
+    "caller": "call origin",
 }
-"""The members, and nouns for their losses."""
+"""The members of blocks and tools, and nouns for their losses."""
+_KINDS_IN_ANSWERS = {"phase": "answer phase", "annotations": "citation"}
+"""The same for members next to the content of an answer of OpenAI."""
+_NOUNS = _KINDS | _KINDS_IN_ANSWERS
+_PHASES = ("commentary", "final_answer")
+_DIRECT = {"type": "direct"}  # the caller of a call that the model made, as without one
 
 BlockMembers = Mapping[str, Any]
 NO_MEMBERS: BlockMembers = {}
@@ -28,9 +36,21 @@ NO_MEMBERS: BlockMembers = {}
 
 def members_of(value: Any) -> BlockMembers:
     """The members of a block or a tool besides its content; empty ones are missing."""
-    if not isinstance(value, Mapping) or _KINDS.keys().isdisjoint(value):
+    return _found(value, _KINDS)
+
+
+def members_of_answer(value: Any) -> BlockMembers:
+    """The members of an answer of OpenAI besides its content; empty ones are missing."""
+    found = _found(value, _KINDS_IN_ANSWERS)
+    if "phase" in found and found["phase"] not in _PHASES:  # of another program
+        return {key: inner for key, inner in found.items() if key != "phase"}
+    return found
+
+
+def _found(value: Any, kinds: Mapping[str, str]) -> BlockMembers:
+    if not isinstance(value, Mapping) or kinds.keys().isdisjoint(value):
         return NO_MEMBERS
-    return {key: value[key] for key in _KINDS if value.get(key)}
+    return {key: value[key] for key in kinds if value.get(key)}
 
 
 def kept_members(
@@ -39,7 +59,15 @@ def kept_members(
     """The members that a target accepts; the others are listed as lost."""
     if not found:
         return NO_MEMBERS
-    for key in found:
-        if key not in accepted:
-            losses.lose(_KINDS[key], f"the member {key}", message, "info")
-    return {key: value for key, value in found.items() if key in accepted}
+    kept = {}
+    for key, value in found.items():
+        if key in accepted and not _is_program(value):
+            kept[key] = value
+        elif value != _DIRECT:
+            losses.lose(_NOUNS[key], f"the member {key}", message, "info")
+    return kept
+
+
+def _is_program(caller: Any) -> bool:
+    """Whether a call was made by a program of OpenAI, whose item is not converted."""
+    return isinstance(caller, Mapping) and caller.get("type") == "program"

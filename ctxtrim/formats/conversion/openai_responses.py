@@ -49,7 +49,7 @@ def _items(turn: Turn) -> Iterator[dict[str, Any]]:
             spell = output_text if turn.role == "assistant" else input_text
             content = content_blocks(together, spell)
             role = "developer" if turn.is_developer else turn.role
-            yield {"type": "message", "role": role, "content": content}
+            yield {"type": "message", "role": role, **turn.members, "content": content}
         else:
             yield from (_call(piece) if piece.kind == "call" else piece.value for piece in together)
 
@@ -59,7 +59,7 @@ def _is_content(piece: Piece) -> bool:
 
 
 def _call(piece: Piece) -> dict[str, Any]:
-    item = {"call_id": piece.call_id, "name": piece.name}
+    item = {"call_id": piece.call_id, "name": piece.name, **piece.members}
     if not is_object(piece):
         return {"type": "custom_tool_call", **item, "input": piece.text}
     return {"type": "function_call", **item, "arguments": piece.text.strip() or "{}"}
@@ -130,6 +130,7 @@ TARGET = Target(
     is_native=_is_native,
     is_native_tool=_is_native_tool,
     has_custom_tools=True,
-    members=("annotations",),
+    members=("annotations", "namespace"),
+    answer_members=("phase",),
     invalid_name=re.compile(r"[^a-zA-Z0-9_-]"),
 )

@@ -7,7 +7,12 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ctxtrim.formats.conversion.attachments import Attachment, attachment_of
-from ctxtrim.formats.conversion.block_members import NO_MEMBERS, BlockMembers, members_of
+from ctxtrim.formats.conversion.block_members import (
+    NO_MEMBERS,
+    BlockMembers,
+    members_of,
+    members_of_answer,
+)
 from ctxtrim.formats.conversion.block_texts import (
     TEXT_KEYS,
     document_blocks,
@@ -108,8 +113,20 @@ class PieceReader:
         return call.text if found is None else json_text(found)
 
     def members_at(self, span: Span | None) -> BlockMembers:
-        """The members of the block at a span besides its content."""
-        return NO_MEMBERS if span is None else members_of(self._values.at(span))
+        """The members of the block or the item at a span besides its content."""
+        return NO_MEMBERS if span is None else members_of(self._item_at(span))
+
+    def members_of_answer(self, message: Message) -> BlockMembers:
+        """The members of an answer besides its content, from all its items."""
+        found: dict[str, Any] = {}
+        for span in message.spans:
+            found |= members_of_answer(self._item_at(span))
+        return found
+
+    def _item_at(self, span: Span) -> Any:
+        """The value at a span; of an event of Codex the item in it."""
+        value = self._values.at(span)
+        return members(members(value).get("payload")) or value
 
     def is_custom(self, call: Part) -> bool:
         """Whether a call is one of a custom tool of OpenAI, in Chat Completions or Responses."""
@@ -121,16 +138,15 @@ class PieceReader:
 
     def built_in(self, call: Part) -> str | None:
         """The type of a call of a tool that OpenAI defines and the client runs; None for others."""
-        value = members(self.value_of(call))
-        kind = (members(value.get("payload")) or value).get("type")
+        span = call.source or call.block
+        kind = members(self._item_at(span)).get("type") if span is not None else None
         return kind if kind in _BUILT_IN else None
 
     def is_developer(self, message: Message) -> bool:
         """Whether a message has the role `developer`, also inside an event of Codex."""
         if message.role != "system" or not message.spans:
             return False
-        value = members(self._values.at(message.spans[0]))
-        return "developer" in (value.get("role"), members(value.get("payload")).get("role"))
+        return members(self._item_at(message.spans[0])).get("role") == "developer"
 
     def _around(self, part: Part) -> Any:
         """The object around the list of blocks that contains a part; None if it is unknown."""

@@ -31,7 +31,8 @@ class Turn(Struct, frozen=True):
     """One message of the target, or the results after an assistant message (`tool`).
 
     `message` is the first message as read that it contains; None for an inserted turn.
-    `is_developer`: a system message of OpenAI's role `developer`.
+    `is_developer`: a system message of OpenAI's role `developer`. `members` are other members of an
+    answer.
     """
 
     role: Role
@@ -39,6 +40,7 @@ class Turn(Struct, frozen=True):
     results: tuple[CallResult, ...] = ()
     message: Message | None = None
     is_developer: bool = False
+    members: BlockMembers = NO_MEMBERS
 
 
 class Dialogue(Struct, frozen=True):
@@ -66,7 +68,7 @@ class Target(Struct, frozen=True):
     - `invalid_name`, `invalid_id`: characters that tool names and call ids cannot have;
       `longest_id`: the characters of the longest call id
     - `members`: the members of blocks and tools that the API accepts besides their content;
-      `request_members`: the same for requests
+      `answer_members`, `request_members`: the same for answers and requests
 
     Its rules for messages:
 
@@ -98,4 +100,5 @@ class Target(Struct, frozen=True):
     names_authors: bool = False
     has_custom_tools: bool = False
     members: tuple[str, ...] = ()
+    answer_members: tuple[str, ...] = ()
     request_members: tuple[str, ...] = ()

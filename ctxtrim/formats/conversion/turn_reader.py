@@ -101,7 +101,9 @@ class TurnReader:
                 if position is None
                 else (position, self._result(position, call))
             )
-        turn = Turn("assistant", tuple(pieces), message=message)
+        others = self._pieces.members_of_answer(message)
+        members = kept_members(others, self._target.answer_members, message, self._losses)
+        turn = Turn("assistant", tuple(pieces), message=message, members=members)
         yield from self._unless_empty(turn, message)
         if answers:
             ordered = [answer for _, answer in sorted(answers, key=lambda pair: pair[0])]

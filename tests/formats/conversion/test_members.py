@@ -1,0 +1,101 @@
+"""Members of messages, calls and tools besides their content: they travel, or are listed."""
+
+import json
+from typing import Any
+
+import pytest
+from conftest import Run
+from conversions import converted, transcript_of
+
+from ctxtrim.formats.conversion import TARGETS
+
+each_target = pytest.mark.parametrize("to", TARGETS)
+
+
+def said(text: str, phase: str) -> dict[str, Any]:
+    """An answer of OpenAI in a phase."""
+    content = [{"type": "output_text", "text": text}]
+    return {"type": "message", "role": "assistant", "phase": phase, "content": content}
+
+
+ASKED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Tide?"}]}
+ITEMS = [
+    ASKED,
+    said("I look first.", "commentary"),
+    said("At the north buoy.", "final_answer"),
+    {"type": "function_call", "call_id": "a", "name": "look", "namespace": "port",
+     "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "a", "output": "low"},
+    {"type": "custom_tool_call", "call_id": "b", "name": "note", "namespace": "port",
+     "input": "low"},
+    {"type": "custom_tool_call_output", "call_id": "b", "output": "noted"},
+    said("Low.", "final_answer"),
+]  # fmt: skip
+
+
+def rollout(items: list[dict[str, Any]]) -> bytes:
+    """Some items as events of Codex."""
+    return b"".join(
+        json.dumps({"type": "response_item", "payload": item}).encode() + b"\n" for item in items
+    )
+
+
+@pytest.mark.parametrize(
+    "data", [json.dumps({"model": "gpt-5.4", "input": ITEMS}).encode(), rollout(ITEMS)],
+    ids=["request", "rollout"],
+)  # fmt: skip
+def test_phases_and_namespaces_stay_in_responses(ctxtrim: Run, data: bytes) -> None:
+    ran = ctxtrim("convert", "--to", "openai-responses", stdin=data)
+    assert json.loads(ran.out)["input"] == ITEMS
+    assert "lost" not in ran.err
+    assert (
+        "lost: 3 answer phases, 2 call namespaces"
+        in ctxtrim("convert", "--to", "openai-chat", stdin=data).err
+    )
+
+
+def test_a_phase_of_another_program_is_not_written() -> None:
+    answer = {"role": "assistant", "content": "Low.", "phase": "planning"}
+    source = transcript_of({"messages": [{"role": "user", "content": "Tide?"}, answer]})
+    assert "planning" not in (converted(source, "openai-responses").text or "")
+
+
+def test_annotations_of_a_message_of_chat_completions_are_listed() -> None:
+    link = {"type": "url_citation", "url_citation": {"url": "https://harbor.example"}}
+    answer = {"role": "assistant", "content": "Low.", "annotations": [link]}
+    source = transcript_of({"messages": [{"role": "user", "content": "Tide?"}, answer]})
+    for to in TARGETS:
+        assert converted(source, to).kinds == {"lost citation": 1}
+
+
+def claude(caller: dict[str, str]) -> Any:
+    """A call of Claude with a caller."""
+    use = {"type": "tool_use", "id": "c", "name": "look", "input": {}, "caller": caller}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "low"}
+    search = {"type": "server_tool_use", "id": "s", "name": "code_execution", "input": {}}
+    return {"messages": [
+        {"role": "user", "content": "Tide?"},
+        {"role": "assistant", "content": [search, use]},
+        {"role": "user", "content": [result]},
+    ]}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["code_execution_20250825", "direct"])
+def test_the_caller_of_a_call_stays_with_anthropic(kind: str) -> None:
+    caller = {"type": kind} | ({} if kind == "direct" else {"tool_id": "s"})
+    request = claude(caller)
+    same = converted(transcript_of(request), "anthropic")
+    assert same.value["messages"][1] == request["messages"][1]
+    for to in ("openai-chat", "openai-responses", "gemini"):
+        lost = converted(transcript_of(request), to).kinds["lost call origin"]
+        assert lost == (kind != "direct")  # as a call without a caller
+
+
+@each_target
+def test_a_call_of_a_program_of_openai_is_listed(to: str) -> None:
+    call = {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}",
+            "caller": {"type": "program", "caller_id": "p"}}  # fmt: skip
+    output = {"type": "function_call_output", "call_id": "a", "output": "low"}
+    found = converted(transcript_of({"input": [ASKED, call, output]}), to)
+    assert "program" not in (found.text or "")
+    assert found.kinds["lost call origin"] == 1

@@ -170,16 +170,14 @@ TARGET = Target(
     calls_last=True,
     is_blank=lambda text: not text.strip(),
     flags_errors=True,
-    members=(
+    members=("cache_control", "citations", "context", "toolset_name", "caller"),
+    tool_members=(
         "cache_control",
-        "citations",
-        "context",
+        "strict",
         "defer_loading",
         "input_examples",
         "allowed_callers",
         "eager_input_streaming",
-        "toolset_name",
-        "caller",
     ),
     request_members=("mcp_servers",),
 )

@@ -15,18 +15,28 @@ _KINDS = {
     "video_metadata": "video setting",
     "mediaResolution": "image resolution",
     "media_resolution": "image resolution",
-    "defer_loading": "tool setting",
-    "input_examples": "tool setting",
-    "allowed_callers": "tool setting",
-    "eager_input_streaming": "tool setting",
     "namespace": "call namespace",
     "toolset_name": "call namespace",
     "caller": "call origin",
 }
-"""The members of blocks and tools, and nouns for their losses."""
+"""The members of blocks and calls, and nouns for their losses."""
 _KINDS_IN_ANSWERS = {"phase": "answer phase", "annotations": "citation"}
 """The same for members next to the content of an answer of OpenAI."""
-_NOUNS = _KINDS | _KINDS_IN_ANSWERS
+_KINDS_IN_TOOLS = {
+    "strict": "tool setting",
+    "cache_control": "cache breakpoint",
+    "defer_loading": "tool setting",
+    "input_examples": "tool setting",
+    "allowed_callers": "tool setting",
+    "eager_input_streaming": "tool setting",
+    "behavior": "tool setting",  # Gemini, as the next three
+    "response": "result schema",
+    "responseJsonSchema": "result schema",
+    "response_json_schema": "result schema",
+    "outputSchema": "result schema",  # MCP, as the next
+    "annotations": "tool setting",
+}
+"""The same for tools."""
 _PHASES = ("commentary", "final_answer")
 _DIRECT = {"type": "direct"}  # the caller of a call that the model made, as without one
 
@@ -35,7 +45,7 @@ NO_MEMBERS: BlockMembers = {}
 
 
 def members_of(value: Any) -> BlockMembers:
-    """The members of a block or a tool besides its content; empty ones are missing."""
+    """The members of a block or a call besides its content; empty ones are missing."""
     return _found(value, _KINDS)
 
 
@@ -47,6 +57,11 @@ def members_of_answer(value: Any) -> BlockMembers:
     return found
 
 
+def members_of_tool(value: Any) -> BlockMembers:
+    """The members of a tool besides its name, text and schema; empty ones are missing."""
+    return _found(value, _KINDS_IN_TOOLS)
+
+
 def _found(value: Any, kinds: Mapping[str, str]) -> BlockMembers:
     if not isinstance(value, Mapping) or kinds.keys().isdisjoint(value):
         return NO_MEMBERS
@@ -54,9 +69,9 @@ def _found(value: Any, kinds: Mapping[str, str]) -> BlockMembers:
 
 
 def kept_members(
-    found: BlockMembers, accepted: Sequence[str], message: Message | None, losses: Losses
+    found: BlockMembers, accepted: Sequence[str], message: Message, losses: Losses
 ) -> BlockMembers:
-    """The members that a target accepts; the others are listed as lost."""
+    """The members of a block or an answer that a target accepts; the others are listed as lost."""
     if not found:
         return NO_MEMBERS
     kept = {}
@@ -64,8 +79,20 @@ def kept_members(
         if key in accepted and not _is_program(value):
             kept[key] = value
         elif value != _DIRECT:
-            losses.lose(_NOUNS[key], f"the member {key}", message, "info")
+            kind = _KINDS.get(key) or _KINDS_IN_ANSWERS[key]
+            losses.lose(kind, f"the member {key}", message, "info")
     return kept
+
+
+def kept_members_of_tool(
+    found: BlockMembers, accepted: Sequence[str], name: str, losses: Losses
+) -> BlockMembers:
+    """The members of a tool that a target accepts; the others are listed as lost."""
+    for key in found:
+        if key not in accepted:
+            what = f"the member {key} of the tool {name}"
+            losses.lose(_KINDS_IN_TOOLS[key], what, severity="info")
+    return {key: value for key, value in found.items() if key in accepted}
 
 
 def _is_program(caller: Any) -> bool:

@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.conversion.block_members import kept_members
+from ctxtrim.formats.conversion.block_members import kept_members_of_tool
 from ctxtrim.formats.conversion.identifiers import Identifiers
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
@@ -81,7 +81,7 @@ def _named(tool: Tool, target: Target, losses: Losses, names: Identifiers) -> To
         losses.change("tool schema", what)
         if tool.grammar is not None:
             losses.lose("grammar", f"the grammar of the custom tool {name}")
-    members = kept_members(tool.members, target.members, None, losses)
+    members = kept_members_of_tool(tool.members, target.tool_members, name, losses)
     return replace(tool, name=name, members=members)
 
 

@@ -127,7 +127,7 @@ def _thought(piece: Piece) -> dict[str, Any] | None:
 def _declaration(tool: Tool) -> dict[str, Any]:
     description = {} if tool.description is None else {"description": tool.description}
     schema = {"parametersJsonSchema": tool.schema} if tool.schema["properties"] else {}
-    return {"name": tool.name, **description, **schema}
+    return {"name": tool.name, **description, **schema, **tool.members}
 
 
 def _is_native(value: Any) -> bool:
@@ -148,4 +148,5 @@ TARGET = Target(
     signs_parts=True,
     flags_errors=True,
     members=("videoMetadata", "video_metadata", "mediaResolution", "media_resolution"),
+    tool_members=("behavior", "response", "responseJsonSchema", "response_json_schema"),
 )

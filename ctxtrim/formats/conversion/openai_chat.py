@@ -127,9 +127,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
         function["description"] = tool.description
     if tool.is_custom:
         return {"type": "custom", "custom": function | _grammar(tool.grammar)}
-    function["parameters"] = tool.schema
-    if tool.is_strict:
-        function["strict"] = True
+    function |= {"parameters": tool.schema, **tool.members}
     return {"type": "function", "function": function}
 
 
@@ -145,4 +143,5 @@ TARGET = Target(
     may_end_with_reasoning=True,
     names_authors=True,
     has_custom_tools=True,
+    tool_members=("strict",),
 )

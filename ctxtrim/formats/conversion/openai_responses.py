@@ -108,8 +108,8 @@ def _tool(tool: Tool) -> dict[str, Any]:
     if tool.is_custom:
         format_ = {} if tool.grammar is None else {"format": tool.grammar}
         return {"type": "custom", "name": tool.name, **description, **format_}
-    strict = tool.is_strict or False  # the default of this API is true, of others false
-    function = {"name": tool.name, **description, "parameters": tool.schema, "strict": strict}
+    strict = {"strict": False} | dict(tool.members)  # the default of this API is true
+    function = {"name": tool.name, **description, "parameters": tool.schema, **strict}
     return {"type": "function", **function}
 
 
@@ -132,5 +132,6 @@ TARGET = Target(
     has_custom_tools=True,
     members=("annotations", "namespace"),
     answer_members=("phase",),
+    tool_members=("strict",),
     invalid_name=re.compile(r"[^a-zA-Z0-9_-]"),
 )

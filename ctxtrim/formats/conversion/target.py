@@ -67,8 +67,8 @@ class Target(Struct, frozen=True):
       tool schema
     - `invalid_name`, `invalid_id`: characters that tool names and call ids cannot have;
       `longest_id`: the characters of the longest call id
-    - `members`: the members of blocks and tools that the API accepts besides their content;
-      `answer_members`, `request_members`: the same for answers and requests
+    - `members`: the members of blocks and calls that the API accepts besides their content;
+      `answer_members`, `tool_members`, `request_members`: the same for answers, tools and requests
 
     Its rules for messages:
 
@@ -101,4 +101,5 @@ class Target(Struct, frozen=True):
     has_custom_tools: bool = False
     members: tuple[str, ...] = ()
     answer_members: tuple[str, ...] = ()
+    tool_members: tuple[str, ...] = ()
     request_members: tuple[str, ...] = ()

@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from ctxtrim.formats.conversion.block_members import NO_MEMBERS, BlockMembers, members_of
+from ctxtrim.formats.conversion.block_members import NO_MEMBERS, BlockMembers, members_of_tool
 from ctxtrim.formats.conversion.json_schema import object_schema
-from ctxtrim.formats.fields import boolean, elements, members, string
+from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.text.records import value_in
 
 _SCHEMAS = (
@@ -36,7 +36,6 @@ class Tool(Struct, frozen=True):
     name: str
     schema: dict[str, Any]
     description: str | None = None
-    is_strict: bool | None = None
     is_custom: bool = False
     grammar: dict[str, Any] | None = None
     members: BlockMembers = NO_MEMBERS
@@ -83,8 +82,7 @@ def _function(function: dict[str, Any], tool: dict[str, Any]) -> Iterator[Tool |
         name,
         object_schema(schema),
         string(function.get("description")),
-        boolean(function.get("strict", tool.get("strict"))),
-        members=members_of(tool),
+        members=members_of_tool(tool | function),
     )
 
 
@@ -99,4 +97,11 @@ def _custom(tool: dict[str, Any]) -> Tool | None:
     grammar = None
     if form.get("type") == "grammar":
         grammar = {"type": "grammar"} | members(form.get("grammar", form))
-    return Tool(name, CUSTOM, string(inner.get("description")), is_custom=True, grammar=grammar)
+    return Tool(
+        name,
+        CUSTOM,
+        string(inner.get("description")),
+        is_custom=True,
+        grammar=grammar,
+        members=members_of_tool(tool | inner),
+    )

@@ -99,3 +99,41 @@ def test_a_call_of_a_program_of_openai_is_listed(to: str) -> None:
     found = converted(transcript_of({"input": [ASKED, call, output]}), to)
     assert "program" not in (found.text or "")
     assert found.kinds["lost call origin"] == 1
+
+
+SCHEMA = {"type": "object", "properties": {"berth": {"type": "integer"}}}
+
+
+def tools_of(tool: dict[str, Any], to: str) -> Any:
+    """The tools of a request with one tool, and the kinds of its findings."""
+    request = {"messages": [{"role": "user", "content": "Tide?"}], "tools": [tool]}
+    if "functionDeclarations" in tool:
+        request = {"contents": [{"role": "user", "parts": [{"text": "Tide?"}]}], "tools": [tool]}
+    found = converted(transcript_of(request), to)
+    return found.value["tools"], found.kinds
+
+
+def test_strict_tools_stay_so_except_in_gemini() -> None:
+    claude = {"name": "look", "strict": True, "eager_input_streaming": True, "input_schema": SCHEMA}
+    assert tools_of(claude, "anthropic") == ([claude], {})
+    function = {"name": "look", "parameters": SCHEMA, "strict": True}
+    chat = {"type": "function", "function": function}
+    assert tools_of(chat, "openai-chat") == ([chat], {})
+    assert tools_of(chat, "openai-responses") == ([{"type": "function", **function}], {})
+    assert tools_of(chat, "anthropic")[0][0]["strict"] is True
+    assert tools_of(chat, "gemini")[1] == {"lost tool setting": 1}
+
+
+def test_schemas_of_results_stay_in_gemini() -> None:
+    function = {"name": "look", "behavior": "NON_BLOCKING", "response": {"type": "STRING"}}
+    tool = {"functionDeclarations": [function]}
+    assert tools_of(tool, "gemini") == ([tool], {})
+    assert tools_of(tool, "openai-chat")[1] == {"lost tool setting": 1, "lost result schema": 1}
+
+
+@each_target
+def test_annotations_of_tools_of_mcp_are_listed(to: str) -> None:
+    tool = {"name": "look", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}}
+    tools, kinds = tools_of(tool, to)
+    assert "readOnlyHint" not in json.dumps(tools)
+    assert kinds == {"lost tool setting": 1}

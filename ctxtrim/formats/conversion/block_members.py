@@ -18,9 +18,14 @@ _KINDS = {
     "namespace": "call namespace",
     "toolset_name": "call namespace",
     "caller": "call origin",
+    "extra_content": "signature",  # Gemini's, in its API of Chat Completions
 }
 """The members of blocks and calls, and nouns for their losses."""
-_KINDS_IN_ANSWERS = {"phase": "answer phase", "annotations": "citation"}
+_KINDS_IN_ANSWERS = {
+    "phase": "answer phase",
+    "annotations": "citation",
+    "extra_content": "signature",
+}
 """The same for members next to the content of an answer of OpenAI."""
 _KINDS_IN_TOOLS = {
     "strict": "tool setting",

@@ -147,6 +147,12 @@ TARGET = Target(
     is_blank=lambda text: not text,
     signs_parts=True,
     flags_errors=True,
-    members=("videoMetadata", "video_metadata", "mediaResolution", "media_resolution"),
+    members=(
+        "videoMetadata",
+        "video_metadata",
+        "mediaResolution",
+        "media_resolution",
+        "extra_content",  # is the signature of a call
+    ),
     tool_members=("behavior", "response", "responseJsonSchema", "response_json_schema"),
 )

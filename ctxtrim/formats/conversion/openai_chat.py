@@ -38,7 +38,7 @@ def _messages(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
         return
     named = _author(turn.message, losses)
     if turn.role == "assistant":
-        yield {"role": "assistant", **named, **_answer(turn, losses)}
+        yield {"role": "assistant", **named, **_answer(turn, losses), **turn.members}
         return
     role = "developer" if turn.is_developer else turn.role
     yield {"role": role, **named, "content": content_of(content_blocks(turn.pieces))}
@@ -70,11 +70,11 @@ def _answer(turn: Turn, losses: Losses) -> dict[str, Any]:
 def _call(piece: Piece, message: Message | None, losses: Losses) -> dict[str, Any]:
     if piece.is_custom:
         custom = {"name": piece.name, "input": piece.text}
-        return {"id": piece.call_id, "type": "custom", "custom": custom}
+        return {"id": piece.call_id, "type": "custom", "custom": custom, **piece.members}
     is_kept = bool(piece.text.strip()) and is_object(piece)
     text = piece.text if is_kept else dump(object_of(piece, message, losses))
     function = {"name": piece.name, "arguments": text}
-    return {"id": piece.call_id, "type": "function", "function": function}
+    return {"id": piece.call_id, "type": "function", "function": function, **piece.members}
 
 
 def _results(answers: Iterable[CallResult], losses: Losses) -> Iterator[dict[str, Any]]:
@@ -143,5 +143,7 @@ TARGET = Target(
     may_end_with_reasoning=True,
     names_authors=True,
     has_custom_tools=True,
+    members=("extra_content",),
+    answer_members=("extra_content",),
     tool_members=("strict",),
 )

@@ -69,3 +69,10 @@ def thought_signature(block: Any) -> str | None:
     if not isinstance(block, Mapping):
         return None
     return first_string((block.get("thoughtSignature"), block.get("thought_signature")))
+
+
+def signature_beside(found: Mapping[str, Any]) -> str | None:
+    """The signature that Gemini adds to a call of Chat Completions, in the members of the call."""
+    return string(
+        members(members(found.get("extra_content")).get("google")).get("thought_signature")
+    )

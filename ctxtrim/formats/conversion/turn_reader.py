@@ -11,7 +11,7 @@ from ctxtrim.formats.conversion.identifiers import Identifiers
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.numbers import values_in
 from ctxtrim.formats.conversion.pieces import Piece, PieceReader
-from ctxtrim.formats.conversion.reasoning import thought_signature
+from ctxtrim.formats.conversion.reasoning import signature_beside, thought_signature
 from ctxtrim.formats.conversion.target import CallResult, Target, Turn
 from ctxtrim.formats.lines import SourceValues
 from ctxtrim.model import Message, Part, Role, Transcript
@@ -118,7 +118,10 @@ class TurnReader:
         kind = self._pieces.built_in(part)
         if kind is not None:
             self._losses.change("call type", f"the {kind} is a call of a function now", message)
+        others = self._pieces.members_at(part.block)
         signature = thought_signature(self._pieces.value_of(part)) if part.sealed else None
+        if self._target.signs_parts:
+            signature = signature or signature_beside(others)
         piece = Piece(
             "call",
             self._pieces.arguments_of(part),
@@ -126,7 +129,7 @@ class TurnReader:
             call_id=call_id,
             name=name,
             is_custom=self._pieces.is_custom(part),
-            members=self._members(self._pieces.members_at(part.block), message),
+            members=self._members(others, message),
         )
         return self._signed(message, piece)
 

@@ -137,3 +137,24 @@ def test_annotations_of_tools_of_mcp_are_listed(to: str) -> None:
     tools, kinds = tools_of(tool, to)
     assert "readOnlyHint" not in json.dumps(tools)
     assert kinds == {"lost tool setting": 1}
+
+
+SIGNED = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
+
+
+def test_a_signature_of_gemini_in_chat_completions_stays_so_and_in_gemini() -> None:
+    function = {"name": "look", "arguments": "{}"}
+    call = {"id": "a", "type": "function", "function": function} | SIGNED
+    messages = [
+        {"role": "user", "content": "Tide?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "low"},
+        {"role": "assistant", "content": "Low."} | SIGNED,
+    ]
+    source = transcript_of({"messages": messages})
+    same = converted(source, "openai-chat")
+    assert (same.value["messages"], same.findings) == (messages, ())
+    gemini = converted(source, "gemini")
+    assert gemini.value["contents"][1]["parts"][0]["thoughtSignature"] == "c2ln"
+    assert gemini.kinds == {"lost signature": 1}  # that of the text
+    assert converted(source, "openai-responses").kinds == {"lost signature": 2}

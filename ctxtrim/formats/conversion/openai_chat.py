@@ -55,13 +55,17 @@ def _author(message: Message | None, losses: Losses) -> dict[str, str]:
 
 
 def _answer(turn: Turn, losses: Losses) -> dict[str, Any]:
-    """The content, reasoning and calls of an answer."""
-    texts = content_blocks(piece for piece in turn.pieces if piece.kind == "text")
+    """The content, refusal, reasoning and calls of an answer."""
+    spoken = [piece for piece in turn.pieces if piece.kind == "text"]
+    texts = content_blocks(piece for piece in spoken if not piece.is_refusal)
+    refusals = [piece.text for piece in spoken if piece.is_refusal]
     reasoning = [piece.value for piece in turn.pieces if piece.kind == "reasoning"]
     calls = [_call(piece, turn.message, losses) for piece in turn.pieces if piece.kind == "call"]
-    answer: dict[str, Any] = {"content": None if calls else ""}
+    answer: dict[str, Any] = {"content": None if calls or refusals else ""}
     if texts:
         answer["content"] = content_of(texts)
+    if refusals:
+        answer["refusal"] = "\n".join(refusals)
     if reasoning:
         answer["reasoning_content"] = "\n\n".join(reasoning)
     return answer | ({"tool_calls": calls} if calls else {})
@@ -143,6 +147,7 @@ TARGET = Target(
     may_end_with_reasoning=True,
     names_authors=True,
     has_custom_tools=True,
+    has_refusals=True,
     members=("extra_content",),
     answer_members=("extra_content",),
     tool_members=("strict",),

@@ -130,6 +130,7 @@ TARGET = Target(
     is_native=_is_native,
     is_native_tool=_is_native_tool,
     has_custom_tools=True,
+    has_refusals=True,
     members=("annotations", "namespace"),
     answer_members=("phase",),
     tool_members=("strict",),

@@ -40,8 +40,8 @@ class Piece(Struct, frozen=True):
     `text` is the text, or the arguments of a call. `value` is the JSON value in the source; for
     `native` pieces, and for reasoning and attachments that a target keeps, it is the value to
     write. `signature` is what the provider signed or encrypted. `call_id` and `name` are those of a
-    call. `is_custom`: a call of a custom tool of OpenAI, whose argument is a text. `members` are
-    other members of its block.
+    call. `is_custom`: a call of a custom tool of OpenAI, whose argument is a text. `is_refusal`: a
+    text with which the model of OpenAI refused. `members` are other members of its block.
     """
 
     kind: PieceKind
@@ -52,6 +52,7 @@ class Piece(Struct, frozen=True):
     call_id: str = ""
     name: str = ""
     is_custom: bool = False
+    is_refusal: bool = False
     members: BlockMembers = NO_MEMBERS
 
 
@@ -64,11 +65,16 @@ def content_of(blocks: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
 def content_blocks(
     pieces: Iterable[Piece], spell: Callable[[str], dict[str, Any]] = text_block
 ) -> list[dict[str, Any]]:
-    """Texts, as `spell` writes them, and attachments as content blocks."""
-    return [
-        spell(piece.text) | dict(piece.members) if piece.kind == "text" else piece.value
-        for piece in pieces
-    ]
+    """Texts, as `spell` writes them, refusals and attachments as content blocks."""
+    return [_block(piece, spell) for piece in pieces]
+
+
+def _block(piece: Piece, spell: Callable[[str], dict[str, Any]]) -> Any:
+    if piece.kind != "text":
+        return piece.value
+    is_refusal = piece.is_refusal
+    block = {"type": "refusal", "refusal": piece.text} if is_refusal else spell(piece.text)
+    return block | dict(piece.members)
 
 
 class PieceReader:
@@ -197,7 +203,11 @@ class PieceReader:
             return
         signature = thought_signature(self.value_of(part)) if part.sealed else None
         others = self.members_at(part.block)
-        yield Piece("text", part.spelled, signature=signature, members=others)
+        place = part.span or part.source
+        is_refusal = place is not None and place.path[-1:] == ("refusal",)
+        yield Piece(
+            "text", part.spelled, signature=signature, is_refusal=is_refusal, members=others
+        )
 
     def _block(self, message: Message, part: Part, value: dict[str, Any]) -> Iterator[Piece]:
         """A block that is neither a text nor an image or a file."""

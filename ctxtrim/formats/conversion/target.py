@@ -80,6 +80,7 @@ class Target(Struct, frozen=True):
     - `flags_errors`: a result can be marked as an error
     - `names_authors`: messages can have the name of their author
     - `has_custom_tools`: calls and tools may be custom ones of OpenAI
+    - `has_refusals`: texts of an answer may be refusals
     """
 
     name: str
@@ -99,6 +100,7 @@ class Target(Struct, frozen=True):
     flags_errors: bool = False
     names_authors: bool = False
     has_custom_tools: bool = False
+    has_refusals: bool = False
     members: tuple[str, ...] = ()
     answer_members: tuple[str, ...] = ()
     tool_members: tuple[str, ...] = ()

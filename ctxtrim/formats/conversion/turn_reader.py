@@ -181,6 +181,9 @@ class TurnReader:
         elif piece.attachment is not None:
             yield from self._attached(message, piece, piece.attachment, role)
         else:
+            if piece.is_refusal and not (self._target.has_refusals and role == "assistant"):
+                self._losses.change("refusal", "the refusal is a text now", message)
+                piece = replace(piece, is_refusal=False)
             piece = replace(piece, members=self._members(piece.members, message))
             yield self._signed(message, piece)
 

@@ -15,7 +15,8 @@ _BLOCKS = ("reasoning_details", "thinking_blocks", "codex_reasoning_items")
 def with_members(value: dict[str, Any], parts: Sequence[Part], span: Span) -> tuple[Part, ...]:
     """The parts of an answer's content, with those in its members before and after them."""
     refusal = value.get("refusal")
-    refusals = (Part("text", refusal),) if isinstance(refusal, str) else ()
+    place = span.inside("refusal")
+    refusals = (Part("text", refusal, source=place),) if isinstance(refusal, str) else ()
     return (*_reasoning(value, span), *parts, *refusals, *_audio(value))
 
 

@@ -316,11 +316,25 @@ def test_characters_that_names_of_authors_cannot_have_are_replaced(name: str, va
 
 
 @each_target
-def test_a_refusal_is_a_text(to: str) -> None:
-    refused = {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}
-    found = converted(chat(refused), to)
-    assert [part.text for part in parts_of(found.request, "text")] == ["Is berth 2 free?", "No."]
-    assert found.findings == ()
+def test_a_refusal_stays_so_for_openai_and_is_a_text_elsewhere(to: str) -> None:
+    refused = {"role": "assistant", "content": None, "refusal": "No."}
+    block = {"type": "refusal", "refusal": "No."}
+    item = {"type": "message", "role": "assistant", "content": [block]}
+    asked = {"type": "message", "role": "user", "content": [
+        {"type": "input_text", "text": "Is berth 2 free?"}]}  # fmt: skip
+    for source in (
+        chat(refused),
+        chat({"role": "assistant", "content": [block]}),
+        transcript_of({"input": [asked, item]}),
+    ):
+        found = converted(source, to)
+        texts = [part.text for part in parts_of(found.request, "text")]
+        assert texts == ["Is berth 2 free?", "No."]
+        if to == "openai-chat":
+            assert found.value["messages"][1] == refused
+        elif to == "openai-responses":
+            assert found.value["input"][1] == item
+        assert found.kinds == ({} if "openai" in to else {"changed refusal": 1})
 
 
 def test_fields_of_the_request_that_are_lost_are_listed() -> None:

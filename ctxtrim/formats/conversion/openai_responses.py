@@ -1,7 +1,7 @@
 """OpenAI Responses: `{"model", "instructions"?, "input", "tools"?}`.
 
 The first system message becomes `instructions` if it is one text. Reasoning needs OpenAI's
-encrypted content. A call whose arguments are not a JSON object is a custom tool call.
+encrypted content. A call whose arguments are not a JSON object is a custom tool call, and listed.
 """
 
 import re
@@ -18,7 +18,7 @@ from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import Tool
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.media_blocks import input_text, output_text
-from ctxtrim.model import Role
+from ctxtrim.model import Message, Role
 
 _NATIVE = (
     "compaction", "compaction_summary", "context_compaction", "web_search_call",
@@ -35,12 +35,12 @@ def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
     is_instruction = first.role == "system" and not first.is_developer
     if is_instruction and [piece.kind for piece in first.pieces] == ["text"]:
         request["instructions"] = turns.pop(0).pieces[0].text
-    request["input"] = [item for turn in turns for item in _items(turn)]
+    request["input"] = [item for turn in turns for item in _items(turn, losses)]
     tools = [*map(_tool, dialogue.tools), *dialogue.native_tools]
     return request | ({"tools": tools} if tools else {})
 
 
-def _items(turn: Turn) -> Iterator[dict[str, Any]]:
+def _items(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
     """The items of a turn: runs of texts and attachments as messages, all others alone."""
     for answer in turn.results:
         yield _output(answer)
@@ -51,16 +51,21 @@ def _items(turn: Turn) -> Iterator[dict[str, Any]]:
             role = "developer" if turn.is_developer else turn.role
             yield {"type": "message", "role": role, **turn.members, "content": content}
         else:
-            yield from (_call(piece) if piece.kind == "call" else piece.value for piece in together)
+            for piece in together:
+                is_call = piece.kind == "call"
+                yield _call(piece, turn.message, losses) if is_call else piece.value
 
 
 def _is_content(piece: Piece) -> bool:
     return piece.kind in ("text", "attachment")
 
 
-def _call(piece: Piece) -> dict[str, Any]:
+def _call(piece: Piece, message: Message | None, losses: Losses) -> dict[str, Any]:
     item = {"call_id": piece.call_id, "name": piece.name, **piece.members}
     if not is_object(piece):
+        if not piece.is_custom:
+            what = f"the arguments of {piece.name} are not a JSON object; the call is custom now"
+            losses.change("call type", what, message)
         return {"type": "custom_tool_call", **item, "input": piece.text}
     return {"type": "function_call", **item, "arguments": piece.text.strip() or "{}"}
 

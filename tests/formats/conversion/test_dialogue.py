@@ -183,6 +183,7 @@ def test_arguments_that_are_not_an_object_are_kept(to: str) -> None:
         assert part.text == "*** Begin"
         assert found.value["input"][1]["type"] == "custom_tool_call"
         assert found.value["input"][2]["type"] == "custom_tool_call_output"
+        assert found.kinds["changed call type"] == 1
     else:
         assert part.text == '{"input":"*** Begin"}'
         assert found.kinds["changed argument"] == 1
@@ -246,6 +247,7 @@ def test_a_custom_call_stays_custom_for_openai(to: str) -> None:
             assert found.value["messages"][1:] == list(messages)
         elif to == "openai-responses":
             assert found.value["input"] == items
+            assert found.findings == ()
         else:
             (part,) = parts_of(found.request, "tool_call")
             assert part.text == dump({"input": CUSTOM["input"]})

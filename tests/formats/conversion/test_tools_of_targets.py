@@ -212,3 +212,11 @@ def test_anthropic_gets_schemas_for_calls_without_any() -> None:
     found = converted(transcript_of({"messages": messages}), "anthropic")
     assert [tool["name"] for tool in found.value["tools"]] == ["look"]
     assert found.kinds == {"changed tool schema": 1}
+
+
+@each_target
+def test_functions_next_to_tools_are_listed(to: str) -> None:
+    source = request("openai-chat", SPELLED["openai-chat"]) | {"functions": [{"name": "note"}]}
+    found = converted(transcript_of(source), to)
+    assert found.value["tools"] == SPELLED[to]
+    assert found.kinds == {"lost tool schema": 1}

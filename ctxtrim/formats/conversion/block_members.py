@@ -54,6 +54,11 @@ def members_of(value: Any) -> BlockMembers:
     return _found(value, _KINDS)
 
 
+def has_resolution(found: BlockMembers) -> bool:
+    """Whether members have the resolution of an image (Gemini)."""
+    return "mediaResolution" in found or "media_resolution" in found
+
+
 def members_of_answer(value: Any) -> BlockMembers:
     """The members of an answer of OpenAI besides its content; empty ones are missing."""
     found = _found(value, _KINDS_IN_ANSWERS)

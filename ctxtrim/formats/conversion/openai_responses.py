@@ -90,11 +90,14 @@ def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
         return {"type": "input_image", **place, **detail}
     if found.kind != "pdf":
         return None
+    detail = {"detail": found.detail} if found.detail in ("low", "high") else {}
     if found.data is not None:
-        return {"type": "input_file", "filename": found.file_name, "file_data": found.data_url}
-    if found.url is not None:
-        return {"type": "input_file", "file_url": found.url}
-    return {"type": "input_file", "file_id": found.file_id}
+        file = {"filename": found.file_name, "file_data": found.data_url}
+    elif found.url is not None:
+        file = {"file_url": found.url}
+    else:
+        file = {"file_id": found.file_id or ""}
+    return {"type": "input_file", **file, **detail}
 
 
 def _reasoning(piece: Piece) -> dict[str, Any] | None:

@@ -6,7 +6,12 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation.turns import Shape, shape
 from ctxtrim.formats.conversion.attachments import Attachment
-from ctxtrim.formats.conversion.block_members import NO_MEMBERS, BlockMembers, kept_members
+from ctxtrim.formats.conversion.block_members import (
+    NO_MEMBERS,
+    BlockMembers,
+    has_resolution,
+    kept_members,
+)
 from ctxtrim.formats.conversion.identifiers import Identifiers
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.numbers import values_in
@@ -197,9 +202,12 @@ class TurnReader:
             self._losses.lose(found.what, what, message)
             return
         name = found.name if found.kind != "image" else None
-        texts = (inner for inner in values_in(value) if isinstance(inner, str))
+        texts = [inner for inner in values_in(value) if isinstance(inner, str)]
         if name and not any(text.startswith(name) for text in texts):
             self._losses.lose("file name", f"the name {name}", message, "info")
+        if found.detail not in (None, "auto", *texts) and not has_resolution(piece.members):
+            what = f"the detail {found.detail} of {found.description}"
+            self._losses.lose("image resolution", what, message, "info")
         kept = self._members(piece.members, message)
         yield replace(piece, value=value | dict(kept), members=NO_MEMBERS)
 

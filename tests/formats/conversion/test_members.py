@@ -158,3 +158,36 @@ def test_a_signature_of_gemini_in_chat_completions_stays_so_and_in_gemini() -> N
     assert gemini.value["contents"][1]["parts"][0]["thoughtSignature"] == "c2ln"
     assert gemini.kinds == {"lost signature": 1}  # that of the text
     assert converted(source, "openai-responses").kinds == {"lost signature": 2}
+
+
+@each_target
+@pytest.mark.parametrize("detail", ["low", "high", "auto", None])
+def test_the_detail_of_an_image_stays_for_openai(to: str, detail: str | None) -> None:
+    place = {"url": "https://harbor.example/buoy.png"} | ({"detail": detail} if detail else {})
+    content = [{"type": "image_url", "image_url": place}]
+    found = converted(transcript_of({"messages": [{"role": "user", "content": content}]}), to)
+    is_lost = detail in ("low", "high") and "openai" not in to
+    assert found.kinds == ({"lost image resolution": 1} if is_lost else {})
+    if to == "openai-chat":
+        assert found.value["messages"][0]["content"] == content
+
+
+@each_target
+def test_the_resolution_of_an_image_of_gemini_is_listed_once(to: str) -> None:
+    image = {"fileData": {"mimeType": "image/png", "fileUri": "https://harbor.example/buoy.png"},
+             "mediaResolution": {"level": "MEDIA_RESOLUTION_HIGH"}}  # fmt: skip
+    contents = [{"role": "user", "parts": [image]}]
+    found = converted(transcript_of({"contents": contents}), to)
+    if to == "gemini":
+        assert found.value == {"contents": contents}
+    else:
+        assert found.kinds == {"lost image resolution": 1}
+
+
+@pytest.mark.parametrize("detail", ["low", "high"])
+def test_the_detail_of_a_file_stays_in_responses(detail: str) -> None:
+    file = {"type": "input_file", "file_id": "file-1", "detail": detail}
+    items = [{"type": "message", "role": "user", "content": [file]}]
+    source = transcript_of({"model": "gpt-5.4", "input": items})
+    assert converted(source, "openai-responses").value["input"] == items
+    assert converted(source, "openai-chat").kinds == {"lost image resolution": 1}

@@ -113,7 +113,7 @@ def test_a_transcript_that_cannot_be_converted_is_left_out(ctxtrim: Run, tmp_pat
 
 def test_the_totals_are_those_of_the_requests(ctxtrim: Run, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    ran = ctxtrim("convert", "--to", "openai-chat", "--report", report, stdin=LOSSY)
+    ran = ctxtrim("convert", "--to", "openai-responses", "--report", report, stdin=LOSSY)
     counted = json.loads(ctxtrim("count", "--json", stdin=ran.out).out)["transcripts"][0]
     (row,) = json.loads(report.read_text())["transcripts"]
     assert (row["messages_read"], row["messages"]) == (3, 2)

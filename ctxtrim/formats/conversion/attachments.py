@@ -40,6 +40,7 @@ _SUFFIXES = {
     "mp4": "video/mp4",
 }
 _NOUNS = {"image": "image", "audio": "sound", "pdf": "document", "sealed": "encrypted text"}
+_SPOKEN = {"id", "data", "transcript", "expires_at"}  # an answer of Chat Completions as a sound
 _LONGEST = 80  # characters of a URL in a description
 _GOOGLE = ("gs://", "https://generativelanguage.googleapis.com/")
 _WEB = ("https://", "http://")
@@ -94,7 +95,7 @@ class Attachment(Struct, frozen=True):
     @property
     def what(self) -> str:
         """The kind of the attachment as a noun."""
-        return _NOUNS.get(self.kind, "file")
+        return noun_of(self.kind)
 
     @property
     def description(self) -> str:
@@ -107,6 +108,11 @@ class Attachment(Struct, frozen=True):
         return f"{noun} with a file id of {self.provider}"
 
 
+def noun_of(kind: MediaKind) -> str:
+    """The kind of an attachment as a noun."""
+    return _NOUNS.get(kind, "file")
+
+
 def attachment_of(value: Any, media: Media) -> Attachment | None:
     """The attachment in a block, or in a string with its data or URL; None without either.
 
@@ -114,7 +120,8 @@ def attachment_of(value: Any, media: Media) -> Attachment | None:
     """
     source = MediaSource(media.kind, value) if isinstance(value, str) else None
     if isinstance(value, Mapping):
-        source = media_source(value)
+        is_spoken = _SPOKEN.issuperset(value)
+        source = _spoken(value) if is_spoken else media_source(value)
     if source is None:
         return None
     data, url, mime = source.data, source.url, source.mime
@@ -137,6 +144,12 @@ def attachment_of(value: Any, media: Media) -> Attachment | None:
         return None
     provider: Provider = "anthropic" if "source" in value else "openai"
     return replace(found, file_id=source.file_id, provider=provider)
+
+
+def _spoken(value: Mapping[str, Any]) -> MediaSource:
+    """A spoken answer: by its id, else its data. OpenAI takes back only the id."""
+    name = value.get("id")
+    return MediaSource("audio", None if name else value.get("data"), file_id=name)
 
 
 def _mime(written: object, data: str | None, url: str | None, kind: MediaKind) -> str | None:

@@ -55,17 +55,20 @@ def _author(message: Message | None, losses: Losses) -> dict[str, str]:
 
 
 def _answer(turn: Turn, losses: Losses) -> dict[str, Any]:
-    """The content, refusal, reasoning and calls of an answer."""
-    spoken = [piece for piece in turn.pieces if piece.kind == "text"]
-    texts = content_blocks(piece for piece in spoken if not piece.is_refusal)
-    refusals = [piece.text for piece in spoken if piece.is_refusal]
+    """The content, refusal, sound, reasoning and calls of an answer."""
+    texts = [piece for piece in turn.pieces if piece.kind == "text"]
+    content = content_blocks(piece for piece in texts if not piece.is_refusal)
+    refusals = [piece.text for piece in texts if piece.is_refusal]
     reasoning = [piece.value for piece in turn.pieces if piece.kind == "reasoning"]
     calls = [_call(piece, turn.message, losses) for piece in turn.pieces if piece.kind == "call"]
-    answer: dict[str, Any] = {"content": None if calls or refusals else ""}
-    if texts:
-        answer["content"] = content_of(texts)
+    sounds = [piece.value for piece in turn.pieces if piece.kind == "attachment"]
+    answer: dict[str, Any] = {"content": None if calls or refusals or sounds else ""}
+    if content:
+        answer["content"] = content_of(content)
     if refusals:
         answer["refusal"] = "\n".join(refusals)
+    if sounds:  # one: an answer of other formats has none
+        answer["audio"] = sounds[0]
     if reasoning:
         answer["reasoning_content"] = "\n\n".join(reasoning)
     return answer | ({"tool_calls": calls} if calls else {})
@@ -98,7 +101,9 @@ def _results(answers: Iterable[CallResult], losses: Losses) -> Iterator[dict[str
 
 
 def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
-    """An image, a sound or a PDF; None if the API does not accept it."""
+    """An image, a sound or a PDF; the id of a spoken answer; None if the API does not accept it."""
+    if role == "assistant" and found.kind == "audio" and found.is_file_of("openai"):
+        return {"id": found.file_id}
     if role not in ("user", "tool"):
         return None
     if found.kind == "image" and found.has_type(WEB_IMAGES) and (found.data or found.is_public):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from ctxtrim.formats.conversion.attachments import Attachment, attachment_of
+from ctxtrim.formats.conversion.attachments import Attachment, attachment_of, noun_of
 from ctxtrim.formats.conversion.block_members import (
     NO_MEMBERS,
     BlockMembers,
@@ -189,7 +189,7 @@ class PieceReader:
         if found is not None:
             yield Piece("attachment", attachment=found, members=members_of(value))
             return
-        what = "image" if media.kind == "image" else "file"
+        what = noun_of(media.kind)
         self._losses.lose(what, f"the source has no data, URL or id of this {what}", message)
 
     def _text(self, message: Message, part: Part) -> Iterator[Piece]:

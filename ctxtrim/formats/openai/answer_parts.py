@@ -17,7 +17,7 @@ def with_members(value: dict[str, Any], parts: Sequence[Part], span: Span) -> tu
     refusal = value.get("refusal")
     place = span.inside("refusal")
     refusals = (Part("text", refusal, source=place),) if isinstance(refusal, str) else ()
-    return (*_reasoning(value, span), *parts, *refusals, *_audio(value))
+    return (*_reasoning(value, span), *parts, *refusals, *_audio(value, span))
 
 
 def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
@@ -54,12 +54,13 @@ def _sealed(blocks: Iterable[Any]) -> int:
     return sum(map(len, _strings(blocks, "data", "signature", "encrypted_content")))
 
 
-def _audio(value: dict[str, Any]) -> tuple[Part, ...]:
+def _audio(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     """The spoken answer, often only its id; then its length is unknown."""
     audio = value.get("audio")
     if not isinstance(audio, dict):
         return ()
-    return (Part("attachment", media=media_of({"type": "audio", "audio": audio.get("data")})),)
+    media = media_of({"type": "audio", "audio": audio.get("data")})
+    return (Part("attachment", media=media, source=span.inside("audio")),)
 
 
 def images(value: dict[str, Any]) -> tuple[Part, ...]:

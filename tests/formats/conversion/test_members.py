@@ -191,3 +191,21 @@ def test_the_detail_of_a_file_stays_in_responses(detail: str) -> None:
     source = transcript_of({"model": "gpt-5.4", "input": items})
     assert converted(source, "openai-responses").value["input"] == items
     assert converted(source, "openai-chat").kinds == {"lost image resolution": 1}
+
+
+@each_target
+def test_a_spoken_answer_stays_in_chat_completions_by_its_id(to: str) -> None:
+    audio = {"id": "audio_1", "data": "UklGRg==", "expires_at": 1, "transcript": "Low."}
+    messages = [
+        {"role": "user", "content": "Tide?"},
+        {"role": "assistant", "content": None, "audio": audio},
+        {"role": "user", "content": "Sure?"},
+    ]
+    found = converted(transcript_of({"messages": messages}), to)
+    if to == "openai-chat":
+        assert found.value["messages"][1] == messages[1] | {"audio": {"id": "audio_1"}}
+        assert found.findings == ()
+    else:
+        assert found.kinds == {"lost sound": 1, "lost empty message": 1}
+        assert "a sound with a file id of openai" in found.findings[0].message
+    assert found.breaches == set()

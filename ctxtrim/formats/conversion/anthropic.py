@@ -5,7 +5,7 @@ request with calls needs tools, so tools without a schema get an empty one.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from ctxtrim.formats.anthropic.detect import is_dated
@@ -15,7 +15,7 @@ from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece, content_blocks, content_of
 from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import EMPTY, Tool
-from ctxtrim.formats.fields import members
+from ctxtrim.formats.fields import members, string
 from ctxtrim.model import Role
 from ctxtrim.stages.repair import ANSWER
 
@@ -45,13 +45,16 @@ def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
 
 def _messages(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
     """The messages; results and the user texts after them share a message."""
+    turns = list(turns)
+    native = [piece for turn in turns for piece in turn.pieces if piece.kind == "native"]
+    uses = {string(members(piece.value).get("id")) for piece in native}
     found: list[tuple[str, list[dict[str, Any]]]] = []
     for turn in turns:
         role = "assistant" if turn.role == "assistant" else "user"
         if turn.role == "tool":
             blocks = list(_results(turn.results, losses))
         elif turn.role == "assistant":
-            blocks = list(_answer(turn, losses))
+            blocks = list(_answer(turn, uses, losses))
         else:
             blocks = content_blocks(turn.pieces)
         if found and found[-1][0] == role:
@@ -61,13 +64,19 @@ def _messages(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
     return [{"role": role, "content": content_of(blocks)} for role, blocks in found]
 
 
-def _answer(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
-    """The blocks of an answer."""
+def _answer(turn: Turn, uses: Set[str | None], losses: Losses) -> Iterator[dict[str, Any]]:
+    """The blocks of an answer. `uses`: the ids of the server tools that the request uses."""
     for piece in turn.pieces:
         if piece.kind == "call":
             arguments = object_of(piece, turn.message, losses)
             use = {"type": "tool_use", "id": piece.call_id, "name": piece.name, "input": arguments}
-            yield use | dict(piece.members)
+            others = dict(piece.members)
+            caller = string(members(others.get("caller")).get("tool_id"))
+            if caller is not None and caller not in uses:
+                del others["caller"]
+                what = f"the member caller: the request has no use {caller} of a server tool"
+                losses.lose("call origin", what, turn.message)
+            yield use | others
         else:
             yield from content_blocks([piece])
 

@@ -1,4 +1,4 @@
-"""Members of blocks, answers and tools besides their content, which only some APIs accept."""
+"""Members of blocks, messages and tools besides their content, which only some APIs accept."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,14 +19,17 @@ _KINDS = {
     "toolset_name": "call namespace",
     "caller": "call origin",
     "extra_content": "signature",  # Gemini's, in its API of Chat Completions
+    "pending_safety_checks": "safety check",
+    "acknowledged_safety_checks": "safety check",
 }
 """The members of blocks and calls, and nouns for their losses."""
-_KINDS_IN_ANSWERS = {
+_KINDS_IN_MESSAGES = {
     "phase": "answer phase",
     "annotations": "citation",
     "extra_content": "signature",
+    "cache_control": "cache breakpoint",
 }
-"""The same for members next to the content of an answer of OpenAI."""
+"""The same for members next to the content of a message."""
 _KINDS_IN_TOOLS = {
     "strict": "tool setting",
     "cache_control": "cache breakpoint",
@@ -59,12 +62,14 @@ def has_resolution(found: BlockMembers) -> bool:
     return "mediaResolution" in found or "media_resolution" in found
 
 
-def members_of_answer(value: Any) -> BlockMembers:
-    """The members of an answer of OpenAI besides its content; empty ones are missing."""
-    found = _found(value, _KINDS_IN_ANSWERS)
-    if "phase" in found and found["phase"] not in _PHASES:  # of another program
-        return {key: inner for key, inner in found.items() if key != "phase"}
-    return found
+def members_of_message(value: Any) -> BlockMembers:
+    """The members of a message besides its content; empty ones are missing."""
+    if not isinstance(value, Mapping) or "role" not in value:  # a block, or an item
+        return NO_MEMBERS
+    found = _found(value, _KINDS_IN_MESSAGES)
+    if found.get("phase") in _PHASES and value["role"] == "assistant":
+        return found
+    return {key: inner for key, inner in found.items() if key != "phase"}  # of another program
 
 
 def members_of_tool(value: Any) -> BlockMembers:
@@ -81,7 +86,7 @@ def _found(value: Any, kinds: Mapping[str, str]) -> BlockMembers:
 def kept_members(
     found: BlockMembers, accepted: Sequence[str], message: Message, losses: Losses
 ) -> BlockMembers:
-    """The members of a block or an answer that a target accepts; the others are listed as lost."""
+    """The members of a block or a message that a target accepts; the others are listed as lost."""
     if not found:
         return NO_MEMBERS
     kept = {}
@@ -89,7 +94,7 @@ def kept_members(
         if key in accepted and not _is_program(value):
             kept[key] = value
         elif value != _DIRECT:
-            kind = _KINDS.get(key) or _KINDS_IN_ANSWERS[key]
+            kind = _KINDS.get(key) or _KINDS_IN_MESSAGES[key]
             losses.lose(kind, f"the member {key}", message, "info")
     return kept
 

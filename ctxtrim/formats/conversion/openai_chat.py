@@ -154,6 +154,6 @@ TARGET = Target(
     has_custom_tools=True,
     has_refusals=True,
     members=("extra_content",),
-    answer_members=("extra_content",),
+    message_members=("extra_content",),
     tool_members=("strict",),
 )

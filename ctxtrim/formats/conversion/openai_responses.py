@@ -140,7 +140,7 @@ TARGET = Target(
     has_custom_tools=True,
     has_refusals=True,
     members=("annotations", "namespace"),
-    answer_members=("phase",),
+    message_members=("phase",),
     tool_members=("strict",),
     invalid_name=re.compile(r"[^a-zA-Z0-9_-]"),
 )

@@ -11,7 +11,7 @@ from ctxtrim.formats.conversion.block_members import (
     NO_MEMBERS,
     BlockMembers,
     members_of,
-    members_of_answer,
+    members_of_message,
 )
 from ctxtrim.formats.conversion.block_texts import (
     TEXT_KEYS,
@@ -30,7 +30,9 @@ from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.model import Media, Message, Part, Span
 from ctxtrim.text.records import dump
 
-_BUILT_IN = ("local_shell_call", "shell_call", "apply_patch_call", "computer_call")
+_BUILT_IN = (
+    "local_shell_call", "shell_call", "apply_patch_call", "computer_call", "tool_search_call",
+)  # fmt: skip
 PieceKind = Literal["text", "reasoning", "call", "attachment", "native"]
 
 
@@ -122,11 +124,11 @@ class PieceReader:
         """The members of the block or the item at a span besides its content."""
         return NO_MEMBERS if span is None else members_of(self._item_at(span))
 
-    def members_of_answer(self, message: Message) -> BlockMembers:
-        """The members of an answer besides its content, from all its items."""
+    def members_of_message(self, message: Message) -> BlockMembers:
+        """The members of a message besides its content, from all its items."""
         found: dict[str, Any] = {}
         for span in message.spans:
-            found |= members_of_answer(self._item_at(span))
+            found |= members_of_message(self._item_at(span))
         return found
 
     def _item_at(self, span: Span) -> Any:

@@ -61,7 +61,8 @@ def signature_in(block: Any) -> str | None:
     """What the provider signed or encrypted in a separate block."""
     if not isinstance(block, Mapping):
         return None
-    return first_string(block.get(key) for key in _SIGNATURES)
+    inner = members(block.get("data")).get("signature")  # Kiro CLI
+    return first_string((*map(block.get, _SIGNATURES), inner))
 
 
 def thought_signature(block: Any) -> str | None:

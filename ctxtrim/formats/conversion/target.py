@@ -31,8 +31,8 @@ class Turn(Struct, frozen=True):
     """One message of the target, or the results after an assistant message (`tool`).
 
     `message` is the first message as read that it contains; None for an inserted turn.
-    `is_developer`: a system message of OpenAI's role `developer`. `members` are other members of an
-    answer.
+    `is_developer`: a system message of OpenAI's role `developer`. `members` are other members of
+    the message.
     """
 
     role: Role
@@ -68,7 +68,7 @@ class Target(Struct, frozen=True):
     - `invalid_name`, `invalid_id`: characters that tool names and call ids cannot have;
       `longest_id`: the characters of the longest call id
     - `members`: the members of blocks and calls that the API accepts besides their content;
-      `answer_members`, `tool_members`, `request_members`: the same for answers, tools and requests
+      `message_members`, `tool_members`, `request_members`: the same for messages, tools, requests
 
     Its rules for messages:
 
@@ -102,6 +102,6 @@ class Target(Struct, frozen=True):
     has_custom_tools: bool = False
     has_refusals: bool = False
     members: tuple[str, ...] = ()
-    answer_members: tuple[str, ...] = ()
+    message_members: tuple[str, ...] = ()
     tool_members: tuple[str, ...] = ()
     request_members: tuple[str, ...] = ()

@@ -70,7 +70,10 @@ class TurnReader:
         pieces = tuple(self._spoken(message, message.parts, message.role))
         if pieces or not any(message.calls):
             is_developer = self._pieces.is_developer(message)
-            turn = Turn(message.role, pieces, message=message, is_developer=is_developer)
+            members = self._members_beside(message)
+            turn = Turn(
+                message.role, pieces, message=message, is_developer=is_developer, members=members
+            )
             yield from self._unless_empty(turn, message)
 
     def _unless_empty(self, turn: Turn, message: Message) -> Iterator[Turn]:
@@ -106,8 +109,7 @@ class TurnReader:
                 if position is None
                 else (position, self._result(position, call))
             )
-        others = self._pieces.members_of_answer(message)
-        members = kept_members(others, self._target.answer_members, message, self._losses)
+        members = self._members_beside(message)
         turn = Turn("assistant", tuple(pieces), message=message, members=members)
         yield from self._unless_empty(turn, message)
         if answers:
@@ -214,6 +216,11 @@ class TurnReader:
     def _members(self, found: BlockMembers, message: Message) -> BlockMembers:
         """The members of a block that the target accepts."""
         return kept_members(found, self._target.members, message, self._losses)
+
+    def _members_beside(self, message: Message) -> BlockMembers:
+        """The members next to the content of a message that the target accepts."""
+        found = self._pieces.members_of_message(message)
+        return kept_members(found, self._target.message_members, message, self._losses)
 
     def _signed(self, message: Message, piece: Piece) -> Piece:
         if piece.signature is None or self._target.signs_parts:

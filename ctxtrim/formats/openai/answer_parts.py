@@ -63,13 +63,14 @@ def _audio(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     return (Part("attachment", media=media, source=span.inside("audio")),)
 
 
-def images(value: dict[str, Any]) -> tuple[Part, ...]:
+def images(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     """The images next to a content, each as base64 (Ollama)."""
-    return tuple(
-        Part("attachment", media=media_of({"type": "image", "data": image}))
-        for image in elements(value.get("images"))
-        if isinstance(image, str)
-    )
+    found = []
+    for index, image in enumerate(elements(value.get("images"))):
+        if isinstance(image, str):
+            media = media_of({"type": "image", "data": image})
+            found.append(Part("attachment", media=media, source=span.inside("images", index)))
+    return tuple(found)
 
 
 def _strings(blocks: Iterable[Any], *keys: str) -> Iterator[str]:

@@ -307,7 +307,7 @@ def _message(
         if role == "assistant" and isinstance(content, list):
             parts = _sent(parts, content)
     if "images" in value:
-        parts += _FUNCTIONS["images"](value)
+        parts += _FUNCTIONS["images"](value, span)
     if role == "assistant" or "tool_calls" in value:
         if not _WITH_PARTS.isdisjoint(value):
             parts = _FUNCTIONS["with_members"](value, parts, span)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from conftest import Run
 from conversions import converted, transcript_of
+from pictures import PICTURE
 
 from ctxtrim.formats.conversion import TARGETS
 
@@ -209,3 +210,58 @@ def test_a_spoken_answer_stays_in_chat_completions_by_its_id(to: str) -> None:
         assert found.kinds == {"lost sound": 1, "lost empty message": 1}
         assert "a sound with a file id of openai" in found.findings[0].message
     assert found.breaches == set()
+
+
+def test_a_caller_without_its_server_tool_is_listed() -> None:
+    request = claude({"type": "code_execution_20250825", "tool_id": "gone"})
+    found = converted(transcript_of(request), "anthropic")
+    assert "caller" not in (found.text or "")
+    assert found.kinds["lost call origin"] == 1
+    assert found.breaches == set()
+
+
+@each_target
+def test_a_cache_breakpoint_next_to_a_content_is_listed(to: str) -> None:
+    cached = {"cache_control": {"type": "ephemeral"}}
+    messages = [
+        {"role": "system", "content": "Be brief."} | cached,
+        {"role": "user", "content": "Tide?"} | cached,
+        {"role": "assistant", "content": "Low."} | cached,
+    ]
+    found = converted(transcript_of({"messages": messages}), to)
+    assert "cache_control" not in (found.text or "")
+    assert found.kinds["lost cache breakpoint"] == 3
+
+
+@each_target
+def test_safety_checks_of_a_computer_call_are_listed(to: str) -> None:
+    check = {"id": "s", "code": "odd", "message": "Odd."}
+    items = [
+        ASKED,
+        {"type": "computer_call", "call_id": "a", "action": {"type": "wait"},
+         "pending_safety_checks": [check]},
+        {"type": "computer_call_output", "call_id": "a", "output": "tide",
+         "acknowledged_safety_checks": [check]},
+    ]  # fmt: skip
+    found = converted(transcript_of({"input": items}), to)
+    assert "Odd." not in (found.text or "")
+    assert found.kinds["lost safety check"] == 2
+
+
+@each_target
+def test_a_search_for_tools_that_the_client_ran_becomes_a_listed_call(to: str) -> None:
+    items = [
+        ASKED,
+        {"type": "tool_search_call", "call_id": "a", "execution": "client",
+         "arguments": {"query": "tide"}},
+        {"type": "tool_search_output", "call_id": "a", "execution": "client", "tools": []},
+    ]  # fmt: skip
+    assert converted(transcript_of({"input": items}), to).kinds["changed call type"] == 1
+
+
+@each_target
+def test_images_next_to_a_content_are_kept(to: str) -> None:
+    message = {"role": "user", "content": "Tide?", "images": [PICTURE]}
+    found = converted(transcript_of({"messages": [message]}), to)
+    assert PICTURE in (found.text or "")
+    assert found.findings == ()

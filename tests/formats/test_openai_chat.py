@@ -359,3 +359,11 @@ def test_images_next_to_a_content_are_counted() -> None:
     ]
     assert counts[0] == counts[1]
     assert counts[0].by_kind["attachment"] == 2 * 765
+
+
+def test_images_that_a_model_made_are_counted() -> None:
+    """OpenRouter's answers have them as blocks."""
+    block = {"type": "image_url", "image_url": {"url": URL}}
+    drawn = {"role": "assistant", "content": "Here.", "images": [block, "odd.png", {}, None]}
+    row = run(conversation([user("Draw it."), drawn]), model="gpt-4o").rows[0]
+    assert row.count.by_kind["attachment"] >= 765

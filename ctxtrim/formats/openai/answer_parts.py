@@ -64,11 +64,12 @@ def _audio(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
 
 
 def images(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
-    """The images next to a content, each as base64 (Ollama)."""
+    """The images next to a content, each as base64 (Ollama) or as a block (OpenRouter)."""
     found = []
     for index, image in enumerate(elements(value.get("images"))):
-        if isinstance(image, str):
-            media = media_of({"type": "image", "data": image})
+        block = {"type": "image", "data": image} if isinstance(image, str) else members(image)
+        media = media_of(block)
+        if media is not None:
             found.append(Part("attachment", media=media, source=span.inside("images", index)))
     return tuple(found)
 

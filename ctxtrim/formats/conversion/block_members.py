@@ -19,6 +19,8 @@ _KINDS = {
     "toolset_name": "call namespace",
     "caller": "call origin",
     "extra_content": "signature",  # Gemini's, in its API of Chat Completions
+    "partMetadata": "part metadata",
+    "part_metadata": "part metadata",
     "pending_safety_checks": "safety check",
     "acknowledged_safety_checks": "safety check",
 }

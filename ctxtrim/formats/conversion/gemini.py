@@ -75,7 +75,8 @@ def _answer(turn: Turn, losses: Losses, is_current: bool) -> Iterator[dict[str, 
         signature = piece.signature
         if needs_signature:
             signature, needs_signature = signature or UNSIGNED, False
-        yield {"functionCall": call} | ({"thoughtSignature": signature} if signature else {})
+        signed = {"thoughtSignature": signature} if signature else {}
+        yield {"functionCall": call, **signed, **piece.members}
 
 
 def _result(answer: CallResult) -> Iterator[dict[str, Any]]:
@@ -83,7 +84,8 @@ def _result(answer: CallResult) -> Iterator[dict[str, Any]]:
     texts = [piece for piece in answer.pieces if piece.kind == "text"]
     call = answer.call
     response = _response(texts, bool(answer.is_error))
-    yield {"functionResponse": {"id": call.call_id, "name": call.name, "response": response}}
+    result = {"id": call.call_id, "name": call.name, "response": response}
+    yield {"functionResponse": result, **answer.members}
     yield from (piece.value for piece in answer.pieces if piece.kind != "text")
 
 
@@ -99,9 +101,8 @@ def _part(piece: Piece) -> Any:
     """A text, with its signature; the value of any other piece."""
     if piece.kind != "text":
         return piece.value
-    return text_part(piece.text) | (
-        {"thoughtSignature": piece.signature} if piece.signature else {}
-    )
+    signed = {"thoughtSignature": piece.signature} if piece.signature else {}
+    return text_part(piece.text) | signed | dict(piece.members)
 
 
 def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
@@ -152,7 +153,8 @@ TARGET = Target(
         "video_metadata",
         "mediaResolution",
         "media_resolution",
-        "extra_content",  # is the signature of a call
+        "partMetadata",
+        "part_metadata",
     ),
     tool_members=("behavior", "response", "responseJsonSchema", "response_json_schema"),
 )

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ctxtrim.formats.fields import first_string, members, string
+from ctxtrim.formats.fields import elements, first_string, members, string
 
 _SIGNATURES = (
     "signature", "data", "encrypted_content", "thoughtSignature", "thought_signature",
@@ -63,6 +63,13 @@ def signature_in(block: Any) -> str | None:
         return None
     inner = members(block.get("data")).get("signature")  # Kiro CLI
     return first_string((*map(block.get, _SIGNATURES), inner))
+
+
+def raw_text(item: Any) -> str:
+    """The reasoning itself in an item of OpenAI that may also have a summary; empty without it."""
+    content = elements(members(item).get("content")) if members(item).get("summary") else []
+    texts = (string(members(block).get("text")) for block in content)
+    return "\n\n".join(filter(None, texts))
 
 
 def thought_signature(block: Any) -> str | None:

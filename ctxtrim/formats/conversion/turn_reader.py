@@ -16,7 +16,7 @@ from ctxtrim.formats.conversion.identifiers import Identifiers
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.numbers import values_in
 from ctxtrim.formats.conversion.pieces import Piece, PieceReader
-from ctxtrim.formats.conversion.reasoning import signature_beside, thought_signature
+from ctxtrim.formats.conversion.reasoning import raw_text, signature_beside, thought_signature
 from ctxtrim.formats.conversion.target import CallResult, Target, Turn
 from ctxtrim.formats.lines import SourceValues
 from ctxtrim.model import Message, Part, Role, Transcript
@@ -127,8 +127,10 @@ class TurnReader:
             self._losses.change("call type", f"the {kind} is a call of a function now", message)
         others = self._pieces.members_at(part.block)
         signature = thought_signature(self._pieces.value_of(part)) if part.sealed else None
-        if self._target.signs_parts:
-            signature = signature or signature_beside(others)
+        beside = signature_beside(others)
+        if beside is not None and self._target.signs_parts:
+            signature = signature or beside
+            others = {key: value for key, value in others.items() if key != "extra_content"}
         piece = Piece(
             "call",
             self._pieces.arguments_of(part),
@@ -237,6 +239,10 @@ class TurnReader:
             is_kept = isinstance(value, dict) and piece.signature in value.values()
             if piece.signature is not None and not is_kept:
                 self._losses.lose("signature", "a signature of reasoning", message, "info")
+            raw = raw_text(piece.value)
+            if raw and not any(raw in text for text in values_in(value) if isinstance(text, str)):
+                what = "the text of reasoning next to its summary"
+                self._losses.lose("reasoning text", what, message, "info")
             yield replace(piece, value=value)
         elif not self._keeps_reasoning:
             self._losses.lose("reasoning text", "reasoning, as requested", message, "info")

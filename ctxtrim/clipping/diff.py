@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ctxtrim.clipping.kind import ClipText, Draft, TextKind
 from ctxtrim.clipping.layout import lines_of, shares_of
+from ctxtrim.clipping.markers import joined
 from ctxtrim.clipping.selection import select
 from ctxtrim.text.json_spans import Range
 
@@ -54,54 +55,49 @@ class _Headers:
         )
         for number, (start, end) in enumerate(kept):
             missing = self._missing(start, completed)
-            if missing is None:
+            if not missing:
                 completed.append((start, end))
             elif number + 1 < len(kept):  # a range in the middle must be kept
-                completed.append((missing[0] if start - missing[0] <= _NEAR else start, end))
+                near = (first for first, _ in missing if start - first <= _NEAR)
+                completed.append((next(near, start), end))
+            elif tail := self._headed(start, end, missing, completed, gap_count < 2):
+                completed += tail
+            elif completed:
+                completed[-1] = self._longer(completed[-1], end - start)
             else:
-                completed += self._headed(start, end, missing, completed, gap_count < 2)
+                completed.append((start, end))
         return completed
 
     def _headed(
-        self, start: int, end: int, missing: Range, shown: Sequence[Range], has_room: bool
+        self, start: int, end: int, missing: Sequence[Range], shown: Sequence[Range], has_room: bool
     ) -> list[Range]:
-        """The range from its next header on, or its headers and the rest of it."""
+        """The range from its next header on, or its headers and the rest of it; else nothing."""
         positions = (
             header[0] for header in sorted((*self._files, *self._hunks)) if start <= header[0] < end
         )
-        position = next(
-            (position for position in positions if self._missing(position, shown) is None), end
-        )
+        position = next((place for place in positions if not self._missing(place, shown)), end)
         if any(first < position and last > start for first, last in self._keep):
             return [(start, end)]
-        body = self._text.find("\n", start + missing[1] - missing[0]) + 1
-        if (
-            has_room
-            and 2 * position > start + end
-            and 0 < body < end
-            and missing[1] - missing[0] <= _NEAR
-        ):
-            return [missing, (body, end)]
-        if position < end:
-            return [(position, end)]
-        return [] if shown else [(start, end)]
+        if has_room and 2 * position > start + end:
+            body = self._text.find("\n", start + _size(missing)) + 1
+            headers = self._missing(body, shown)  # those of the line where the rest starts
+            if 0 < body < end and _size(headers) <= _NEAR:
+                return [*headers, (body, end)]
+        return [(position, end)] if position < end else []
 
-    def _missing(self, start: int, shown: Sequence[Range]) -> Range | None:
-        """The headers of a line that earlier ranges do not show, or None.
+    def _longer(self, kept: Range, size: int) -> Range:
+        """A range with about so many more characters, in whole lines."""
+        start, end = kept
+        return start, self._text.rfind("\n", end, end + size) + 1 or end
 
-        If they are apart, only the first.
-        """
+    def _missing(self, start: int, shown: Sequence[Range]) -> list[Range]:
+        """The headers of a line that earlier ranges do not show; adjacent ones are one range."""
         file, hunk = self._header(self._files, start), self._header(self._hunks, start)
         if hunk and file and hunk[0] < file[0]:
             hunk = None
-        headers = [
-            header
-            for header in (file, hunk)
-            if header and not _shows(shown, header) and header[0] < start
-        ]
-        if len(headers) == 2 and headers[0][1] < headers[1][0]:
-            return headers[0]
-        return (headers[0][0], headers[-1][1]) if headers else None
+        headers = [header for header in (file, hunk) if header and header[0] < start]
+        missing = [header for header in headers if not _shows(shown, header)]
+        return joined(missing) if len(missing) > 1 else missing
 
     @staticmethod
     def _header(headers: Sequence[Range], position: int) -> Range | None:
@@ -112,6 +108,10 @@ class _Headers:
 
 def _shows(shown: Sequence[Range], header: Range) -> bool:
     return any(start <= header[0] and header[1] <= end for start, end in shown)
+
+
+def _size(ranges: Sequence[Range]) -> int:
+    return sum(stop - start for start, stop in ranges)
 
 
 DIFF = TextKind("diff", _knows, _drafts)

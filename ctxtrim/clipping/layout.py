@@ -2,7 +2,7 @@
 them.
 
 A scale numbers the positions of a text from 0 to its end, in characters. Ranges that must be kept
-extend the head or the tail, or form the island, so a clip has at most two gaps.
+extend the head or the tail, or form the island, so at most two gaps are left.
 """
 
 from collections.abc import Callable, Iterable, Sequence

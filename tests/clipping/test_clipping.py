@@ -157,12 +157,34 @@ def test_a_diff_keeps_its_first_hunks_and_a_tail_below_its_headers() -> None:
         "diff --git a/src/first.py b/src/first.py\nindex 1..2 100644\n--- a/src/first.py\n"
     )
     assert text.endswith("-old line 139\n+new line 139\n")
-    header = (
-        "diff --git a/src/third.py b/src/third.py\nindex 1..2 100644\n--- a/src/third.py\n+++ "
-        "b/src/third.py\n"
+    assert re.search(
+        r"lines\] \.\.\.\ndiff --git a/src/third.py b/src/third.py\nindex 1\.\.2 100644\n"
+        r"--- a/src/third.py\n\+\+\+ b/src/third.py\n"
+        r"\.\.\. \[truncated \d+ lines\] \.\.\.\n@@ -100,40 \+100,40 @@\n"
+        r"\.\.\. \[truncated \d+ lines\] \.\.\.\n-old line",
+        text,
     )
-    assert f"lines] ...\n{header}" in text
-    assert len(MARKER.findall(text)) == 2
+    assert len(MARKER.findall(text)) == 3
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("limit", [300, 500, 700, 900, 1200, 1500])
+@pytest.mark.parametrize("text", [DIFF, DIFF[: DIFF.index("diff --git a/src/second")], DIFF * 4])
+def test_every_line_of_a_clipped_diff_is_below_the_headers_of_its_file_and_hunk(
+    text: str, limit: int, mode: Mode
+) -> None:
+    kept = [span for span in walked(text, clip(text, limit, O200K, mode)) if span[0] < span[1]]
+    for start, _ in kept:
+        file = text.rfind("diff --git ", 0, start + len("diff --git "))
+        hunk = text.rfind("@@ -", file, start + len("@@ -"))
+        for header in (file, hunk):
+            assert header < 0 or any(first <= header < stop for first, stop in kept)
+
+
+def test_a_diff_without_room_for_headers_of_a_tail_keeps_more_of_its_head() -> None:
+    item = clip(DIFF, 120, O200K)
+    assert len(MARKER.findall(item)) == 1
+    assert O200K.count(item) >= 105
 
 
 def test_the_tail_of_a_diff_starts_at_a_near_header() -> None:

@@ -39,7 +39,7 @@ _WIDTH = 400  # characters of a line to check
 _SHARES = (1, 3)  # of the head and the tail
 _ISLAND = 4  # failures and the lines around them get at most this fraction of the clip
 _MAX_LINES = 10_000  # maximum lines with failures to compare
-_SAMPLE = 1 << 16  # characters at either end to check
+_SAMPLE = 1 << 16  # characters to check first, because each hint is searched up to their end
 
 
 def _matching_lines(text: str, words: Iterable[str], shape: re.Pattern[str]) -> Iterator[Range]:
@@ -73,10 +73,10 @@ def _positions(text: str, word: str) -> Iterator[int]:
 
 
 def _knows(text: str) -> bool:
-    first = text[:_SAMPLE]
+    end = text.find("\n", _SAMPLE) + 1 or len(text)
     return any(
         next(_matching_lines(part, _FAILURE_WORDS, _FAILURE), None) is not None
-        for part in (first, text[max(len(first), len(text) - _SAMPLE) :])
+        for part in (text[:end], text[end:])
     )
 
 

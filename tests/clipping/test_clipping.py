@@ -139,6 +139,13 @@ def test_a_traceback_above_the_limit_keeps_its_error_line() -> None:
     assert "    call()\nKeyError: the cause\n" in clip(text, 150, O200K)
 
 
+@pytest.mark.parametrize("lines", [100, 2_000, 20_000])
+def test_the_only_error_of_a_log_of_any_length_is_shown(lines: int) -> None:
+    quiet = "2024-05-01 10:00:00 INFO [worker-3] all is quiet on the host\n" * lines
+    error = "2024-05-01 10:00:00 ERROR [worker-3] cannot open /etc/app.conf\n"
+    assert f"\n{error}" in clip(f"{quiet}{error}{quiet}", 300, O200K)
+
+
 def test_a_repeated_error_line_is_shown_once() -> None:
     text = (
         "begin with the host\n" * 100

@@ -150,12 +150,13 @@ def unmarked(value: Any, was: Any) -> None:
                 position += 1
         assert position == len(was)
     elif isinstance(was, dict) and isinstance(value, dict):
-        shown = [key for key in value if key != "…"]
+        marks = [key for key in value if re.fullmatch(r"…( \d+)?", key)]
+        shown = [key for key in value if key not in marks]
         assert [key for key in was if key in value] == shown
         for key in shown:
             unmarked(value[key], was[key])
-        if "…" in value:
-            assert value["…"] == f"[{len(was) - len(shown)} more members truncated]"
+        counts = [re.fullmatch(r"\[(\d+) more members truncated\]", value[key]) for key in marks]
+        assert sum(int(count[1]) for count in counts if count) == len(was) - len(shown)
     else:
         assert type(value) is type(was)
         assert value == was

@@ -27,7 +27,7 @@ from ctxtrim.text.json_spans import Leaf, Member, Range, document, members
 
 _STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")
 _ELEMENT = re.compile(r'"\[(\d+) more items truncated\]"')
-_MEMBER = re.compile(r'"…": "\[(\d+) more members truncated\]"')
+_MEMBER = re.compile(r'"…(?: \d+)?": "\[(\d+) more members truncated\]"')
 _SHAPE = re.compile(r"\s*(?:\[\s*[\[{\"\d\]tfn-]|\{\s*[\"}])")
 _SHORT_STRING, _SHORT_CONTAINER = 40, 200  # characters of values that are never shortened
 _EMPTY_MEMBER = 5  # characters of the shortest member of an object
@@ -142,7 +142,9 @@ class _Shortener:
     ) -> Iterator[_Replacement]:
         inside, sizes, done = container.inside, container.sizes, 0
         room = _share([size for first, last in kept for size in sizes[first:last]], size)
-        for gap in (*self._gaps(container, kept), Gap(len(inside), len(inside))):
+        removed = self._gaps(container, kept)
+        names = self._names(container, removed)
+        for gap in (*removed, Gap(len(inside), len(inside))):
             if room < container.largest:
                 for position in range(done, gap.start):
                     if sizes[position] > room:
@@ -152,7 +154,7 @@ class _Shortener:
                 count = gap.end - gap.start - gap.hidden + gap.characters
                 marker = f'"[{count} more items truncated]"'
                 if container.is_object:
-                    marker = f'"…": "[{count} more members truncated]"'
+                    marker = f'{next(names)}"[{count} more members truncated]"'
                 yield inside[gap.start][0], inside[gap.end - 1][2], marker
             done = gap.end
 
@@ -214,6 +216,18 @@ class _Shortener:
             for gap in removed
             if gap.hidden or inside[gap.end - 1][2] - inside[gap.start][0] > LEAST
         ]
+
+    def _names(self, container: _Container, removed: Sequence[Gap]) -> Iterator[str]:
+        """The names of the markers of an object, with their colons: no kept marker has them."""
+        kept: set[str] = set()
+        for mark in container.marks:
+            if not any(gap.start <= mark.start < gap.end for gap in removed):
+                begin, value, _ = container.inside[mark.start]
+                kept.add(self.source.text[begin:value])
+        for number in range(1, len(container.marks) + len(removed) + 1):
+            name = f'"… {number}": ' if number > 1 else '"…": '
+            if name not in kept:
+                yield name
 
     def _container(self, start: int) -> _Container:
         container = self._containers.get(start)

@@ -58,6 +58,25 @@ def test_members_of_a_large_object_are_removed_as_a_last_resort() -> None:
     unmarked(json.loads(item), json.loads(text))
 
 
+def test_the_markers_of_an_object_have_different_names() -> None:
+    was = {f"key {number}": number for number in range(80)}
+    text = json.dumps(was)
+    position = text.index('"key 40"')
+    item = clip(text, 60, CHARS4, keep=[(position, position + 8)])
+    assert [key for key in json.loads(item) if "…" in key] == ["…", "… 2"]
+    unmarked(json.loads(item), was)
+    unmarked(json.loads(clip(item, 45, CHARS4)), was)
+
+    more = {f"more {number}": number for number in range(60)}
+    text = f"{item[:-1]}, {json.dumps(more)[1:]}"
+    position = text.index('"key 40"')
+    for limit in range(40, 121, 10):  # from 100 on, the clip keeps both markers and has a third
+        item = clip(text, limit, CHARS4, keep=[(position, position + 8)])
+        assert CHARS4.count(item) <= limit
+        unmarked(json.loads(item), was | more)
+    assert [key for key in json.loads(item) if "…" in key] == ["…", "… 2", "… 3"]
+
+
 def test_a_text_with_few_characters_per_token_stays_json() -> None:
     text = json.dumps(
         {"codes": [[n * 7919 % 1000, n * 104729 % 1000] for n in range(60)], "ok": True}

@@ -17,6 +17,7 @@ from ctxtrim.evidence import (
     paths_of,
     summary_line,
 )
+from ctxtrim.text.graphemes import cut_before
 from ctxtrim.text.hashing import sha256_of
 
 MODES = ("placeholder", "stub", "head", "summary")
@@ -192,14 +193,14 @@ def _is_read(result: ToolResult) -> bool:
 
 
 def _capped(line: str) -> str:
-    if len(line) <= _LINE:
-        return line
-    return f"{line[:_LINE]} ... [truncated {len(line) - _LINE} characters] ..."
+    end = cut_before(line, _LINE)
+    marker = f" ... [truncated {len(line) - end} characters] ..."
+    return line if len(line) - end <= len(marker) else line[:end] + marker
 
 
 def _on_a_line(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _LONGEST else f"{text[: cut_before(text, _LONGEST)]}…"
 
 
 @lru_cache(32)

@@ -304,6 +304,27 @@ def test_endless_first_lines_are_clipped() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("x" * 401, "x" * 401),
+        ("x" * 434, "x" * 434),  # its marker has 34 characters
+        ("x" * 435, "x" * 400 + " ... [truncated 35 characters] ..."),
+        ("x" * 399 + "👨‍👩‍👧" * 20, "x" * 399 + " ... [truncated 100 characters] ..."),
+    ],
+)
+def test_a_first_line_loses_whole_characters_and_more_than_its_marker(
+    line: str, expected: str
+) -> None:
+    messages = aged(*step("call_7", f"{line}\n{LONG}"))
+    assert results(messages, replace="head")[0].split("\n")[0] == expected
+
+
+def test_a_path_in_a_placeholder_is_cut_between_characters() -> None:
+    messages = aged(*step("a", LONG, "read_file", path="/" + "x" * 198 + "👨‍👩‍👧" * 9))
+    assert results(messages, replace="stub")[0].startswith("[File: /" + "x" * 198 + "… (")
+
+
 def test_json_stays_json() -> None:
     rows = [
         {"name": f"harbour {number}", "log": "high water " * 200, "open": True}

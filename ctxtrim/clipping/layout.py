@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.clipping.markers import joined
+from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.text.graphemes import cut_after, cut_before
 from ctxtrim.text.json_spans import Range
 
@@ -20,6 +21,7 @@ Shares = tuple[int, int]
 """The parts of the room for the head and for the tail."""
 
 _WORD = 40  # characters that a cut inside a line may move to be between two words
+_ESCAPE = lazy_pattern(r"\x1b\[[0-9;]*[A-Za-z]")  # a color or a move of the cursor
 _FLOOR = 4  # the head and the tail keep at least this fraction of their shares
 _NEAR = 6  # an island within this fraction of the room from the head or the tail is joined to it
 _LOSS = 8  # a range to keep loses at most this fraction of its room to a good position
@@ -57,9 +59,8 @@ def lines_of(text: str) -> Scale:
         line = text.rfind("\n", max(position - reach, 0), position) + 1
         if line or (position <= reach and text.find("\n", position, position + reach) >= 0):
             return line
-        return cut_before(
-            text, text.rfind(" ", max(position - min(reach, _WORD), 0), position) + 1 or position
-        )
+        word = text.rfind(" ", max(position - min(reach, _WORD), 0), position) + 1
+        return cut_before(text, word or _escape_around(text, position)[0])
 
     def after(position: int, reach: int) -> int:
         if position <= 0:
@@ -70,11 +71,17 @@ def lines_of(text: str) -> Scale:
             and text.rfind("\n", max(position - reach, 0), position) >= 0
         ):
             return line or len(text)
-        return cut_after(
-            text, text.find(" ", position, position + min(reach, _WORD)) + 1 or position
-        )
+        word = text.find(" ", position, position + min(reach, _WORD)) + 1
+        return cut_after(text, word or _escape_around(text, position)[1])
 
     return Scale(len(text), before, after)
+
+
+def _escape_around(text: str, position: int) -> Range:
+    """The terminal escape sequence around a position; twice the position if there is none."""
+    start = text.rfind("\x1b[", max(position - _WORD, 0), position + 1)
+    escape = _ESCAPE.match(text, start) if start >= 0 else None
+    return escape.span() if escape and escape.end() > position else (position, position)
 
 
 def whole_lines_of(text: str) -> Scale:

@@ -115,6 +115,17 @@ def test_an_endless_line_keeps_head_and_tail() -> None:
     assert min(len(first), len(last)) > 50
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_an_endless_line_is_not_cut_inside_a_color(mode: Mode) -> None:
+    color = "\x1b[38;5;12m"
+    part = f"{color}ab"
+    text = part * 3_000
+    for limit in range(60, 80):
+        for start, end in walked(text, clip(text, limit, CHARS4, mode)):
+            assert start % len(part) == 0 or start % len(part) >= len(color)
+            assert end % len(part) == 0 or end % len(part) >= len(color)
+
+
 def test_a_test_run_keeps_its_failure_and_its_summary() -> None:
     item = clip(TEST_RUN, 200, O200K)
     assert item.startswith("===== test session starts =====\n")

@@ -12,6 +12,8 @@ from ctxtrim.text.records import value_in
 
 _METADATA = frozenset(METADATA)
 _START = 8  # characters of a message that show whether it may be JSON
+MARKS = {"images": "<image>", "videos": "<video>", "audios": "<audio>"}
+"""The marks in texts, by the key of the list next to the messages with their attachments."""
 _LOG_LISTS = ("events", "logEvents")
 # FilteredLogEvent, OutputLogEvent and LiveTailSessionLogEvent of AmazonCloudWatchLogs, and the
 # events of subscription filters [docs.aws.amazon.com]
@@ -44,6 +46,16 @@ def members(value: Any) -> dict[str, Any]:
 def elements(value: Any) -> list[Any]:
     """The value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
+
+
+def marks_in(value: Mapping[str, Any]) -> tuple[str, ...]:
+    """The marks of attachments, if an object lists some; all of them, as a mark without an
+    attachment is an error.
+    """
+    if MARKS.keys().isdisjoint(value):  # as almost always
+        return ()
+    has_list = any(isinstance(value.get(key), list) for key in MARKS)
+    return tuple(MARKS.values()) if has_list else ()
 
 
 def names_in(items: Iterable[Any]) -> Iterator[str]:

@@ -178,6 +178,7 @@ class _Lists:
             records_calls=self._dialect.records_calls,
             options=envelope.options,
             strict_roles=envelope.strict_roles,
+            marks=envelope.marks,
         )
 
     def relink(self, edit: Edit) -> Edit:

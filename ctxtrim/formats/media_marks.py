@@ -9,19 +9,18 @@ docs on custom data sets]
 """
 
 from collections.abc import Iterator
-from itertools import chain, takewhile
+from itertools import takewhile
 from typing import Any
 
 from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.fields import MARKS, elements, members
 from ctxtrim.model import Span
-from ctxtrim.text.records import value_in
+from ctxtrim.text.records import dump, value_in
 
-_MARKS = {"images": "<image>", "videos": "<video>", "audios": "<audio>"}
-_KEYS = [b'"' + name.encode() for name in _MARKS]  # the end may be escaped, inside a string
+_KEYS = [b'"' + name.encode() for name in MARKS]  # the end may be escaped, inside a string
 _DEEPEST = 3  # keys and indices before the list of messages
 
 
@@ -33,12 +32,13 @@ def relink(edit: Edit) -> Edit:
 
 def _holders(edit: Edit) -> list[Span]:
     """The objects around edited messages that have attachments next to the messages."""
-    lines = {span.line for span in chain(edit.removed, edit.texts)}
+    edited = {*edit.removed, *edit.texts, *(insertion.span for insertion in edit.inserted)}
+    lines = {span.line for span in edited}
     lines = {line for line in lines if edit.mentions(line, _KEYS)}
     # most messages share these objects; the key and the index of a message follow
     paths = {
         (span.line, span.path[:depth])
-        for span in chain(edit.removed, edit.texts)
+        for span in edited
         if span.line in lines
         for depth in range(min(len(span.path) - 1, _DEEPEST))
     }
@@ -46,7 +46,7 @@ def _holders(edit: Edit) -> list[Span]:
     for line, path in paths:
         holder = Span(line, path)
         value = members(edit.value_at(holder))
-        if any(isinstance(value.get(key), list) for key in _MARKS):
+        if any(isinstance(value.get(key), list) for key in MARKS):
             holders.append(holder)
     return holders
 
@@ -54,7 +54,10 @@ def _holders(edit: Edit) -> list[Span]:
 def _without_mark(edit: Edit, holder: Span) -> Iterator[Span]:
     """The attachments of an object whose marks are removed."""
     value = edit.value_at(holder)
-    for key, mark in _MARKS.items():
+    added = dump([each.value for each in edit.inserted if _is_in(each.span, holder)])
+    for key, mark in MARKS.items():
+        if mark in added:
+            raise NotEditableError(f"a new message has a mark {mark} without an attachment")
         attachments = elements(value.get(key))
         stays = [
             kept for span, text in _texts(value, holder) for kept in _kept(edit, span, text, mark)
@@ -69,10 +72,15 @@ def _without_mark(edit: Edit, holder: Span) -> Iterator[Span]:
         yield from (holder.inside(key, index) for index, is_kept in enumerate(stays) if not is_kept)
 
 
+def _is_in(span: Span, holder: Span) -> bool:
+    """Whether a span is in an object."""
+    return span.line == holder.line and span.path[: len(holder.path)] == holder.path
+
+
 def _texts(value: dict[str, Any], holder: Span) -> Iterator[tuple[Span, str]]:
     """The texts of the messages in an object, with their spans."""
     for key, items in value.items():
-        if key in _MARKS:
+        if key in MARKS:
             continue
         listed = value_in(items) if isinstance(items, str) else items
         for index, message in enumerate(elements(listed)):
@@ -87,7 +95,7 @@ def _texts(value: dict[str, Any], holder: Span) -> Iterator[tuple[Span, str]]:
 
 def _kept(edit: Edit, span: Span, text: str, mark: str) -> list[bool]:
     """Whether each mark in a text stays."""
-    if mark not in text:
+    if mark not in text and mark not in str(edit.texts.get(span)):
         return []
     around = [Span(span.line, span.path[:length]) for length in range(len(span.path) + 1)]
     if not edit.removed.isdisjoint(around):
@@ -103,7 +111,7 @@ def _kept(edit: Edit, span: Span, text: str, mark: str) -> list[bool]:
         kept.append(end <= before or start >= len(text) - after)
         start = text.find(mark, end)
     if new.count(mark) != sum(kept):
-        raise NotEditableError(f"an edit moves a mark {mark} inside a text")
+        raise NotEditableError(f"an edit adds or moves a mark {mark} inside a text")
     return kept
 
 

@@ -109,6 +109,7 @@ class Envelope(Struct, frozen=True):
     preamble: tuple[Message, ...] = ()
     options: RequestOptions = field(default=RequestOptions())
     strict_roles: StrictRoles = ""
+    marks: tuple[str, ...] = ()
 
     def __or__(self, later: "Envelope") -> "Envelope":
         """The combined fields of two objects.
@@ -126,6 +127,7 @@ class Envelope(Struct, frozen=True):
             preamble=self.preamble or later.preamble,
             options=self.options | later.options,
             strict_roles=self.strict_roles or later.strict_roles,
+            marks=self.marks or later.marks,
         )
 
 

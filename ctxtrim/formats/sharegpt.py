@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import members, string
+from ctxtrim.formats.fields import marks_in, members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import call_part, system_prompt, text_of
 from ctxtrim.model import Message, Part, Role, Span
@@ -175,6 +175,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         model=string(value.get("model")),
         id=string(value.get("id")),
         preamble=system_prompt(value.get("system") or None, span.inside("system")),
+        marks=marks_in(value),
     )
 
 

@@ -307,6 +307,7 @@ class Transcript(_Readable, frozen=True, eq=False):
       answer at the start; a tool result is part of a user element. `runs`: it accepts several
       messages of one role in a row, but no prompt right after a tool result
     - `adds_texts`: the format can add a text to an existing message
+    - `marks`: texts that stand for attachments next to the messages; no stage may add any
     """
 
     messages: tuple[Message, ...]
@@ -326,6 +327,7 @@ class Transcript(_Readable, frozen=True, eq=False):
     strict_roles: StrictRoles = ""
     adds_texts: bool = False
     options: RequestOptions = RequestOptions()
+    marks: tuple[str, ...] = ()
 
     def _read(self) -> tuple[object, ...]:
         return (self.messages, self.tools, self.tool_choice)

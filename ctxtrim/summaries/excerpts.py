@@ -1,5 +1,7 @@
 """Excerpts of texts, measured in characters."""
 
+from collections.abc import Iterable
+
 from ctxtrim.text.graphemes import cut_after, cut_before
 
 HEURISTIC = 800
@@ -40,6 +42,16 @@ def heuristic(text: str, limit: int = HEURISTIC) -> str:
     marker included.
     """
     return bounded(text.strip(), limit)
+
+
+def without_marks(text: str, marks: Iterable[str]) -> str:
+    """A text that quotes others, with brackets around the marks of their attachments.
+
+    The attachments stay with the texts that are quoted: `[image]` for `<image>`.
+    """
+    for mark in marks:
+        text = text.replace(mark, f"[{mark[1:-1]}]")
+    return text
 
 
 def _marker(characters: int) -> str:

@@ -36,6 +36,41 @@ def test_attachments_of_dropped_marks_are_removed(
     assert json.loads(ran.out) == ([left] if is_array else left)
 
 
+@pytest.mark.parametrize(("key", "make"), [("messages", roles), ("conversations", senders)])
+@pytest.mark.parametrize("mark", ["", "<image>"])
+def test_a_summary_quotes_a_mark_in_brackets(ctxtrim: Run, key: str, make: Any, mark: str) -> None:
+    old = make(f"<image>Name the ship. <video>{WORDS}", WORDS, f"<audio>Why? {WORDS}", WORDS)
+    recent = make(f"{mark}And this?", "A tug.")
+    value = {
+        key: [*old, *recent], "images": ["a.jpg", "b.jpg"] if mark else ["a.jpg"],
+        "videos": ["v.mp4"], "audios": ["a.wav"],
+    }  # fmt: skip
+    data = json.dumps(value).encode()
+    ran = ctxtrim("summarize", "--keep-recent-turns", "1", stdin=data)
+    left = json.loads(ran.out)
+    texts = "\n".join(str(message) for message in left[key])
+    assert (ran.code, "[image]Name the ship." in texts) == (0, True)
+    assert texts.count("<image>") == (1 if mark else 0)
+    assert (left["images"], left["videos"], left["audios"]) == (["b.jpg"] if mark else [], [], [])
+
+
+def test_a_digest_quotes_a_mark_in_brackets(ctxtrim: Run) -> None:
+    talk: list[dict[str, Any]] = [{"role": "user", "content": "<image>Look."}]
+    for number in range(3):
+        function = {"name": "bash", "arguments": json.dumps({"command": f"see '<image>' {number}"})}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        talk.append({"role": "assistant", "content": "An <image>.", "tool_calls": [call]})
+        talk.append({"role": "tool", "tool_call_id": call["id"], "content": f"<image>{WORDS}"})
+    talk.append({"role": "assistant", "content": "Seen."})
+    pictures = list("abcdefg")
+    data = json.dumps({"messages": talk, "images": pictures}).encode()
+    ran = ctxtrim("run", "-s", "cutoff:tool-cutoff=1", stdin=data)
+    left = json.loads(ran.out)
+    contents = "".join(message["content"] for message in left["messages"])
+    assert (ran.code, "> An [image]." in contents) == (0, True)
+    assert (contents.count("<image>"), left["images"]) == (3, ["a", "f", "g"])
+
+
 def test_a_mark_in_the_cut_of_a_result_is_removed_with_its_attachment(ctxtrim: Run) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     lines = "".join(f"line {number} of the log\n" for number in range(400))

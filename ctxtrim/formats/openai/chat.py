@@ -14,7 +14,7 @@ from operator import methodcaller
 from typing import Any, cast
 
 from ctxtrim.formats.anthropic.detect import ROO_LINKS, LinkedValue, is_sealed
-from ctxtrim.formats.fields import members, role_in, string
+from ctxtrim.formats.fields import marks_in, members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around
@@ -249,6 +249,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         options=chat_options(value),
         # it refuses a prompt right after a result [mistralai/mistral-common#169]
         strict_roles="runs" if model and _is_mistral(model.lower()) else "",
+        marks=marks_in(value),
     )
 
 

@@ -19,6 +19,7 @@ from ctxtrim.stages.placement.leads import can_lead, is_digest, leads, with_lead
 from ctxtrim.stages.placement.replace import replace_messages, takes_turns
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.digests import DigestEntry, bounded_texts, entries_of, written
+from ctxtrim.summaries.excerpts import without_marks
 
 _MAX_DIGESTS = 4096  # tokens of all digests together
 _SHARE = 8  # and at most this fraction of the budget
@@ -224,7 +225,11 @@ def _placed(
     """
     messages = list(transcript.messages)
     groups = _groups(messages, sites, entries)
-    flat = [entry for _, group in groups for entry in group]
+    flat = [
+        DigestEntry(title, without_marks(text, transcript.marks))
+        for _, group in groups
+        for title, text in group
+    ]
     texts = iter(bounded_texts(flat, limit, digests.counter.text))
     new: dict[int, str] = {}
     dropped, merged = set(sites.dropped), []

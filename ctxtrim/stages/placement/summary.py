@@ -26,6 +26,7 @@ from ctxtrim.stages.placement.replace import replace_messages, takes_turns
 from ctxtrim.stages.placement.stored_summary import missing_part
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries import FALLBACK, Summary, markers
+from ctxtrim.summaries.excerpts import without_marks
 from ctxtrim.summaries.facts import gathered
 from ctxtrim.summaries.sections import read
 from ctxtrim.tokens.counter import Counter
@@ -64,6 +65,7 @@ class _Place(Struct, frozen=True):
 
     def placed(self, summary: Summary) -> Placed:
         """The transcript with a summary, regardless of its cost."""
+        summary = replace(summary, text=without_marks(summary.text, self.transcript.marks))
         replaced = replace_messages(
             self.transcript, self.dropped, summary.text, alternates=self.alternates
         )

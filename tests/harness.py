@@ -16,7 +16,7 @@ from ctxtrim.metering import Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.model import Row
-from ctxtrim.stage import Original
+from ctxtrim.stage import Original, StageOriginals
 from ctxtrim.stream import done_chunks
 from ctxtrim.stream.job import Job
 from ctxtrim.tokenizers import tokenizer
@@ -52,6 +52,10 @@ class Shelf:
 
     def path_of(self, name: str) -> str:
         return f"/shelf/{name}"
+
+    def take(self) -> StageOriginals:
+        """None: the originals stay on the shelf."""
+        return ()
 
 
 def parse(text: str, settings: Mapping[str, Any]) -> Spec:

@@ -1,4 +1,5 @@
-"""Large arrays of conversations, and arrays of several formats, read one element at a time.
+"""Large arrays of conversations, and arrays of several formats or with elements of none, read one
+element at a time.
 
 ::
 
@@ -7,7 +8,8 @@
 
 Only the bytes of the array are in memory, and the values of one element. The results are those of
 an array that is read as a whole, so arrays are read as a whole if their elements may depend on each
-other. As on lines, an element that the format of the array cannot read is read in another one.
+other. As on lines, an element that the format of the array cannot read is read in another one, or
+reported.
 """
 
 import re
@@ -21,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Format
-from ctxtrim.formats.chunks import ArrayPart, Chunk, Placing, chunk_of, is_line
+from ctxtrim.formats.chunks import ArrayPart, Chunk, Placing, chunk_of, is_line, is_unread, unread
 from ctxtrim.model import Document, Line, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import REJECTED, JsonRecord, decode
@@ -30,7 +32,7 @@ LARGE: Final = 1 << 22
 """Bytes of the smallest array that is read one element at a time."""
 
 _GROUP = 1 << 20  # bytes of the elements that are looked at together
-_OBJECTS = re.compile(rb"[ \t\r\n]*+\[[ \t\r\n]*+\{")
+_NESTED = re.compile(rb"[ \t\r\n]*+\[[ \t\r\n]*+[\[{]")
 _BETWEEN = re.compile(rb"[ \t\r\n]*+[\[,][ \t\r\n]*+")
 _END = re.compile(rb"[ \t\r\n]*+\][ \t\r\n]*+\Z")
 _split = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -79,7 +81,9 @@ class ConversationArray(Struct, frozen=True):
             return chunk
         record.value = [decode(element)]  # reading takes messages out of it
         other = _reader_of(record.value, self.formats)
-        return chunk if other is None else chunk_of(other, [record], (line,), place)
+        if other is not None:
+            return chunk_of(other, [record], (line,), place)
+        return chunk if chunk.transcripts else unread(chunk, record.value, "element")
 
 
 def _placed(
@@ -103,7 +107,7 @@ def conversation_array(
 
     It has at least `large` bytes, and `number` is its line.
     """
-    if len(data) < large or _OBJECTS.match(data) is None:
+    if len(data) < large or _NESTED.match(data) is None:
         return None
     try:
         elements = _split(data)
@@ -118,22 +122,29 @@ def conversation_array(
 
 
 def parted(chunk: Chunk, formats: Sequence[Format]) -> Iterator[Chunk]:
-    """The chunk of a line, or those of its elements if it is an array of several formats."""
+    """The chunk of a line, or those of the elements of an array if not all are of its format."""
     array = _mixed_array(chunk, formats) if _may_be_mixed(chunk) else None
     yield from (chunk,) if array is None else array.chunks()
 
 
 def _mixed_array(chunk: Chunk, formats: Sequence[Format]) -> ConversationArray | None:
-    """The array in a chunk if its elements are conversations of several formats, else None."""
+    """The array in a chunk if its elements are of several formats, or some of none, else None."""
     data, dialect = chunk.data, chunk.format
-    if dialect is None or _OBJECTS.match(data) is None:
+    if dialect is None or _NESTED.match(data) is None:
         return None
+    readers: set[str | None] = set()
     try:
         elements = _split(data)
-        readers = [_reader_of([decode(element)], formats) for element in elements]
+        for element in elements:
+            value = decode(element)
+            reader = _reader_of([value], formats)
+            if reader is not None:
+                readers.add(reader.name)
+            elif is_unread(value):
+                readers.add(None)
     except REJECTED:
         return None
-    if len({reader.name for reader in readers if reader is not None}) < 2:
+    if len(readers) < 2:
         return None
     sizes = [len(memoryview(element)) for element in elements]
     return ConversationArray(Document(data), chunk.lines[0].number, dialect, formats, [], sizes)
@@ -149,7 +160,7 @@ def _may_be_mixed(chunk: Chunk) -> bool:
     if any(found.uncounted and not found.messages for found in chunk.transcripts):
         return True
     dialect, data = chunk.format, chunk.data
-    if dialect is None or dialect.list_paths is None or _OBJECTS.match(data) is None:
+    if dialect is None or dialect.list_paths is None or _NESTED.match(data) is None:
         return False
     read = {found.pointer[:1] for found in chunk.transcripts}
     if not read or () in read:  # the array is one conversation

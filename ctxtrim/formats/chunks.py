@@ -128,27 +128,28 @@ def _numbered(transcript: Transcript, lines: LineBlock) -> Transcript:
     return replace(transcript, source=replace(transcript.source, line_numbers=lines.number_at))
 
 
-def unread_line(chunk: Chunk, records: Sequence[JsonRecord]) -> Chunk:
-    """The chunk of a line without a conversation, with a finding if the line has a value.
+def unread(chunk: Chunk, values: Iterable[object], place: str) -> Chunk:
+    """The chunk of a line or an element without a conversation, with a finding if it has a value.
 
     An object with an empty list may be a conversation of which a stage dropped all messages, and an
     object with a type is an event or a header.
     """
-    if not any(_is_unread(record.value) for record in records):
+    if not any(map(is_unread, values)):
         return chunk
-    text = "no conversation of a known format; the line is kept unchanged and not counted"
+    text = f"no conversation of a known format; the {place} is kept unchanged and not counted"
     finding = Finding("not-read", "warning", text, chunk.lines[0].number)
     return replace(chunk, transcripts=(), findings=(*chunk.findings, finding))
 
 
-def _is_unread(value: object) -> bool:
+def is_unread(value: object) -> bool:
+    """Whether a value without a conversation is reported."""
     if isinstance(value, dict):
         return bool(value) and [] not in value.values() and not isinstance(value.get("type"), str)
     return isinstance(value, list) and bool(value)
 
 
 def joined_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings about a file, with one for all lines that were not read, at the first."""
+    """The findings about a file, with one for all values that were not read, at the first."""
     first: Finding | None = None
     number = 0
     for finding in findings:
@@ -159,7 +160,7 @@ def joined_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
             yield finding
     if first is not None and number > 1:
         text = (
-            f"{number:,} lines, the first of them here, have no conversation of a known format; "
+            f"{number:,} values, the first of them here, have no conversation of a known format; "
             "kept unchanged and not counted"
         )
         first = replace(first, message=text)

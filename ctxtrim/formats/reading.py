@@ -17,7 +17,7 @@ from ctxtrim.errors import InputError, too_large
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.arrays import LARGE, ConversationArray, conversation_array, parted
 from ctxtrim.formats.base import Format, Layout
-from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, unread_line, whole_chunk
+from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, unread, whole_chunk
 from ctxtrim.formats.detection import Vote, extend_head, may_be_read, votes_for
 from ctxtrim.formats.lines import LineRecords, Numbered
 from ctxtrim.formats.other_files import reason_in
@@ -297,7 +297,7 @@ def _line_chunk(
     for other in formats if values else ():
         if any(other.sniff(value) == "conversation" for value in values):
             return chunk_of(other, together)
-    return unread_line(chunk, together)
+    return unread(chunk, (record.value for record in together), "line")
 
 
 def _at_once(

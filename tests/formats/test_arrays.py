@@ -7,6 +7,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import parse
 from msgspec.structs import replace
 
@@ -73,13 +74,14 @@ TALKS = [sharegpt(number) for number in range(5)]
 CHATS = [chat(number) for number in range(4)]
 SPELLED = [json.dumps(each).encode() for each in CHATS]
 GERMAN = json.dumps(chat(2, "größe"), ensure_ascii=False).encode()
+UNREAD = "some are no conversations"  # such arrays are always read one element at a time
 ARRAYS = {
     "one line": json.dumps(TALKS).encode(),
     "dense": json.dumps(CHATS, separators=(",", ":")).encode() + b"\n",
     "many lines": json.dumps(TALKS, indent=2).encode() + b"\n",
     "spaces": b"\r\n[ " + b" ,\r\n\t".join(SPELLED) + b"]\r\n\n",
     "other characters": b"[%b]" % b",".join((*SPELLED, json.dumps("größe").encode(), GERMAN)),
-    "some are no conversations": json.dumps([TALKS[0], {"a": 1}, 7, None, TALKS[1]]).encode(),
+    UNREAD: json.dumps([TALKS[0], {"a": 1}, 7, None, TALKS[1]]).encode(),
     "more lines": json.dumps(TALKS).encode() + b"\n" + json.dumps(TALKS[:2]).encode() + b"\n",
 }
 RUNS: dict[str, tuple[Stages, dict[str, Any]]] = {
@@ -98,7 +100,7 @@ def test_the_results_are_those_of_an_array_that_is_read_as_a_whole(name: str, ru
     data, (stages, options) = ARRAYS[name], RUNS[run]
     by_element = results(data, stages, 1, **options)
     whole = results(data, stages, NEVER, **options)
-    assert len(by_element) > len(whole)
+    assert len(by_element) > len(whole) or name == UNREAD
     assert merged(by_element) == merged(whole)
     assert merged(by_element).is_changed or run != "trim"
 
@@ -206,6 +208,34 @@ def test_an_array_of_several_formats_is_read_as_the_same_values_on_lines(
         assert in_array.data is not None and on_lines.data is not None
         assert json.loads(in_array.data) == list(map(json.loads, on_lines.data.splitlines()))
         assert in_array.data == data or in_array.is_changed
+
+
+@pytest.mark.parametrize("large", [1, NEVER])
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize(
+    "value",
+    [PLAIN["messages"], {"samples": [PLAIN]}, {"id": 7, "question": [PLAIN["messages"]]},
+     {"talk": {"messages": PLAIN["messages"]}}],
+)  # fmt: skip
+def test_an_element_that_is_not_read_is_reported_at_its_line(
+    value: Any, is_first: bool, large: int
+) -> None:
+    values = [value, PLAIN] if is_first else [PLAIN, value]
+    data = json.dumps(values, indent=2).encode()
+    done = merged(results(data, [("trim", {})], large, limit=90))
+    line = data[: data.index(json.dumps(value, indent=2).replace("\n", "\n  ").encode())].count(
+        b"\n"
+    )
+    assert [(finding.code, finding.line) for finding in done.findings] == [("not-read", line + 1)]
+    assert (len(done.rows), done.data) == (1, data)
+
+
+def test_elements_that_are_no_conversations_are_reported_as_lines_are(ctxtrim: Run) -> None:
+    values = [PLAIN, {"type": "header"}, {"messages": []}, {}, "x", 7, {"foo": 1}, {"bar": [2]}]
+    ran = ctxtrim("check", stdin=json.dumps(values).encode())
+    assert "<stdin>:1: warning: 2 values, the first of them here, have no conv" in ran.err
+    assert ctxtrim("check", "--strict", stdin=json.dumps(values).encode()).code == 4
+    assert "no conv" not in ctxtrim("check", stdin=json.dumps(values[:6]).encode()).err
 
 
 def test_an_empty_conversation_in_an_array_is_not_read_in_another_format() -> None:

@@ -58,7 +58,7 @@ def test_lines_and_samples_that_are_not_read_are_reported(ctxtrim: Run) -> None:
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     ran = ctxtrim("check", stdin=data)
     assert ran.code == 0
-    assert "<stdin>:2: warning: 2 lines, the first of them here, have no conversation" in ran.err
+    assert "<stdin>:2: warning: 2 values, the first of them here, have no conversation" in ran.err
     assert ctxtrim("check", "--strict", stdin=data).code == 4
     foreign = [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "b"}]}]
     document = {"samples": [{"messages": TALK}, {"messages": foreign}, {"messages": TALK}]}

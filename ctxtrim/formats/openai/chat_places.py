@@ -7,7 +7,8 @@ PLACES = (
     "[*].messages",
     "",
     "body.messages",  # a line of a batch
-    "[*].traj",  # tau-bench
+    "traj",  # tau-bench
+    "[*].traj",
     "simulations[*].messages",  # tau2
     "history",  # SWE-agent
     "[*].history",

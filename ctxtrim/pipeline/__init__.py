@@ -74,6 +74,7 @@ class PipelineRun(Struct, frozen=True):
     `exactness_read` is the exactness of `tokens_read`; `count` has its own. `summary` is the last
     inserted summary, and `summary_end` the index of the last message that it covers. `edited` is
     the transcript before it was read back, if that changed the messages or their indices.
+    `first_meter` is the meter of the transcript as read, if the output names another model.
     """
 
     transcript: Transcript
@@ -86,6 +87,12 @@ class PipelineRun(Struct, frozen=True):
     summary: StoredSummary | None = None
     summary_end: int | None = None
     edited: Transcript | None = None
+    first_meter: Meter | None = None
+
+    @property
+    def meter_read(self) -> Meter:
+        """The meter of the transcript as read."""
+        return self.first_meter or self.meter
 
     @property
     def overflows(self) -> bool:

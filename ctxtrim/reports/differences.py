@@ -17,7 +17,8 @@ from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.pipeline import PipelineRun
 from ctxtrim.reports.model import Difference
 from ctxtrim.stage import Action, Change
-from ctxtrim.tokens import Exactness
+from ctxtrim.tokens import Exactness, worse
+from ctxtrim.tokens.counter import Counter
 
 _LINES = 3  # lines of a text that are shown before and after
 _WIDTH = 100  # characters of a line
@@ -33,14 +34,14 @@ class _Item(NamedTuple):
 
 def differences(transcript: Transcript, result: PipelineRun) -> Iterator[Difference]:
     """Every message that differs between a transcript as read and its result, in order."""
-    written = _items(result.edited or result.transcript, result)
+    written = _items(result.edited or result.transcript, result.meter.counter)
     known: dict[int | None, _Item] = {
         item.message.index: item for item in written if item.message.index is not None
     }
     inserted = _inserted(written)
     reasons, added = _reasons(result)
-    exactness = result.exactness_read
-    for item in _items(transcript, result):
+    exactness_read, exactness = result.exactness_read, result.count.exactness
+    for item in _items(transcript, result.meter_read.counter):
         index = item.message.index
         yield from (_addition(new, added, exactness) for new in inserted.get(index, ()))
         after = known.get(index)
@@ -62,7 +63,7 @@ def differences(transcript: Transcript, result: PipelineRun) -> Iterator[Differe
             reason=change.reason if change is not None else "",
             tokens_before=item.tokens,
             tokens_after=0 if after is None else after.tokens,
-            exactness=exactness,
+            exactness=exactness_read if after is None else worse(exactness_read, exactness),
             before=removed,
             before_more=more_removed,
             after=inserted_lines,
@@ -71,8 +72,8 @@ def differences(transcript: Transcript, result: PipelineRun) -> Iterator[Differe
     yield from (_addition(new, added, exactness) for new in inserted.get(None, ()))
 
 
-def _items(transcript: Transcript, result: PipelineRun) -> list[_Item]:
-    counter, messages = result.meter.counter, transcript.messages
+def _items(transcript: Transcript, counter: Counter) -> list[_Item]:
+    messages = transcript.messages
     calls = counter.shape(messages).call
     costs = counter.costs(messages)
     return [

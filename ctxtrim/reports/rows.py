@@ -87,7 +87,7 @@ def row(
         usage=transcript.usage,
         lines=_lines(transcript, result) if details.changes else {},
         explained=tuple(explained(transcript, result)) if details.explained else (),
-        overhead_read=meter.counter.overhead(transcript) if details.explained else {},
+        overhead_read=result.meter_read.counter.overhead(transcript) if details.explained else {},
         dropped=_dropped(len(transcript.messages), result),
         is_edited=True in [step.is_edited for step in result.steps],
         is_counted=not isinstance(meter.counter.tokenizer, Ceiling),
@@ -169,7 +169,7 @@ def _uncounted(transcript: Transcript, details: Details) -> Iterator[Finding]:
 
 def explained(transcript: Transcript, result: PipelineRun) -> Iterator[Explained]:
     """Every message as read, with the last change that a stage made to it."""
-    counter = result.meter.counter
+    counter = result.meter_read.counter
     shape = counter.shape(transcript.messages)
     changes: dict[int, Change] = {}
     for change in (measured.change for step in result.steps for measured in step.changes):

@@ -50,7 +50,14 @@ def _renamed(pipeline: StagePipeline, result: PipelineRun, again: Transcript) ->
         note = Finding("other-model", "info", text, result.transcript.line)
         named = replace(named, notes=(*named.notes, note))
     whole = again if _is_regrouped(result.transcript, again) else result.transcript
-    return replace(result, transcript=whole, meter=named, count=count, edited=result.transcript)
+    return replace(
+        result,
+        transcript=whole,
+        meter=named,
+        count=count,
+        edited=result.transcript,
+        first_meter=meter,
+    )
 
 
 def _is_to_fit(pipeline: StagePipeline, result: PipelineRun) -> bool:

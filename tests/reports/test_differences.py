@@ -1,9 +1,12 @@
 """A dry run shows what would change, message by message."""
 
+import json
 import re
 from pathlib import Path
 
 from builders import conversation, step, steps, user
+from builders_claude import line as event
+from builders_claude import session
 from conftest import Run
 from samples import line
 
@@ -52,6 +55,27 @@ def test_dropped_and_inserted_messages_are_named(ctxtrim: Run) -> None:
     words = ("run", "-s", "repair:repair=synthesize")
     (header,) = headers(ctxtrim(*words, *QUICK, stdin=pending).out.decode())
     assert header.startswith("@@ inserted (result of bash): ≈"), header
+
+
+def test_what_was_read_is_counted_for_the_model_that_the_input_names(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    head = {"role": "assistant", "model": "claude-sonnet-4-20250514"}
+    events = [
+        event("u1", None, "user", message={"role": "user", "content": "Paint the boat. " * 20}),
+        event("a1", "u1", "assistant", message={**head, "content": "It is painted. " * 40}),
+        event("u2", "a1", "user", message={"role": "user", "content": "And the mast?"}),
+    ]
+    words = ("trim", "--budget", "60")
+    report = tmp_path / "report.json"
+    ctxtrim(*words, "--explain", "--report", report, stdin=session(*events))
+    (row,) = json.loads(report.read_text())["transcripts"]
+    assert "other-model" in [finding["code"] for finding in row["findings"]]
+    costs = [message["tokens"] for message in row["messages_explained"]]
+    assert sum(costs) + sum(row["request_explained"].values()) == row["tokens_read"]
+    shown = ctxtrim(*words, "--dry-run", stdin=session(*events)).out.decode()
+    assert f"(user): dropped, ≤{costs[0]} tokens" in shown
+    assert f"(assistant): dropped, ≤{costs[1]} tokens" in shown
 
 
 def test_an_unchanged_transcript_has_no_differences(ctxtrim: Run) -> None:

@@ -91,6 +91,18 @@ def test_plain_texts_are_detected_by_their_envelope(around: Value) -> None:
     assert name(lines(around | {"messages": [*PLAIN, CALL, ANSWER]})) == "openai-chat"
 
 
+def test_a_chat_stays_one_without_its_calls_if_its_tools_are_functions() -> None:
+    """Some clients write the schema of a function under the keys of both APIs."""
+    schema = {"type": "object", "properties": {"berth": {"type": "string"}}}
+    tool = {"name": "f", "type": "function", "function": {"name": "f"}, "input_schema": schema}
+    ask = {"role": "user", "content": "Which berths are free? " * 30}
+    talk = [ask, CALL, ANSWER, {"role": "assistant", "content": "Two."}, PLAIN[0]]
+    data = lines({"tools": [tool], "messages": talk})
+    out = run(data, [("trim", {"strategy": "oldest"})], limit=100).data
+    assert out is not None and b"tool_calls" not in out
+    assert (name(data), name(out)) == ("openai-chat", "openai-chat")
+
+
 @pytest.mark.parametrize(
     "block",
     [

@@ -219,8 +219,9 @@ def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:
 
 
 def _is_own_tool(tool: Mapping[str, Any]) -> bool:
-    """Whether a tool has Anthropic's schema key, or is one that Anthropic defines."""
-    return "input_schema" in tool or is_dated(tool)
+    """Whether a tool has Anthropic's schema key and no function, or Anthropic defines it."""
+    has_schema = "input_schema" in tool and not isinstance(tool.get("function"), dict)
+    return has_schema or is_dated(tool)
 
 
 def is_dated(tool: Mapping[str, Any]) -> bool:

@@ -52,6 +52,10 @@ TALK = [
 ]
 
 
+UNSET = [None, []]
+"""What clients write for `tool_calls` that they do not set."""
+
+
 def data(value: Any, **style: Any) -> bytes:
     return json.dumps(value, **style).encode() + b"\n"
 
@@ -733,3 +737,36 @@ TEXT = [{"type": "text", "text": "Look."}]
 def test_requests_of_the_interactions_api_are_not_read(ctxtrim: Run, items: list[Item]) -> None:
     ran = ctxtrim("trim", "-b", "20", stdin=data({"model": "gemini-3-pro", "input": items}))
     assert (ran.code, "unrecognized format" in ran.err) == (1, True)
+
+
+@pytest.mark.parametrize("unset", UNSET)
+def test_calls_that_are_not_set_hide_no_conversation(ctxtrim: Run, unset: Any) -> None:
+    plain = {"role": "assistant", "content": "Two. " * 40}
+
+    def values(answer: Item) -> list[Any]:
+        talk = [{"role": "user", "content": "Which berths are free?"}, answer, *TALK]
+        output = [answer | {"type": "message"}, calls("c1"), returns("c1")]
+        return [
+            talk,
+            {"model": "gpt-5", "instructions": "Be brief.", "input": talk},
+            {"responses_create_params": {"input": talk[:1]}, "response": {"output": output}},
+        ]
+
+    for value, same in zip(values(plain | {"tool_calls": unset}), values(plain), strict=True):
+        found, expected = transcript(value), transcript(same)
+        assert found.messages == expected.messages
+        assert open_reading(BytesIO(data(value))).detection.format == "openai-responses"
+        assert ctxtrim("trim", "--budget", "9000", stdin=data(value)).out == data(value)
+
+
+@pytest.mark.parametrize("unset", UNSET)
+def test_chats_with_calls_that_are_not_set_stay_chats(unset: Any) -> None:
+    answer = {"role": "assistant", "content": "Two.", "tool_calls": unset}
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asks = {"role": "assistant", "content": None, "tool_calls": [call]}
+    talk = [TALK[0], answer, TALK[0]]
+    called = [*talk, asks, {"role": "tool", "tool_call_id": "c", "content": "x"}]
+    lines = b"".join(map(data, talk))
+    for whole in (data({"messages": talk}), data(talk), data({"input": called}), lines):
+        form = open_reading(BytesIO(whole)).format
+        assert form is not None and form.name == "openai-chat"

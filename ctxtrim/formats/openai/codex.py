@@ -66,7 +66,7 @@ def takes(value: object) -> Layout | None:
     if sniff(value) is not None:
         return "events"
     is_bare = (
-        isinstance(value, dict) and "tool_calls" not in value and kind_of(value) not in NO_MESSAGE
+        isinstance(value, dict) and not value.get("tool_calls") and kind_of(value) not in NO_MESSAGE
     )
     return "events" if is_bare else None
 

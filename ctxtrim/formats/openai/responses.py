@@ -73,7 +73,7 @@ _OTHER_APIS = ("embed", "moderation", "tts", "whisper")
 
 def knows(value: object) -> bool:
     """Whether a value is a call, an output, or a message with content that no other format has."""
-    if not isinstance(value, dict) or "tool_calls" in value:
+    if not isinstance(value, dict) or value.get("tool_calls"):
         return False
     kind, content = value.get("type"), value.get("content")
     if kind in _TYPES or (isinstance(kind, str) and kind.removesuffix("_output") in _TYPES):
@@ -89,7 +89,7 @@ def admits(value: object) -> bool:
     """Whether a value has a type or role that no other format has, known or not."""
     if (
         not isinstance(value, dict)
-        or "tool_calls" in value
+        or value.get("tool_calls")
         or not ("type" in value or "role" in value)
         or _is_event(value)
     ):
@@ -121,7 +121,7 @@ def _is_foreign(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     has_role = value.get("role") in ("tool", "function", "model")
-    return has_role or "tool_calls" in value or value.get("type") in _STEPS
+    return has_role or bool(value.get("tool_calls")) or value.get("type") in _STEPS
 
 
 def owns_place(place: Place) -> bool:

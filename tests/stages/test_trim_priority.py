@@ -544,6 +544,25 @@ def test_results_are_clipped_before_edits_are_dropped() -> None:
         assert b"lens of the lamp" in data
 
 
+def test_an_old_result_is_lengthened_after_other_exchanges_are_kept() -> None:
+    talk = [
+        user("Why does the lock fail?"),
+        *step("a", "Error: no such gate\n" + "the gate opens and closes\n" * 600, command="gates"),
+        *(
+            message
+            for number in range(12)
+            for message in step(f"b{number}", f"lock {number} " * 60, command=f"lock {number}")
+        ),
+        says("A gate is missing."),
+        user("And now?"),
+    ]
+    numbers = [
+        len(contents(trimmed(talk, budget, keep_recent_turns=0).data))
+        for budget in range(2700, tokens(talk), 150)
+    ]
+    assert set(numbers) == {len(talk)}
+
+
 def test_the_last_answer_is_kept_before_what_the_client_adds_after_it() -> None:
     talk = [SYSTEM, user("opening"), says("b " * 40), user("/exit"), user("Goodbye")]
     messages = list(builders.transcript(talk).messages)

@@ -2,8 +2,8 @@
 
 ::
 
-    priority    recent turns and results worth keeping, then older turns, then demonstrations;
-                within each group by need per token
+    priority    recent turns and the first tokens of results worth keeping, then older turns and
+                more of those results, then demonstrations; within each group by need per token
     oldest      the newest exchange first, until one does not fit
     middle      the exchanges at both ends first
     age         all exchanges without their results, newest first; then the results, newest first
@@ -115,12 +115,14 @@ def _by_priority(situation: Situation) -> list[Allocation]:
     ranked: list[_Ranked] = []
     for age, (exchange, positions) in enumerate(reversed(_units(situation).items())):
         is_demo = situation.messages[exchange].is_demo
-        is_old = not (exchange in situation.worth_keeping or situation.is_recent[exchange])
+        is_recent = situation.is_recent[exchange]
+        is_old = not (is_recent or exchange in situation.worth_keeping)
         unit = Unit(positions, turn=situation.turns[exchange], exchange=exchange)
         fade = (1 + age / _FADE) ** -_SLOWNESS
         for order, (density, level) in enumerate(_increments(situation, exchange, positions)):
             need = -density * fade
             ranked.append(_Ranked(is_demo, is_old, need, -exchange, order, Allocation(unit, level)))
+            is_old = not is_recent  # what lengthens an older result waits for other exchanges
     ranked = _with_edits(situation, ranked)
     ranked.sort()  # no two entries have the same exchange and order
     return [entry.allocation for entry in ranked]

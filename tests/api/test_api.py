@@ -288,6 +288,24 @@ def test_s1_6_a_summarizer_writes_and_facts_are_the_fallback() -> None:
     assert short.by == "facts"
 
 
+def test_messages_get_the_room_that_the_summary_of_a_model_leaves() -> None:
+    messages = [
+        {"role": "user", "content": "Mend the lamp."},
+        {"role": "assistant", "content": "The lamp is old. " * 400},
+        {"role": "user", "content": "How is it now?"},
+        {"role": "assistant", "content": "It burns. " * 300},
+        {"role": "user", "content": "And tomorrow?"},
+    ]
+    writer, budget = Writer(), estimate_tokens(messages[2:], **CHARS) + 40
+    prompt = build_final_prompt(
+        messages, {"budget": budget, "summarize": True, **CHARS}, summarizer=writer
+    )
+    assert prompt.summary == "[Previous conversation summary]\nThe lamps were looked after."
+    assert prompt.messages[1:] == messages[3:]
+    assert estimate_tokens(prompt.messages, **CHARS) <= budget
+    assert len(writer.prompts) == 1
+
+
 def test_s1_6_a_summary_fits_its_limit_and_names_its_source() -> None:
     messages = openai_session(8)
     context_summary = summarize_context(messages, summary_tokens=200, **CHARS)

@@ -19,7 +19,7 @@ from strategies import CONVERSATIONS, EVENTS, as_json
 from ctxtrim.archive.summary_store import SummaryStore
 from ctxtrim.model import Transcript
 from ctxtrim.stage import StoredSummary
-from ctxtrim.stages.placement.leads import has_summary, split_message
+from ctxtrim.stages.placement.leads import has_summary
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.identity import identity
 from ctxtrim.tokenizers import tokenizer
@@ -612,6 +612,37 @@ def test_s1_8_tokens_for_the_summary_are_reserved_before_trimming(budget: int) -
     assert summed.rows[0].steps[0].tokens_after <= budget
 
 
+def test_messages_get_the_room_that_a_short_summary_leaves(ctxtrim: Run) -> None:
+    old = [user("Mend gate 3."), says("The gate creaks. " * 400)]
+    new = [user("How is it?"), says("It is mended. " * 300), user("And now?")]
+    budget = tokens(new) + 30
+    data = conversation([*old, *new])
+    ran = ctxtrim("trim", "--summarize", "--budget", str(budget), *CHARS, stdin=data)
+    assert (leads(ran.out) or "").startswith("[Summary of 2 earlier messages]")
+    assert contents(ran.out)[1:] == [message["content"] for message in new[1:]]
+    assert run(ran.out).rows[0].count.tokens <= budget
+
+
+def test_protected_messages_leave_less_room_and_the_summary_is_shorter(ctxtrim: Run) -> None:
+    rules = {"role": "system", "content": "Oil every hinge twice. " * 90}
+    data = conversation([rules, *TALK[1:]])
+    for room in (40, 50, 60):
+        budget = tokens([rules, TALK[-1]]) + room
+        ran = ctxtrim("trim", "--summarize", "--budget", str(budget), *CHARS, stdin=data)
+        assert "\n## " in contents(ran.out)[1]
+        assert budget - 20 < run(ran.out).rows[0].count.tokens <= budget
+
+
+@pytest.mark.parametrize("target", [0.4, 0.6, 0.9])
+def test_a_trim_with_a_summary_reaches_the_target(target: float) -> None:
+    talk = [*session(12), user("And now?")]
+    how = {"summarize": True, "target": target, "keep_recent_turns": 0}
+    for budget in range(400, tokens(talk), 150):
+        ran = run(conversation(talk), [("trim", how)], limit=budget)
+        assert (leads(ran.data) or "").startswith("[Summary of ")
+        assert ran.rows[0].count.tokens <= budget * target
+
+
 def test_s1_8_summaries_are_merged_and_never_stacked(ctxtrim: Run) -> None:
     talk = session(1)
     for number in range(2, 7):
@@ -679,6 +710,10 @@ def test_s1_8_every_format_has_one_merged_summary_and_a_second_run_changes_nothi
         as_json(value, {"ensure_ascii": False}) + b"\n" for value in FORMS[form](plain(8))
     )
     before = run(data, tokenizer="o200k_base").rows[0].count.tokens
+    (transcript,) = transcripts(data)
+    visible = [message for message in transcript.messages if message.agent_visible]
+    text = "\n".join(part.text for message in visible for part in message.parts)
+    requests = re.findall(r"gate \d of the harbour", text)
     for keep, share in ((16, 2.5), (4, 4)):
         how = {"keep_recent_turns": 0, "keep_recent_messages": keep} | (
             {"summarize": True} if stage == "trim" else {}
@@ -705,7 +740,8 @@ def test_s1_8_every_format_has_one_merged_summary_and_a_second_run_changes_nothi
             for part in message.parts
         ]
         assert sum(text.count("[Summary of ") for text in texts) == 1
-        assert "gate " in split_message(transcript.messages[first])[0].parts[0].text.lower()
+        text = "\n".join(texts)
+        assert [request for request in requests if request not in text] == []
         data = ran.data
 
 

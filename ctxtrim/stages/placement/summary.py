@@ -83,13 +83,15 @@ def place_summary(
     transcript: Transcript,
     dropped: Set[int],
     available: int,
+    written: Summary | None = None,
 ) -> Placed | None:
     """A transcript with a summary of the dropped messages, in at most `available` tokens; None if
     there is no room.
 
     `read_as` are the messages before they were shortened; the summary is written from them. If
     there is hardly any room, a line says that the summary was omitted, unless an earlier summary is
-    kept. Also None if there are no facts, or if strict roles would not alternate.
+    kept. Also None if there are no facts, or if strict roles would not alternate. `written` is the
+    summary if it is written already; only rules write it again.
     """
     if not keeps_roles(read_as, transcript, dropped):
         return None
@@ -104,7 +106,14 @@ def place_summary(
     number, indices = _coverage(writer, read_as, covered, dropped)
     place = _Place(writer.counter, transcript, dropped, number, takes_turns(read_as), indices)
     room = available - place.placed(Summary("", FALLBACK)).tokens
-    summary = writer.of(covered, room) if room > 0 else Summary("", FALLBACK)
+    if room <= 0:
+        summary = Summary("", FALLBACK)
+    elif written is None:
+        summary = writer.of(covered, room)
+    elif written.by == FALLBACK:
+        summary = _by_rules(writer, covered, room, written)
+    else:
+        summary = written
     while summary.text and room > 0:
         placed = place.placed(summary)
         if placed.tokens <= available:

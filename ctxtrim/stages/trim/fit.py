@@ -87,6 +87,22 @@ class Fit:
             self.tokens -= tokens
             self._put(position, self.forms.within(position, tokens))
         self._replace_dangling_pointers()
+        self._use_room()
+        return self
+
+    def widened(self, limit: int) -> "Fit":
+        """The fit with more room: all that is kept, and what fits into a larger limit as well."""
+        wider = Fit(self.ranking, self.forms, self.fixed, limit)
+        for position, form in self.kept.items():
+            wider._put(position, form)
+        wider.candidates = self.ranking.units
+        wider._turns |= self._turns
+        wider._use_room()
+        return wider
+
+    def _use_room(self) -> None:
+        """Keep units that did not fit, and lengthen shortened messages."""
+        is_contiguous = self.ranking.strategy.is_contiguous
         if is_contiguous:  # restore newer messages in full before older ones
             self._widen()
         self._restore(is_contiguous)
@@ -97,7 +113,6 @@ class Fit:
                 if dropped_prompts.isdisjoint(unit.positions):
                     self._squeeze(unit)
             self._separate_prompts()
-        return self
 
     def _replace_dangling_pointers(self) -> None:
         """Give results that point to a dropped one a placeholder, which `_widen` can lengthen."""

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.alternation import has_late_system, with_answers_after_system
 from ctxtrim.conversation.elements import starts_and_alternates, with_separators
-from ctxtrim.conversation.protection import is_sealed_summary, not_dropped, stored_answers
+from ctxtrim.conversation.protection import not_dropped, stored_answers
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import visible
@@ -40,17 +40,13 @@ from ctxtrim.stage import (
     setting,
 )
 from ctxtrim.stages.keep import KeepRules
-from ctxtrim.stages.placement.summary import (
-    place_summary,
-    restore_summary,
-    with_stored,
-    with_summary,
-)
+from ctxtrim.stages.placement.summary import restore_summary, with_stored, with_summary
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
 from ctxtrim.stages.trim.priority import STRATEGIES, Ranking
 from ctxtrim.stages.trim.prompt_cache import prompt_cache
+from ctxtrim.stages.trim.shared_budget import SharedBudget
 from ctxtrim.stages.trim.situation import SEPARATOR, Situation, find_stale
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.text.numbers import fraction
@@ -59,7 +55,6 @@ from ctxtrim.tokens.counter import Counter
 
 _ADJACENT = "it would be adjacent to the next prompt"
 _STEP = 32  # each attempt lowers the limit by a further 1/32 of the budget, so that few are needed
-_SHARE = 8  # a summary gets at most this fraction of the budget
 
 
 def _check_target(text: str) -> None:
@@ -192,18 +187,22 @@ class Trim(KeepRules, _Order):
         """The messages kept within `available` tokens, or within the target if the protected
         messages fit there.
         """
-        goal = int(available * self.target)
-        fit = Fit(ranking, forms, fixed, goal)
+        fit = Fit(ranking, forms, fixed, int(available * self.target))
         if fit.room < 0:
-            goal = available
-            fit = Fit(ranking, forms, fixed, goal)
+            fit = Fit(ranking, forms, fixed, available)
+        return self._filled(transcript, fit)
+
+    def _filled(self, transcript: Transcript, fit: Fit) -> Fit:
+        """The messages kept within the limit of a fit."""
+        goal = fit.limit
         for attempt in count():
             fit.fill()
             # a result without an id costs more if it is one of parallel results
             excess = self.counter.tokens(replace(transcript, messages=fit.messages)) - goal
             if excess <= 0 or fit.room < 0:
                 break
-            fit = Fit(ranking, forms, fixed, fit.limit - excess - attempt * goal // _STEP)
+            limit = fit.limit - excess - attempt * goal // _STEP
+            fit = Fit(fit.ranking, fit.forms, fit.fixed, limit)
         return fit
 
     def _reserve(self, transcript: Transcript) -> int:
@@ -219,26 +218,8 @@ class Trim(KeepRules, _Order):
     def _summarized(self, transcript: Transcript, fit: Fit) -> Outcome | None:
         """The outcome with a summary of the dropped messages; None if there is no room.
 
-        `fit` is the fit without a summary. Kept earlier summaries become part of the new one, so
-        their tokens are free for other messages.
+        `fit` is the fit without a summary.
         """
-        situation, available = fit.situation, self.budget.available
-        room = available - min(self.summary_tokens, available // _SHARE)
-        merged = 0
-        for position in situation.summaries:
-            if position in fit.kept and not is_sealed_summary(situation.messages[position]):
-                merged += situation.costs[position]
-        for limit in (room + merged, room) if merged else (room,):
-            outcome = self._with_summary(transcript, fit, limit)
-            if outcome is not None:
-                return outcome
-        return None
-
-    def _with_summary(self, transcript: Transcript, fit: Fit, limit: int) -> Outcome | None:
-        """The outcome with a summary of what is dropped to fit a limit."""
-        fit = self._fit(transcript, fit.ranking, fit.forms, fit.fixed, limit)
-        if fit.room < 0:
-            return None
         writer = SummaryWriter(
             self.counter,
             self.summary_tokens,
@@ -247,18 +228,15 @@ class Trim(KeepRules, _Order):
             earlier=self.stored,
             max_prompt=self.budget.available,
         )
-        forms = list(transcript.messages)
-        for position, form in fit.kept.items():
-            forms[position] = form.message
-        dropped = set(range(len(forms))) - fit.kept.keys()
-        shortened = replace(transcript, messages=tuple(forms))
-        placed = place_summary(
-            writer, transcript.messages, shortened, dropped, self.budget.available
-        )
-        if placed is None:
+        available = int(self.budget.available * self.target)
+        if fit.limit > available:  # the target cannot be reached
+            available = self.budget.available
+        filled = partial(self._filled, transcript)
+        shared = SharedBudget(writer, transcript, available, filled).shared(fit)
+        if shared is None:
             return None
-        changes = tuple(self._changes(transcript.messages, fit))
-        return with_summary(Outcome(shortened, changes), placed)
+        changes = tuple(self._changes(transcript.messages, shared.fit))
+        return with_summary(Outcome(shared.shortened, changes), shared.placed)
 
     def _outcome(self, transcript: Transcript, fit: Fit) -> Outcome:
         """The kept messages with reasons, and an overflow if they exceed the budget."""

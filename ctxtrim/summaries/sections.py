@@ -13,7 +13,7 @@ A written summary can be parsed, so a later summary is merged with it, not appen
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Literal
 
 from msgspec import Struct
@@ -192,7 +192,7 @@ def _summed(lines: Sequence[str]) -> tuple[str, ...]:
 
 def written(facts: Facts, layout: Outline = FACTS) -> str:
     """The text of a summary with all facts; empty sections are left out."""
-    facts = _shown(facts)
+    facts = _shown(facts, layout)
     page = [f"[Summary of {facts.messages} earlier message{'' if facts.messages == 1 else 's'}]"]
     for heading, sections in layout:
         inside: list[str] = []
@@ -204,13 +204,17 @@ def written(facts: Facts, layout: Outline = FACTS) -> str:
     return "\n".join(page)
 
 
-def _shown(facts: Facts) -> Facts:
-    """The facts without answers, unless there are no other facts."""
-    lines, left_out = dict(facts.lines), dict(facts.left_out)
-    lines.pop(ANSWERS.name, None)
-    left_out.pop(ANSWERS.name, None)
-    others = Facts(facts.messages, lines, left_out)
-    return facts if others.is_empty else others
+def _shown(facts: Facts, layout: Outline) -> Facts:
+    """The facts in the sections of a layout; without answers, unless there are no others."""
+    names = {section.name for _, sections in layout for section in sections}
+    others = _of_sections(facts, names - {ANSWERS.name})
+    return _of_sections(facts, names) if others.is_empty else others
+
+
+def _of_sections(facts: Facts, names: Set[str]) -> Facts:
+    lines = {name: texts for name, texts in facts.lines.items() if name in names}
+    left_out = {name: number for name, number in facts.left_out.items() if name in names}
+    return Facts(facts.messages, lines, left_out)
 
 
 def _spelled(facts: Facts, section: Section, level: str) -> Iterator[str]:
@@ -226,9 +230,8 @@ def fitted(facts: Facts, limit: int, tokenizer: Tokenizer, layout: Outline = FAC
 
     Empty if not one line fits.
     """
-    facts = _shown(facts)
-    shown = {section.name for _, sections in layout for section in sections}
-    if not any(facts.lines.get(name) for name in shown):
+    facts = _shown(facts, layout)
+    if not any(facts.lines.values()):
         return ""
     whole = written(facts, layout)
     if len(whole) <= _CHARACTERS * limit and tokenizer.count(whole) <= limit:
@@ -237,7 +240,7 @@ def fitted(facts: Facts, limit: int, tokenizer: Tokenizer, layout: Outline = FAC
     room = limit
     while room > 0:
         kept = _kept(facts, room, tokenizer, layout, costs)
-        if not any(kept.lines.get(name) for name in shown):
+        if not any(kept.lines.values()):
             return ""
         text = written(kept, layout)
         over = tokenizer.count(text) - limit

@@ -633,6 +633,26 @@ def test_protected_messages_leave_less_room_and_the_summary_is_shorter(ctxtrim: 
         assert budget - 20 < run(ran.out).rows[0].count.tokens <= budget
 
 
+def test_an_answer_is_summarized_if_only_its_announcement_is_found_too(ctxtrim: Run) -> None:
+    answer = "The boats are at the quay. " * 100 + "\nNext, I will count the ropes."
+    data = conversation([user("Where are the boats?"), says(answer)])
+    ran = ctxtrim("trim", "--summarize", "--budget", "300", *CHARS, stdin=data)
+    summary = leads(ran.out) or ""
+    assert summary.startswith("[Summary of 1 earlier message]\n## Answers\n> The boats are")
+
+
+def test_no_summary_is_called_omitted_if_there_is_none(ctxtrim: Run) -> None:
+    """The only fact is announced, for which a summary of facts has no section."""
+    text = "The boats are at the quay. " * 100 + "\nNext, I will count the ropes."
+    history = [
+        {"role": "user", "content": "Where are the boats?"},
+        {"role": "assistant", "content": text, "thought": text, "action": "ls"},
+    ]
+    data = json.dumps({"trajectory": [], "history": history, "info": {}}).encode()
+    ran = ctxtrim("trim", "--summarize", "--budget", "300", *CHARS, stdin=data)
+    assert json.loads(ran.out)["history"] == history[:1]
+
+
 @pytest.mark.parametrize("target", [0.4, 0.6, 0.9])
 def test_a_trim_with_a_summary_reaches_the_target(target: float) -> None:
     talk = [*session(12), user("And now?")]

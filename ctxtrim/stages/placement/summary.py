@@ -17,7 +17,6 @@ from ctxtrim.conversation.alternation import (
 from ctxtrim.conversation.elements import elements, separate_elements, starts_and_alternates
 from ctxtrim.conversation.protection import is_sealed_summary
 from ctxtrim.conversation.turns import is_alternating, visible
-from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Action, Change, Outcome, StoredSummary, change_of
@@ -27,7 +26,6 @@ from ctxtrim.stages.placement.stored_summary import missing_part
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries import FALLBACK, Summary, markers
 from ctxtrim.summaries.excerpts import without_marks
-from ctxtrim.summaries.facts import gathered
 from ctxtrim.summaries.sections import read
 from ctxtrim.tokens.counter import Counter
 
@@ -121,7 +119,7 @@ def place_summary(
         room = min(room, writer.counter.text(summary.text)) - max(1, room // 8)
         summary = _by_rules(writer, covered, room, summary)
     has_earlier = any(message.is_summary for message in covered)
-    if has_earlier or gathered(covered, shape_of(covered), writer.redacts).is_empty:
+    if has_earlier or not writer.has_facts(covered):
         return None
     placed = place.placed(Summary(markers.OMITTED, FALLBACK, summary.trouble))
     return placed if placed.tokens <= available else None

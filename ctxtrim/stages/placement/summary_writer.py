@@ -26,9 +26,10 @@ from ctxtrim.summaries import (
 )
 from ctxtrim.summaries.facts import facts, gathered
 from ctxtrim.summaries.overlap import has_lines_of
-from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, read
+from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, Outline, read
 from ctxtrim.tokens.counter import Counter
 
+_UNLIMITED = 1 << 30  # tokens, more than any summary has
 _PARTS = (1, 2, 4, 6)  # fractions of the input for a summarizer, tried in order
 
 
@@ -62,7 +63,6 @@ class SummaryWriter(Struct, frozen=True):
         below = room - tokenizer.count(markers.titled("", self.answers)) - 1
         stored = self.merges(covered)
         earlier = None if stored is None else markers.untitled(stored.text)
-        layout = CHECKPOINT if self.is_checkpoint else FACTS
 
         def fallback() -> str:
             facts_limit = below if self.is_checkpoint else room
@@ -70,7 +70,13 @@ class SummaryWriter(Struct, frozen=True):
                 return ""
             before = None if stored is None else as_facts(stored)
             return facts(
-                covered, shape, facts_limit, tokenizer, before, redacts=self.redacts, layout=layout
+                covered,
+                shape,
+                facts_limit,
+                tokenizer,
+                before,
+                redacts=self.redacts,
+                layout=self._layout,
             )
 
         if self.summarizer is None or below <= 0:
@@ -87,6 +93,18 @@ class SummaryWriter(Struct, frozen=True):
         if not summary.text or (summary.by == FALLBACK and not self.is_checkpoint):
             return summary
         return replace(summary, text=markers.titled(summary.text, self.answers))
+
+    def has_facts(self, covered: Sequence[Message]) -> bool:
+        """Whether rules find a summary of some messages if its length is not limited."""
+        shape, tokenizer = shape_of(covered), self.counter.tokenizer
+        text = facts(
+            covered, shape, _UNLIMITED, tokenizer, redacts=self.redacts, layout=self._layout
+        )
+        return bool(text)
+
+    @property
+    def _layout(self) -> Outline:
+        return CHECKPOINT if self.is_checkpoint else FACTS
 
     def _prompt(
         self, covered: Sequence[Message], shape: Shape, earlier: str | None, below: int

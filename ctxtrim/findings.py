@@ -1,7 +1,7 @@
 """Notes, warnings and errors about transcripts and files, and the codes that name them."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -11,8 +11,19 @@ from ctxtrim.tokens import MARKS, MEANINGS, Exactness
 
 Severity = Literal["error", "warning", "info"]
 
+StructureCode = Literal[
+    "arguments-not-json", "call-after-model", "call-without-result", "duplicate-call-id",
+    "empty-content", "ends-with-assistant", "first-not-user", "lone-surrogate",
+    "reasoning-without-follower", "roles-not-alternating", "server-tool-caller-missing",
+    "server-tool-result-without-use", "server-tool-use-without-result", "system-not-first",
+    "system-out-of-place", "text-after-call", "thinking-only-message", "tool-result-not-adjacent",
+    "tool-result-without-call", "tools-missing",
+]  # fmt: skip
+"""The name of a rule about the structure of messages."""
+
 # docs/reports.md has the meaning of each code
 Code = Literal[
+    StructureCode,
     # files
     "unreadable", "not-json", "no-transcript", "glued-values", "mixed-formats", "not-read",
     "format", "skipped", "latest", "not-written", "not-archived", "undo",
@@ -30,13 +41,6 @@ Code = Literal[
     # limits
     "overflow", "max-messages", "max-tokens-per-result", "max-tool-share", "growth", "baseline",
     "vanished",
-    # the structure of messages
-    "arguments-not-json", "call-after-model", "call-without-result", "duplicate-call-id",
-    "empty-content", "ends-with-assistant", "first-not-user", "lone-surrogate",
-    "reasoning-without-follower", "roles-not-alternating", "server-tool-caller-missing",
-    "server-tool-result-without-use", "server-tool-use-without-result", "system-not-first",
-    "system-out-of-place", "text-after-call", "thinking-only-message", "tool-result-not-adjacent",
-    "tool-result-without-call", "tools-missing",
 ]  # fmt: skip
 """The name of a kind of finding, in every report."""
 
@@ -52,6 +56,10 @@ LIMITS: frozenset[Code] = frozenset(
     ("max-messages", "max-tokens-per-result", "max-tool-share", "growth")
 )
 """The transcript is above a limit that `check` was given, or above its baseline (exit code 3)."""
+STRUCTURE: frozenset[Code] = frozenset(get_args(StructureCode))
+"""The transcript breaks a structure rule (exit code 4)."""
+STRICT = frozenset[Code](get_args(Code)) - INCOMPLETE - LIMITS - STRUCTURE - {"overflow"}
+"""Only `--strict` makes it an error (exit code 4)."""
 IDLE: frozenset[Code] = frozenset(("nothing-to-summarize", "nothing-to-replace"))
 """Why a stage changed nothing, which standard error shows."""
 ONLY_IN_REPORTS: frozenset[Code] = frozenset(("claude-bounded", "lost", "changed"))
@@ -74,6 +82,11 @@ class Finding(Struct, frozen=True):
     tokens: int | None = None
     details: tuple[str, ...] = ()
     kind: str | None = None
+
+
+def has_error(findings: Iterable[Finding], codes: frozenset[Code]) -> bool:
+    """Whether one of the findings is an error with one of the codes."""
+    return any(finding.severity == "error" and finding.code in codes for finding in findings)
 
 
 def has_overflow(findings: Iterable[Finding]) -> bool:

@@ -3,12 +3,24 @@ temporary file.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, Generic, TypeVar
+from typing import IO, Generic, Protocol, TypeVar
 
 from ctxtrim.errors import OutputError, os_errors_as
 
 T = TypeVar("T")
 _MAX_BATCH = 1 << 15  # the size of the values in memory
+
+
+class Store(Protocol[T]):
+    """A list, or a `Spool`."""
+
+    def append(self, value: T, /) -> None:
+        """Add a value."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[T]: ...
 
 
 class Spool(Generic[T]):

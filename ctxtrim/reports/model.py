@@ -1,15 +1,26 @@
 """The report of a run as values: one row for each transcript, findings about files, and totals."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtrim.findings import IDLE, INCOMPLETE, LIMITS, Finding, Subject, has_overflow, is_handled
+from ctxtrim.findings import (
+    IDLE,
+    INCOMPLETE,
+    LIMITS,
+    STRICT,
+    STRUCTURE,
+    Finding,
+    Subject,
+    has_error,
+    has_overflow,
+    is_handled,
+)
 from ctxtrim.formats.conversion.losses import LossTotals
+from ctxtrim.io.spool import Store
 from ctxtrim.model.request import Usage
 from ctxtrim.pipeline import Spec, StageRun
 from ctxtrim.reports.tables import WHOLE, View
@@ -129,17 +140,18 @@ class Row(Struct, frozen=True):
     @property
     def is_malformed(self) -> bool:
         """Whether it breaks a structure rule. With `--strict`, warnings are such errors."""
-        return "error" in [
-            finding.severity for finding in self.findings if finding.code not in _NO_RULES
-        ]
+        return has_error(self.findings, STRUCTURE)
+
+    @property
+    def fails_strict(self) -> bool:
+        """Whether `--strict` made an error of a warning or an estimate about something else."""
+        return has_error(self.findings, STRICT)
 
 
 SMALL = "(small ones)"
 """The group of tokens whose own groups are too many to list."""
 
 _MAX_NAMES = 20_000  # groups of tokens in memory
-
-_NO_RULES = LIMITS | INCOMPLETE | {"overflow"}  # codes of findings about other things
 
 
 class Totals(Struct):
@@ -154,6 +166,7 @@ class Totals(Struct):
     malformed: int = 0
     unreadable: int = 0
     above_limits: int = 0
+    failing_strict: int = 0
 
 
 class TokenSum(Struct):
@@ -254,21 +267,6 @@ def largest(pipeline: Iterable[Spec]) -> int | None:
     return max((number for number in numbers if number is not None), default=None)
 
 
-V = TypeVar("V")
-
-
-class Store(Protocol[V]):
-    """The values of a report: a list, or a list whose values are in a file."""
-
-    def append(self, value: V, /) -> None:
-        """Add a value."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[V]: ...
-
-
 class Report(Struct, dict=True):
     """The results of a run: rows of transcripts, findings about files by path, and totals.
 
@@ -321,6 +319,7 @@ class Report(Struct, dict=True):
                 totals.overflowing += row.overflows
                 totals.malformed += row.is_malformed
                 totals.above_limits += row.is_above_limit
+                totals.failing_strict += row.fails_strict
                 self._note(row.findings)
                 self.losses.add(row.findings)
             if self.keeps_rows:
@@ -354,6 +353,7 @@ class Report(Struct, dict=True):
         """
         if self.is_incomplete:
             return 1
-        if self.totals.overflowing or self.totals.above_limits:
+        totals = self.totals
+        if totals.overflowing or totals.above_limits:
             return 3
-        return 4 if self.totals.malformed or self.has_errors else 0
+        return 4 if totals.malformed or totals.failing_strict or self.has_errors else 0

@@ -28,7 +28,7 @@ def pointer(path: Path) -> str | None:
 
 
 def verdict(row: Row) -> str:
-    """The verdict in a word: fits, overflow, above limit, malformed or not handled."""
+    """The verdict: fits, overflow, above limit, malformed, fails --strict or not handled."""
     if not row.findings:
         return "fits" if row.fits else "overflow"
     if not row.is_handled:
@@ -37,7 +37,9 @@ def verdict(row: Row) -> str:
         return "overflow"
     if row.is_above_limit:
         return "above limit"
-    return "malformed" if row.is_malformed else "fits"
+    if row.is_malformed:
+        return "malformed"
+    return "fails --strict" if row.fails_strict else "fits"
 
 
 def tokens(row: Row) -> str:
@@ -76,6 +78,7 @@ def totals_line(report: Report) -> str:
             (totals.overflowing, "overflowing"),
             (totals.above_limits, "above limits"),
             (totals.malformed, "malformed"),
+            (totals.failing_strict, "failing --strict"),
             (totals.unreadable, "unreadable"),
         )
         if number

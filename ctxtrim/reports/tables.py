@@ -115,6 +115,7 @@ _STYLES = {
     "overflow": "1;31",
     "above limit": "1;31",
     "malformed": "33",
+    "fails --strict": "33",
     "not handled": "1;31",
     "dropped": "31",
     "truncated": "33",

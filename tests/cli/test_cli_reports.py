@@ -39,6 +39,7 @@ TOTALS = [
     "malformed",
     "unreadable",
     "above_limits",
+    "failing_strict",
 ]
 
 

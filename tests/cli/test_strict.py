@@ -1,10 +1,11 @@
 """`check --strict`: a warning or an estimate is an error with exit code 4."""
 
+import json
 from pathlib import Path
 
 import pytest
 from conftest import FIXTURES, Run
-from samples import chat, line, messages
+from samples import chat, line, messages, orphan
 
 PENDING = messages(2)[:-1]  # the last call has no result: a warning in a recording
 
@@ -108,3 +109,28 @@ def test_without_a_model_the_remedy_is_to_name_it(ctxtrim: Run, words: tuple[str
     cause = b"with o200k_base: no model is named or recorded; name it with --model"
     assert ran.code == 4 and cause in ran.out
     assert ctxtrim("check", "--strict", "--model=gpt-4o", *words, stdin=line(chat())).code == 0
+
+
+@pytest.mark.parametrize(
+    "words", [("fixtures/kimi.jsonl",), ("-m", "foo", "--budget", "8k", "fixtures/agent.jsonl")]
+)
+def test_a_well_formed_transcript_with_an_estimate_is_not_called_malformed(
+    ctxtrim: Run, words: tuple[str, ...]
+) -> None:
+    for report in ("text", "markdown", "csv"):
+        ran = ctxtrim("check", "--strict", "--report-format", report, *words)
+        assert ran.code == 4
+        assert b"fails --strict" in ran.out and b"malformed" not in ran.out
+    totals = json.loads(ctxtrim("check", "--strict", "--json", *words).out)["totals"]
+    assert (totals["malformed"], totals["failing_strict"]) == (0, totals["transcripts"])
+
+
+def test_a_transcript_that_breaks_a_rule_is_malformed_with_and_without_strict(
+    ctxtrim: Run,
+) -> None:
+    data = line(orphan(), '"model": "gpt-4o"')
+    for words in ((), ("--strict",)):
+        ran = ctxtrim("check", *words, stdin=data)
+        assert ran.code == 4
+        assert ran.out.startswith(b"format") and b"\nmalformed" in ran.out
+        assert ran.out.endswith(b", 1 malformed\n")

@@ -11,6 +11,8 @@ import openai
 import pytest
 from fake_server import Answer, Server, completion, local, sends
 
+import ctxtrim
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = (ROOT / "docs/python.md").read_text()
 PROGRAMS = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
@@ -52,6 +54,28 @@ def calls(server: Server) -> Answer:
     choice = {"index": 0, "finish_reason": "tool_calls", "message": answer}
     body = {"id": "1", "object": "chat.completion", "choices": [choice]}
     return sends(json.dumps(body).encode())
+
+
+def test_every_public_name_is_explained() -> None:
+    texts = re.findall(r"`([^`\n]+)`", DOCUMENT)
+    assert set(ctxtrim.__all__) - set(re.findall(r"\w+", " ".join(texts))) == set()
+
+
+def test_errors_that_functions_raise_are_public() -> None:
+    with pytest.raises(ctxtrim.UsageError):
+        ctxtrim.compute_max_input_tokens(reserve=-1)
+    with pytest.raises(ctxtrim.InputError):
+        ctxtrim.estimate_tokens(["no message"])  # type: ignore[list-item]
+    with pytest.raises(ctxtrim.OutputError):
+        ctxtrim.Pipeline("trim").run_file(ROOT / "fixtures/agent.jsonl", ROOT / "missing/x.jsonl")
+    with pytest.raises(ctxtrim.TokenizerError):
+        ctxtrim.tokenizers.encode("text", "claude-sonnet-4-5")
+
+
+def test_an_unknown_model_is_no_error() -> None:
+    assert ctxtrim.find_model("plover-9") is None
+    config: ctxtrim.PromptConfig = {"model": "plover-9"}
+    assert ctxtrim.compute_max_input_tokens(config) == 128_000 - 4096
 
 
 @local

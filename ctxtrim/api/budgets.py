@@ -93,7 +93,8 @@ def compute_max_input_tokens(
 
     Args:
         config: `model`, `context_window`, `reserve` or `budget`, in tokens. Without
-            `context_window`, the window is that of the model, at most 128,000.
+            `context_window`, the window is that of the model, at most 128,000; an unknown model is
+            no error, and has 128,000.
         **options: the same keys as keywords; they take precedence.
 
     Returns:

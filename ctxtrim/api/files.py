@@ -10,7 +10,7 @@ from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.errors import InputError, mismatch, place_of
 from ctxtrim.findings import Finding
 from ctxtrim.formats.choice import FormatChoice
-from ctxtrim.formats.chunks import problem_of
+from ctxtrim.formats.chunks import problem_of, why_no_transcript
 from ctxtrim.formats.reading import Reading
 from ctxtrim.io.inputs import Input
 from ctxtrim.model import Transcript
@@ -96,9 +96,9 @@ def opened(source: Input, reader: FileReader) -> Iterator[Reading]:
 def no_transcript(content: Reading, first: Finding | None = None) -> InputError:
     """The error for a file without a transcript; `first` is the first finding about its lines."""
     if first is not None:
-        return InputError(f"no transcript found: {problem_of(first)}", first.line)
+        return InputError(why_no_transcript(first), first.line)
     if content.reason is not None:
-        return InputError(f"no conversation found: {content.reason}")
+        return InputError(f"no transcript found: {content.reason}")
     if content.format is None and content.looked:
         return InputError(f"no transcript found: {content.taken_for.split('; kept')[0]}")
     return InputError("no transcript found")

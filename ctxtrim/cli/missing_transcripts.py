@@ -3,7 +3,7 @@
 from ctxtrim.cli.request import Request
 from ctxtrim.findings import Finding
 from ctxtrim.formats import FORMATS
-from ctxtrim.formats.chunks import problem_of
+from ctxtrim.formats.chunks import why_no_transcript
 from ctxtrim.formats.reading import Detection
 from ctxtrim.io.inputs import Input
 
@@ -42,14 +42,17 @@ def _reason(
     if not start:
         return "no transcript found: the input is empty", None
     if detection.format is not None:
-        return f"no messages found, though it looks like {detection.format}", None
+        return f"no transcript found: it looks like {detection.format}, but has no messages", None
     if detection.reason is not None:
-        return f"no conversation found: {detection.reason}", None
+        return f"no transcript found: {detection.reason}", None
     if first is not None:
-        return f"no transcript found: {problem_of(first)}", first.line
+        return why_no_transcript(first), first.line
     if len(formats) < len(FORMATS):
         return f"no transcript found: the format is not {known}; omit --format", None
     quoted = start.decode(errors="replace").replace("\n", " ")
     if len(quoted) > _QUOTED:
         quoted = f"{quoted[:_QUOTED]}…"
-    return f"unrecognized format (starts with `{quoted}`); supported: {known}", None
+    return (
+        f"no transcript found: unknown format (starts with `{quoted}`); supported: {known}",
+        None,
+    )

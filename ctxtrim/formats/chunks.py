@@ -182,6 +182,13 @@ def problem_of(finding: Finding) -> str:
     return finding.message.partition(_LINE)[0]
 
 
+def why_no_transcript(first: Finding) -> str:
+    """The message for a file without a transcript, from the first finding about its lines."""
+    problem = problem_of(first)
+    expected = "; expected JSON or JSON lines" if problem.startswith("not JSON") else ""
+    return f"no transcript found: {problem}{expected}"
+
+
 def _oddities(records: Iterable[JsonRecord]) -> Iterator[Finding]:
     """Findings for lines that are not JSON, and for values glued together."""
     previous = 0

@@ -113,8 +113,14 @@ def inputs(paths: Iterable[str], scan: Scan = EVERYTHING) -> InputList:
 
 
 def _problem(path: str) -> str | None:
-    """The reason if a relative path leads nowhere because the working directory was deleted."""
-    if path == STDIN or Path(path).is_absolute() or mode_of(Path(path)):
+    """The reason if a path leads nowhere because it is a URL, or because it is relative and the
+    working directory was deleted.
+    """
+    if path == STDIN or mode_of(Path(path)):
+        return None
+    if "://" in path:
+        return "cannot be read: it is a URL; download the file and name it"
+    if Path(path).is_absolute():
         return None
     try:
         Path.cwd()

@@ -135,17 +135,25 @@ def tar(data: bytes) -> bytes:
 
 WHOLE = {
     "empty.jsonl": (b"", "no transcript found"),
+    "page.pdf": (b"%PDF-1.7\n1 0 obj\n", "; expected JSON or JSON lines"),
+    "table.csv": (b"role,content\nuser,hello\n", "; expected JSON or JSON lines"),
+    "title.jsonl": (
+        b'{"type": "summary", "summary": "A title", "leafUuid": "a"}\n',
+        "no transcript found: it looks like claude-code, but has no messages",
+    ),
     "blank.jsonl": (b"\n\n", "no transcript found"),
     "binary.jsonl": (bytes(range(256)) * 40, "no transcript found"),
     "random.jsonl": (b"\x1f\x8c\x08\x00" + b"\x00\xff" * 50, "no transcript found"),
     "tar.jsonl": (tar(line()), "a tar archive: unpack it first"),
     "text.jsonl": (
         b"Dear diary,\ntoday I read a transcript.\n",
-        "no transcript found",
+        "no transcript found: not JSON (expecting value at character 1); expected JSON or JSON "
+        "lines",
     ),
     "other.jsonl": (
         b'{"event": "tick"}\n{"event": "tock"}\n',
-        'unrecognized format (starts with `{"event": "tick"} {"even…`); supported: ',
+        'no transcript found: unknown format (starts with `{"event": "tick"} {"even…`); '
+        "supported: ",
     ),
     "cut.json": ((FIXTURES / "document.json").read_bytes()[:900], "ends in the middle"),
     "cut.jsonl": (line()[:300], "ends in the middle"),
@@ -168,6 +176,13 @@ def test_a_file_without_a_transcript_is_unchanged_with_a_reason(
     lines = [line for line in ran.err.splitlines() if line.startswith(str(path))]
     assert len(lines) == 1
     assert complaint in lines[0].partition("error: ")[2]
+
+
+@pytest.mark.parametrize("url", ["https://example.org/a.jsonl", "s3://talks/a.jsonl"])
+def test_a_url_is_to_be_downloaded(ctxtrim: Run, url: str) -> None:
+    ran = ctxtrim("count", url)
+    assert ran.code == 1
+    assert ran.err == f"{url}: error: cannot be read: it is a URL; download the file and name it\n"
 
 
 def test_a_cut_document_names_the_line_where_it_breaks_off(ctxtrim: Run, tmp_path: Path) -> None:

@@ -736,7 +736,7 @@ TEXT = [{"type": "text", "text": "Look."}]
 )
 def test_requests_of_the_interactions_api_are_not_read(ctxtrim: Run, items: list[Item]) -> None:
     ran = ctxtrim("trim", "-b", "20", stdin=data({"model": "gemini-3-pro", "input": items}))
-    assert (ran.code, "unrecognized format" in ran.err) == (1, True)
+    assert (ran.code, "unknown format" in ran.err) == (1, True)
 
 
 @pytest.mark.parametrize("unset", UNSET)

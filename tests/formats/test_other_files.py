@@ -45,10 +45,10 @@ def test_the_error_says_why_and_what_to_use(ctxtrim: Run, name: str) -> None:
     ran = ctxtrim("count", stdin=json.dumps(value).encode())
     assert ran.code == 1
     (line,) = ran.err.splitlines()
-    assert line.startswith("<stdin>: error: no conversation found: ")
+    assert line.startswith("<stdin>: error: no transcript found: ")
     assert remedy in line
 
 
 def test_an_unknown_file_is_an_unknown_format(ctxtrim: Run) -> None:
     ran = ctxtrim("count", stdin=b'{"agents": {}}')
-    assert "unrecognized format" in ran.err
+    assert "unknown format" in ran.err

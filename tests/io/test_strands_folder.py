@@ -219,7 +219,7 @@ def test_a_folder_of_sessions_has_an_input_for_each_agent(ctxtrim: Run, tmp_path
         "session_may/agents/agent_mate",
         "session_may/agents/agent_pilot",
     ]
-    assert "multi_agent.json: info: skipped: no conversation found" in ran.err
+    assert "multi_agent.json: info: skipped: no transcript found" in ran.err
     assert ctxtrim("trim", root, "-o", tmp_path / "out").code == 0
     assert sorted(name for name in tree(tmp_path / "out") if "june" not in name) == [
         "session_april/agents/agent_harbour.json",

@@ -111,7 +111,7 @@ def test_json_without_a_transcript_is_skipped_unless_it_is_named(
     ran = ctxtrim("check", *QUICK[:2], ".", cwd=tmp_path)
     assert (ran.code, ran.err) == (0, "package.json: info: skipped: it has no transcript\n")
     ran = ctxtrim("check", *QUICK[:2], "package.json", cwd=tmp_path)
-    assert ran.code == 1 and "package.json: error: unrecognized format" in ran.err
+    assert ran.code == 1 and "package.json: error: no transcript found: unknown format" in ran.err
 
 
 @pytest.mark.parametrize("content", [b'{"messages": [{"ro', b""])

@@ -74,7 +74,7 @@ def _completion_option(name: str, text: str, callback: Any) -> click.Option:
 app = LazyGroup(
     """Count, truncate, trim and check recorded LLM conversations.
 
-    Every command is a filter: without FILE, or with -, it reads standard input.
+    Commands that read transcripts are filters: without FILE, or with -, they read standard input.
 
     Exit codes: 0 success, 1 incomplete result, 2 wrong usage, 3 overflow, 4 invalid structure
     (check).

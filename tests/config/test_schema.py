@@ -27,6 +27,7 @@ VALID = (
     'mode = "head_tail"', 'trimStrategy = "age-based"', "summarize = true", 'repair = "synthesize"',
     "[summarize]\nredact = false", '[repair]\nrepair = "drop"', 'pipeline = ["truncate", "trim"]',
     '[trim]\nstrategy = "priority-based"\npin = "id:a"\ntarget = 0.5', 'preset = ""',
+    'target = "50%"',
     'preset = "rolling, budget"', "[contextManagement]\nmaxAge = 3", "[compactor]\nmaxTokens = 3",
     "[contextManagement.truncate]\nmax-age = 3", "[cutoff]\ntoolCallCutoff = 2",
     '[toolOutput]\nmode = "head_tail"', "[models.ours]\ncontext_window = 9000",

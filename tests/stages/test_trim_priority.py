@@ -464,7 +464,14 @@ def test_s1_5_an_unreachable_target_drops_nothing_more() -> None:
     assert trimmed(talk, budget, target=0.1).data == trimmed(talk, budget).data
 
 
-@pytest.mark.parametrize("bad", ["0", "1.1", "-0.5", "half", "1e-1", "0.0"])
+def test_s1_5_a_target_in_percent_is_the_same_fraction(ctxtrim: Any) -> None:
+    words = ("trim", "--budget", str(tokens(TALK) - 1000), "--target")
+    shares = [ctxtrim(*words, target, stdin=conversation(TALK)) for target in ("50%", "0.5", "1")]
+    assert [ran.code for ran in shares] == [0, 0, 0]
+    assert shares[0].out == shares[1].out != shares[2].out
+
+
+@pytest.mark.parametrize("bad", ["0", "1.1", "-0.5", "half", "1e-1", "0.0", "0%", "101%"])
 def test_s1_5_a_target_is_a_fraction(ctxtrim: Any, bad: str) -> None:
     ran = ctxtrim("trim", "--target", bad, stdin=conversation(TALK))
     assert (ran.code, ran.out) == (2, b"")

@@ -86,7 +86,10 @@ class _Order:
         choices=tuple(STRATEGIES),
     )
     target: float = setting(
-        1.0, "When over budget, trim to this fraction of it.", check=_check_target
+        1.0,
+        "When over budget, trim to this share of it, as in 70% or 0.7.",
+        check=_check_target,
+        units={"%": 0.01},
     )
     keep_recent_turns: int = setting(
         5, "Keep the last N turns while older messages can still be dropped.", least=0, panel=KEEP

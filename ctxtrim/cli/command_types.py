@@ -142,7 +142,9 @@ class HelpfulGroup(click.Group):
                     f"{clean(args[0])} is not a command; name one before the file, as in "
                     f"`{ctx.command_path} {names[0]} {clean(args[0])}`"
                 )
-            near = suggestion(args[0], {name: name for name in names})
+            options = [flag for option in self.get_params(ctx) for flag in option.opts]
+            flags = {flag[2:]: flag for flag in options if flag.startswith("--")}
+            near = suggestion(args[0], flags | {name: name for name in names})
             raise UsageError(
                 f"unknown command {clean(args[0])}{near}; expected one of {', '.join(names)}"
             )

@@ -35,6 +35,9 @@ _CHECKS: Mapping[str, Mapping[str, Any]] = {
     "preset": {"pattern": rf"^\s*(({_NAMES})\s*(,\s*({_NAMES})\s*)*)?$"},
     "target": {"exclusiveMinimum": 0, "maximum": 1},
     "max-tool-share": {"maximum": 1},
+    "pin": {"minLength": 1},
+    "pointer": {"pattern": r"\S"},
+    "tool": {"pattern": "^[^:]+:[^=]+=.+$"},
 }
 """The rules of the checks of options, as far as a schema can have them."""
 
@@ -194,8 +197,8 @@ def _value(option: Option, stage: str = "") -> dict[str, Any]:
         text = {"type": "string", "pattern": _number(option)}
         return {"anyOf": [{"type": kind, **least, **checks}, text]} | described
     if isinstance(option.default, tuple):
-        texts = {"type": "array", "items": {"type": "string"}}
-        return {"anyOf": [{"type": "string"}, texts]} | described
+        text = {"type": "string", **checks}
+        return {"anyOf": [text, {"type": "array", "items": text}]} | described
     if option.choices is None:
         return {"type": "string", **checks} | described
     words = VALUE_ALIASES.get(f"{stage}.{name}", {})

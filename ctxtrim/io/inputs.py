@@ -103,7 +103,7 @@ def inputs(paths: Iterable[str], scan: Scan = EVERYTHING) -> InputList:
     skipped: list[tuple[str, str]] = []
     for path in list(paths) or [STDIN]:
         if path == STDIN and any(other.is_stdin for other in found):
-            raise UsageError(f"{source_name(STDIN)} is named twice; it can be read once")
+            raise UsageError("standard input is named twice; it can be read once")
         if path != STDIN and stat.S_ISDIR(mode_of(Path(path))) and not stored_session(Path(path)):
             found += _inside(Path(path), scan, skipped)
         else:

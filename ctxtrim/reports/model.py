@@ -285,6 +285,7 @@ class Report(Struct, dict=True):
     totals: Totals = field(default_factory=Totals)
     left_out: int = 0  # transcripts that were not written
     refused: int = 0  # files that could not be written, whose transcripts have no rows
+    unreadable_lines: int = 0
     edited: int = 0  # transcripts that a stage changed
     is_incomplete: bool = False
     has_errors: bool = False  # about files, without those that make it incomplete
@@ -339,6 +340,7 @@ class Report(Struct, dict=True):
         self.findings.append((path, finding))
         self.refused += finding.code in ("not-written", "not-archived")
         self.totals.unreadable += finding.code in ("unreadable", "not-json", "no-transcript")
+        self.unreadable_lines += finding.code == "not-json"
         self._note((finding,))
 
     def _note(self, findings: Iterable[Finding]) -> None:
@@ -348,9 +350,7 @@ class Report(Struct, dict=True):
 
     @property
     def exit_code(self) -> int:
-        """0 done, 1 no complete answer, 3 above a budget or limit, 4 structure; the worst wins in
-        this order.
-        """
+        """The first of 1 incomplete, 3 above a budget or limit, 4 a broken rule; else 0."""
         if self.is_incomplete:
             return 1
         totals = self.totals

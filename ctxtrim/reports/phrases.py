@@ -79,10 +79,12 @@ def totals_line(report: Report) -> str:
             (totals.above_limits, "above limits"),
             (totals.malformed, "malformed"),
             (totals.failing_strict, "failing --strict"),
-            (totals.unreadable, "unreadable"),
         )
         if number
     ]
+    files = totals.unreadable - report.unreadable_lines
+    unreadable = ((files, "unreadable file"), (report.unreadable_lines, "unreadable line"))
+    problems += [several(count, noun) for count, noun in unreadable if count]
     if report.refused:
         problems.append(f"{several(report.refused, 'file')} not written")
     if not problems and not report.view.passing:

@@ -45,9 +45,7 @@ class Endpoint:
         """The answer of the model, in at most `max_tokens` tokens, and the reported usage."""
         key = next((os.environ[name] for name in KEYS if os.environ.get(name)), None)
         if key is None and self.base_url is None:
-            raise SummaryError(
-                f"no key for {self.model}: set {' or '.join(KEYS)}, or name a local endpoint"
-            )
+            raise SummaryError(f"no key; set {' or '.join(KEYS)}, or name a local endpoint")
         answer = self._request(prompt, max_tokens, key)
         if isinstance(answer, str):
             # raised here, so that the error has no reference to a request with the key

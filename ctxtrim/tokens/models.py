@@ -214,7 +214,7 @@ def nearest_models(name: str) -> list[str]:
     """The registry names most similar to an unknown one."""
     from difflib import get_close_matches
 
-    return get_close_matches(_bare(name), [model.name for model in known_models()], n=3, cutoff=0.4)
+    return get_close_matches(_bare(name), [model.name for model in known_models()], n=3, cutoff=0.5)
 
 
 def nearest_hint(name: str) -> str:

@@ -325,7 +325,7 @@ def test_contradicting_options_are_refused(home: Home) -> None:
         ((*TRUNCATE, "--archive", "a", "--no-archive", "t.jsonl"), "--archive and --no-archive"),
         (("check", "--no-archive", "t.jsonl"), "--no-archive needs --fix"),
         (("restore", "--in-place", "-o", "x", "t.jsonl"), "cannot be combined with -o"),
-        (("restore", "--in-place", "-"), "cannot be combined with <stdin>"),
+        (("restore", "--in-place", "-"), "cannot be combined with standard input"),
     ):
         ran = home.run(*words)
         assert (ran.code, ran.out) == (2, b"")

@@ -178,6 +178,14 @@ def test_a_file_without_a_transcript_is_unchanged_with_a_reason(
     assert complaint in lines[0].partition("error: ")[2]
 
 
+def test_the_totals_name_files_and_lines_that_cannot_be_read(ctxtrim: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line() + b"{cut\nnot JSON\n")
+    (tmp_path / "b.jsonl").write_bytes(b"")
+    ran = ctxtrim("check", *QUICK, "a.jsonl", "b.jsonl", "c.jsonl", cwd=tmp_path)
+    assert ran.code == 1
+    assert ran.out.endswith(b", 2 unreadable files, 2 unreadable lines\n")
+
+
 @pytest.mark.parametrize("url", ["https://example.org/a.jsonl", "s3://talks/a.jsonl"])
 def test_a_url_is_to_be_downloaded(ctxtrim: Run, url: str) -> None:
     ran = ctxtrim("count", url)

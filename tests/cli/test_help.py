@@ -89,6 +89,7 @@ def test_a_page_of_a_command_in_a_group(ctxtrim: Run) -> None:
             "compact (did you mean rolling?)",
         ),
         (("cuont",), "unknown command cuont (did you mean count?); expected one of count"),
+        (("version",), "unknown command version (did you mean --version?); expected one of"),
         (
             ("fixtures/agent.jsonl",),
             "fixtures/agent.jsonl is not a command; name one before the file",

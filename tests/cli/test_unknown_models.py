@@ -50,3 +50,8 @@ def test_the_models_command_takes_known_names_only(ctxtrim: Run) -> None:
     ran = ctxtrim("models", "gpt-4oo")
     assert (ran.code, ran.out) == (2, b"")
     assert ran.err.startswith("ctxtrim: unknown model gpt-4oo (nearest names: gpt-4o")
+
+
+def test_a_name_that_resembles_no_model_has_no_nearest_names(ctxtrim: Run) -> None:
+    assert ctxtrim("models", "foo").err.startswith("ctxtrim: unknown model foo; for a model")
+    assert ctxtrim("count", "-m", "foo").err.startswith("ctxtrim: --model foo: unknown model; ")

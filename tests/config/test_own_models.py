@@ -33,6 +33,13 @@ def test_a_model_unknown_to_the_registry_comes_from_the_file(ctxtrim: Run, tmp_p
     assert "64,000 tokens" in ctxtrim("models", "our-model", cwd=tmp_path).out.decode()
 
 
+def test_facts_that_the_table_of_a_model_lacks_are_unknown(ctxtrim: Run, tmp_path: Path) -> None:
+    write(tmp_path, "[models.our-model]\ncontext_window = 64_000\n")
+    lines = ctxtrim("models", "our-model", cwd=tmp_path).out.decode().splitlines()
+    facts = {line[:16].strip(): line[16:] for line in lines}
+    assert facts["provider"] == facts["date"] == facts["max output"] == "unknown"
+
+
 def test_a_registry_model_keeps_values_missing_in_the_file(ctxtrim: Run, tmp_path: Path) -> None:
     write(tmp_path, "[models.gpt-4o]\ncontext_window = 9_000\n")
     row = json.loads(ctxtrim("count", "--model", "gpt-4o", "--json", stdin=TALK, cwd=tmp_path).out)[

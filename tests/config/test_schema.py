@@ -27,7 +27,8 @@ VALID = (
     'mode = "head_tail"', 'trimStrategy = "age-based"', "summarize = true", 'repair = "synthesize"',
     "[summarize]\nredact = false", '[repair]\nrepair = "drop"', 'pipeline = ["truncate", "trim"]',
     '[trim]\nstrategy = "priority-based"\npin = "id:a"\ntarget = 0.5', 'preset = ""',
-    'target = "50%"',
+    'target = "50%"', 'pin = "a b"', 'tool = ["read_file:max-lines=5,mode=tail"]',
+    'pointer = "[cut]"',
     'preset = "rolling, budget"', "[contextManagement]\nmaxAge = 3", "[compactor]\nmaxTokens = 3",
     "[contextManagement.truncate]\nmax-age = 3", "[cutoff]\ntoolCallCutoff = 2",
     '[toolOutput]\nmode = "head_tail"', "[models.ours]\ncontext_window = 9000",
@@ -43,6 +44,7 @@ INVALID = (
     "[drop_images]\nmax-age = 3", "max_aeg = 3", "maxAges = 3", "summarize = 3", "paths = 3",
     'repair = "mend"', "[[paths]]\nbudget = 3", '[[paths]]\nmatch = "a"\nmax-age = 3',
     "maxTokens = 3", "max-tool-share = 2.0", "truncate = true", "[cutoff]\nmaxLines = 2",
+    'pin = ""', 'pin = ["a", ""]', 'pointer = " "', 'tool = "x"', '[truncate]\ntool = ["x:mode"]',
 )  # fmt: skip
 
 

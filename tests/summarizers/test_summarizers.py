@@ -288,7 +288,7 @@ def test_requests_to_this_machine_use_no_proxy(
 
 def test_without_a_key_openai_is_not_called(bare: None) -> None:
     assert endpoint_error(Endpoint("gpt-5-mini")) == (
-        "no key for gpt-5-mini: set CTXTRIM_LLM_API_KEY or OPENAI_API_KEY, or name a local endpoint"
+        "no key; set CTXTRIM_LLM_API_KEY or OPENAI_API_KEY, or name a local endpoint"
     )
 
 

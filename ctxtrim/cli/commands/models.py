@@ -110,7 +110,7 @@ def _details(model: Model, others: Sequence[str]) -> str:
     framing, numbers = framing_of(model, counted.exactness)
     facts = {
         "model": model.name,
-        "provider": model.provider,
+        "provider": model.provider or "unknown",
         "context window": f"{model.context_window:,} tokens",
         "max input": f"{model.max_input or model.context_window:,} tokens",
         "max output": f"{model.max_output:,} tokens" if model.max_output else "unknown",
@@ -119,7 +119,7 @@ def _details(model: Model, others: Sequence[str]) -> str:
         **({"tool prompt": _tool_prompt_text(prompt)} if (prompt := _tool_prompt(numbers)) else {}),
         "one image": f"at most {model.image:,} tokens ({model.image_policy})",
         "source": model.source,
-        "date": model.date,
+        "date": model.date or "unknown",
     }
     if others:
         rest = f" and {len(others) - _SIMILAR} more" if len(others) > _SIMILAR else ""

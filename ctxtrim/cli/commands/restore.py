@@ -70,7 +70,7 @@ def restore(
 def _must_agree(files: Sequence[str], output: str | None, replaces: bool) -> None:
     """Raise `UsageError` if the options contradict each other."""
     if replaces and (output is not None or STDIN in files):
-        other = "-o" if output is not None else source_name(STDIN)
+        other = "-o" if output is not None else "standard input"
         raise UsageError(f"--in-place replaces FILE; it cannot be combined with {other}")
     if len(files) > 1 and not replaces:
         raise UsageError("several files are restored with --in-place; or name one file")

@@ -93,10 +93,9 @@ def _compact(state: LiveContext, value: dict[str, Any], line: int) -> None:
     found = [LiveEntry("user", list(parts), [span], is_summary=True)] if parts else []
     count = value.get("compactedCount", value.get("count"))
     if "keptUserMessageCount" in value or not isinstance(count, int):
-        kept = [entry for entry in state.entries if entry.is_prompt]
-        state.reset([*kept, *found])
+        state.keep_prompts(found)
     else:
-        state.reset([*found, *state.entries[max(count, 0) :]])
+        state.keep_from(max(count, 0), found)
 
 
 def _undo(state: LiveContext, value: dict[str, Any], line: int) -> None:
@@ -104,13 +103,11 @@ def _undo(state: LiveContext, value: dict[str, Any], line: int) -> None:
     belong to the first of their prompts.
     """
     count = value.get("count")
-    summaries = [index for index, entry in enumerate(state.entries) if entry.is_summary]
-    start = summaries[-1] if summaries else 0
-    prompts = [
-        index for index, entry in enumerate(state.entries) if entry.is_prompt and index >= start
-    ]
-    if isinstance(count, int) and 0 < count <= len(prompts):
-        cut = prompts[-count]
+    if isinstance(count, int) and 0 < count <= state.turns:
+        cut = len(state.entries)
+        while count:
+            cut -= 1
+            count -= state.entries[cut].is_prompt
         prompt = state.entries[cut]
         while cut and prompt.id is not None and _owner(state.entries[cut - 1]) == prompt.id:
             cut -= 1
@@ -131,7 +128,7 @@ def _leave_swarm(state: LiveContext, value: dict[str, Any], line: int) -> None:
 
 
 def _clear(state: LiveContext, value: dict[str, Any], line: int) -> None:
-    state.reset([])
+    state.clear()
 
 
 def _configure(state: LiveContext, value: dict[str, Any], line: int) -> None:
@@ -173,7 +170,7 @@ def _begin(state: LiveContext, event: dict[str, Any], value: dict[str, Any], lin
 def _end(state: LiveContext, event: dict[str, Any], value: dict[str, Any], line: int) -> None:
     step = state.step
     state.settle()
-    if step is not None and step in state.entries:
+    if step is not None and not step.is_vacuous:
         step.lines.append(Span(line))
         usage = kimi_usage(event.get("usage"), state.model)
         if usage is not None:

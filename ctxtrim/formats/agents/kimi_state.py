@@ -1,6 +1,6 @@
 """The context of a session of Kimi Code while its records are replayed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -50,7 +50,9 @@ class LiveContext(Struct):
     """The context after the records read so far.
 
     `step`: the open assistant message. `names`: the tool names of open calls, by id. `deferred`:
-    messages that wait for the results of these calls.
+    messages that wait for the results of these calls. `recent`: the index after the last summary.
+    `turns`: the number of prompts from there on. `kept`: so many messages at the start are prompts
+    that a compaction kept.
     """
 
     entries: list[LiveEntry] = field(default_factory=list)
@@ -59,13 +61,17 @@ class LiveContext(Struct):
     names: dict[str, str | None] = field(default_factory=dict)
     deferred: list[LiveEntry] = field(default_factory=list)
     usages: list[tuple[LiveEntry, Usage]] = field(default_factory=list)
+    recent: int = 0
+    turns: int = 0
+    kept: int = 0
     model: str | None = None
     tools: str | None = None
     uncounted: int = 0
 
     def add(self, entry: LiveEntry) -> None:
         """Add a message, after the results of open calls."""
-        (self.deferred if self.names else self.entries).append(entry)
+        self.deferred.append(entry)
+        self.flush()
 
     def settle(self) -> None:
         """Close the open step: its calls get results, and a step without content is discarded."""
@@ -73,22 +79,60 @@ class LiveContext(Struct):
         self.names = {}
         self.flush()
         if self.step is not None and self.step.is_vacuous:
-            self.entries.remove(self.step)
+            place = len(self.entries) - 1
+            while self.entries[place] is not self.step:
+                place -= 1
+            del self.entries[place]
         self.step = None
 
     def flush(self) -> None:
         """Add the messages that waited, once no call is open."""
         if not self.names:
             self.entries += self.deferred
+            self.turns += _prompts(self.deferred)
             self.deferred = []
 
-    def reset(self, entries: list[LiveEntry]) -> None:
-        """Replace the context. No usage covers the new one."""
-        self.entries, self.step, self.names = entries, None, {}
-        self.deferred, self.usages = [], []
+    def interrupt(self) -> None:
+        """Forget the open step, its calls, and the messages that wait for their results."""
+        self.step, self.names, self.deferred = None, {}, []
+
+    def clear(self) -> None:
+        """Drop all messages and usages."""
+        self.interrupt()
+        self.entries, self.usages = [], []
+        self.recent = self.turns = self.kept = 0
+
+    def keep_prompts(self, summary: list[LiveEntry]) -> None:
+        """Replace all messages except prompts by a summary. No usage covers the new context."""
+        self.interrupt()
+        prompts = [entry for entry in self.entries[self.kept :] if entry.is_prompt]
+        self.entries[self.kept :] = prompts
+        self.kept = len(self.entries)
+        self.entries += summary
+        self.recent = len(self.entries) if summary else 0
+        self.turns = 0 if summary else self.kept
+        self.usages = []
+
+    def keep_from(self, start: int, summary: list[LiveEntry]) -> None:
+        """Replace the messages before an index by a summary. No usage covers the new context."""
+        self.interrupt()
+        self.turns -= _prompts(self.entries[self.recent : start])
+        self.entries[:start] = summary
+        self.recent = max(self.recent - start, 0) + len(summary)
+        self.usages, self.kept = [], 0
 
     def cut(self, end: int) -> None:
         """Drop the messages from an index on, and their usages."""
-        usages = self.usages
-        self.reset(self.entries[:end])
-        self.usages = [usage for usage in usages if usage[0] in self.entries]
+        self.interrupt()
+        dropped = self.entries[end:]
+        del self.entries[end:]
+        self.turns -= _prompts(dropped)
+        self.kept = min(self.kept, end)
+        ids = set(map(id, dropped))
+        while self.usages and id(self.usages[-1][0]) in ids:
+            self.usages.pop()
+
+
+def _prompts(entries: Sequence[LiveEntry]) -> int:
+    """The number of prompts among some messages."""
+    return sum(entry.is_prompt for entry in entries)

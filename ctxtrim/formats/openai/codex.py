@@ -96,13 +96,20 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
 class _Session(Struct):
     """The state after the lines read so far: the live items and other facts.
 
+    `start`: the index of the first item after the instructions. Compactions and rollbacks keep the
+    items before it. `kept`: the index after the items that a compaction kept. `turns`: the indices
+    of items that start turns, as far as items are `scanned`.
+
     `usages`: by the number of live items at the time of the record. `metadata`: what a stage wrote
     next to items, by the index of their line. `base`: the id of the session that this one
     continues.
     """
 
     items: list[Element] = field(default_factory=list)
-    instructions: Element | None = None
+    start: int = 0
+    kept: int = 0
+    turns: list[int] = field(default_factory=list)
+    scanned: int = 0
     usages: dict[int, Usage] = field(default_factory=dict)
     metadata: dict[int, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     tools: str | None = None
@@ -110,42 +117,67 @@ class _Session(Struct):
     id: str | None = None
     base: str | None = None
 
-    @property
-    def start(self) -> int:
-        """The index of the first item after the instructions.
-
-        Compactions and rollbacks keep the items before it.
-        """
-        return self.items.index(self.instructions) + 1 if self.instructions else 0
+    def instruct(self, instructions: Element) -> None:
+        """Add the instructions, unless there are some."""
+        if self.start == 0:
+            self.items.append(instructions)
+            self.start = self.kept = self.scanned = len(self.items)
+            self.turns = []
 
     def compact(self, payload: dict[str, Any], line: int) -> None:
-        """Replace the items. No usage covers the new ones.
+        """Replace the items: by a list of the line, or by the user and client messages with its
+        summary. No usage covers the new ones.
 
         If the line has the history, it also replaces that of an earlier file.
         """
-        self.items[self.start :] = list(_compacted(self.items[self.start :], payload, line))
-        self.usages = {}
-        if isinstance(payload.get("replacement_history"), list):
+        named = payload.get("replacement_history")
+        if isinstance(named, list):
+            self._cut(self.start)
+            span = Span(line, ("payload", "replacement_history"))
+            self.items += [
+                Element(item, span.inside(index), span.inside(index))
+                for index, item in enumerate(named)
+            ]
             self.base = None
+        else:
+            items = self.items[self.kept :]
+            self._cut(self.kept)
+            self.items += [item for item in items if _is_kept(item.value)]
+            self.kept = len(self.items)
+            if payload.get("message"):
+                value = payload | {"type": "compacted", "role": "user"}
+                self.items.append(Element(value, Span(line, ("payload",)), Span(line, _SUMMARY)))
+        self.usages = {}
 
     def roll_back(self, turns: int) -> None:
         """Drop the newest turns, and the context that the client wrote right before them.
 
         Nothing before the first turn is dropped.
         """
-        prompts = [
-            position
-            for position in range(self.start, len(self.items))
-            if starts_turn(self.items[position].value)
-        ]
-        if turns > 0 and prompts:
-            cut = prompts[-turns] if turns <= len(prompts) else prompts[0]
-            while cut > prompts[0] and is_context(self.items[cut - 1].value):
+        for position in range(self.scanned, len(self.items)):
+            if starts_turn(self.items[position].value):
+                self.turns.append(position)
+        self.scanned = len(self.items)
+        if turns > 0 and self.turns:
+            first = self.turns[0]
+            cut = self.turns[-turns] if turns <= len(self.turns) else first
+            while cut > first and is_context(self.items[cut - 1].value):
                 cut -= 1
-            self.items = self.items[:cut]
-            self.usages = {
-                position: usage for position, usage in self.usages.items() if position <= cut
-            }
+            self._cut(cut)
+
+    def _cut(self, end: int) -> None:
+        """Drop the items from an index on, and what is known of them."""
+        del self.items[end:]
+        self.kept, self.scanned = min(self.kept, end), min(self.scanned, end)
+        while self.turns and self.turns[-1] >= end:
+            self.turns.pop()
+        while self.usages and next(reversed(self.usages)) > end:  # usages are in order
+            self.usages.popitem()
+
+
+def _is_kept(value: Any) -> bool:
+    """Whether an item stays after a compaction without a list."""
+    return kind_of(value) == "message" and not is_summary(value)
 
 
 def _state_after(values: Iterable[Any]) -> _Session:
@@ -195,10 +227,9 @@ def _take_meta(state: _Session, payload: dict[str, Any], line: int) -> None:
     instructions, tools = payload.get("base_instructions"), payload.get("dynamic_tools")
     state.tools = state.tools or (dump(tools) if tools else None)
     text = string(members(instructions).get("text"))
-    if text and state.instructions is None:
+    if text:
         whole = Span(line, ("payload", "base_instructions"))
-        state.instructions = Element(text, whole.inside("text"), whole)
-        state.items.append(state.instructions)
+        state.instruct(Element(text, whole.inside("text"), whole))
 
 
 def _take_bare(state: _Session, value: dict[str, Any], line: int) -> None:
@@ -206,33 +237,12 @@ def _take_bare(state: _Session, value: dict[str, Any], line: int) -> None:
     if kind_of(value) == "unsent":
         text = string(value.get("instructions"))
         state.id = state.id or (string(value.get("id")) if "instructions" in value else None)
-        if text and state.instructions is None:
+        if text:
             span = Span(line, ("instructions",))
-            state.instructions = Element(text, span, span)
-            state.items.append(state.instructions)
+            state.instruct(Element(text, span, span))
     elif kind_of(value) != "unknown":
         state.items.append(Element(value, Span(line), Span(line)))
         state.model = string(value.get("model")) or state.model
-
-
-def _compacted(items: Sequence[Element], payload: dict[str, Any], line: int) -> Iterator[Element]:
-    """The items after a compaction: its own list, or the user and client messages
-    with its summary.
-    """
-    history_span = Span(line, ("payload", "replacement_history"))
-    named = payload.get("replacement_history")
-    if isinstance(named, list):
-        for index, item in enumerate(named):
-            yield Element(item, history_span.inside(index), history_span.inside(index))
-        return
-    yield from (
-        item for item in items if kind_of(item.value) == "message" and not is_summary(item.value)
-    )
-    if payload.get("message"):
-        span = Span(line, _SUMMARY)
-        yield Element(
-            payload | {"type": "compacted", "role": "user"}, Span(line, ("payload",)), span
-        )
 
 
 def _with_metadata(message: Message, state: _Session) -> Message:

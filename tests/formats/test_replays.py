@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from bytecodes import bytecodes
 from msgspec.json import encode
-from test_codex import event, item, message
+from test_codex import counted, event, item, message
 from test_kimi import compaction, said, step
 from test_openai_responses import says
 
@@ -31,6 +31,7 @@ REPLAYS: dict[str, Replay] = {
     "codex-rollback": (codex.FORMAT, [*2 * CODEX_TURN, ROLLBACK], [ROLLBACK]),
     "codex-rollback-without-turn": (codex.FORMAT, CODEX_TURN[1:], [ROLLBACK]),
     "codex-compaction": (codex.FORMAT, [*CODEX_TURN, COMPACTED], [COMPACTED]),
+    "codex-usage": (codex.FORMAT, [CODEX_TURN[0], counted(3, 2)], []),
 }
 
 

@@ -259,9 +259,12 @@ def _usages(state: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
     """The newest usage of each answer. Every change of a rate limit repeats the last usage."""
     answers = answers_by_span(messages)
     found: dict[int | None, Usage] = {}
-    for position, usage in state.usages.items():
-        before = (state.items[place].whole for place in range(position - 1, -1, -1))
-        answer = next((answers[whole] for whole in before if whole in answers), None)
+    answer: int | None = None
+    start = 0
+    for end, usage in state.usages.items():
+        for item in state.items[start:end]:
+            answer = answers.get(item.whole, answer)
+        start = end
         if answer is not None:
             found[answer] = replace(usage, message=answer)
     return iter(found.values())

@@ -22,7 +22,6 @@ from ctxtrim.clipping.kind import ClipText, Draft, TextKind
 from ctxtrim.clipping.layout import Scale, layout, lines_of, shares_of, whole
 from ctxtrim.clipping.markers import LEAST, Gap, gaps, joined
 from ctxtrim.clipping.selection import DENSEST
-from ctxtrim.text.graphemes import cut_after, cut_before
 from ctxtrim.text.json_spans import Leaf, Member, Range, document, members
 
 _STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")
@@ -104,7 +103,7 @@ class _Shortener:
     source: ClipText
     span: Range
     _containers: dict[int, _Container] = field(default_factory=dict)
-    _leaves: dict[int, tuple[Leaf, list[Gap]]] = field(default_factory=dict)
+    _leaves: dict[int, tuple[Leaf, Scale, list[Gap]]] = field(default_factory=dict)
 
     def draft(self, size: int, limit: int) -> str | None:
         """The text with about `size` characters.
@@ -262,9 +261,9 @@ class _Shortener:
             marks = [
                 Gap(*mark.span(), mark.end() - mark.start(), 0, int(mark[1])) for mark in matches
             ]
-            self._leaves[start] = leaf, marks
-        leaf, marks = self._leaves[start]
-        value, scale = leaf.value, lines_of(leaf.value)
+            self._leaves[start] = leaf, lines_of(leaf.value), marks
+        leaf, scale, marks = self._leaves[start]
+        value = leaf.value
         size = max(size - _MARKER, 0) * len(value) // len(leaf.spelling)
         wanted = [
             (leaf.meant(max(begin - start - 1, 0)), leaf.meant(min(stop, end - 1) - start - 1))
@@ -276,7 +275,7 @@ class _Shortener:
             shares_of(self.source.mode),
             whole(scale, wanted, max(size // 3, 1), size * 3 // 4),
         )
-        kept = joined([(cut_before(value, begin), cut_after(value, stop)) for begin, stop in kept])
+        kept = joined([(scale.before(begin, 0), scale.after(stop, 0)) for begin, stop in kept])
         first = start + 1
         for gap in gaps(len(value), kept, marks, LEAST):
             count = gap.end - gap.start - gap.hidden + gap.characters

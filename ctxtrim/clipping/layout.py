@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ctxtrim.clipping.markers import joined
 from ctxtrim.loading.lazy_pattern import lazy_pattern
-from ctxtrim.text.graphemes import cut_after, cut_before
+from ctxtrim.text.graphemes import Cuts
 from ctxtrim.text.json_spans import Range
 
 Mode = Literal["head", "tail", "head-tail"]
@@ -52,6 +52,7 @@ def lines_of(text: str) -> Scale:
     """The scale of a text: cut between two lines, else between two words, else between two
     characters.
     """
+    cuts = Cuts(text)
 
     def before(position: int, reach: int) -> int:
         if position >= len(text):
@@ -60,7 +61,7 @@ def lines_of(text: str) -> Scale:
         if line or (position <= reach and text.find("\n", position, position + reach) >= 0):
             return line
         word = text.rfind(" ", max(position - min(reach, _WORD), 0), position) + 1
-        return cut_before(text, word or _escape_around(text, position)[0])
+        return cuts.before(word or _escape_around(text, position)[0])
 
     def after(position: int, reach: int) -> int:
         if position <= 0:
@@ -72,7 +73,7 @@ def lines_of(text: str) -> Scale:
         ):
             return line or len(text)
         word = text.find(" ", position, position + min(reach, _WORD)) + 1
-        return cut_after(text, word or _escape_around(text, position)[1])
+        return cuts.after(word or _escape_around(text, position)[1])
 
     return Scale(len(text), before, after)
 

@@ -8,6 +8,9 @@ inspected.
 from functools import cache
 from typing import Any
 
+_LONG = 1000
+"""A cluster of more characters is long."""
+
 
 def cut_before(text: str, position: int) -> int:
     """The last position at or before a position that does not split a grapheme cluster."""
@@ -17,6 +20,37 @@ def cut_before(text: str, position: int) -> int:
 def cut_after(text: str, position: int) -> int:
     """The first position at or after a position that does not split a grapheme cluster."""
     return position if _is_plain(text, position) else _around(text, position)[1]
+
+
+class Cuts:
+    """The cut positions of one text.
+
+    The clusters in which a cut would be are remembered if they are long: the search for the start
+    of such a cluster takes long.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._clusters: list[tuple[int, int]] = []
+
+    def before(self, position: int) -> int:
+        """The same as `cut_before`."""
+        return self._around(position)[0]
+
+    def after(self, position: int) -> int:
+        """The same as `cut_after`."""
+        return self._around(position)[1]
+
+    def _around(self, position: int) -> tuple[int, int]:
+        if _is_plain(self.text, position):
+            return position, position
+        for start, end in self._clusters:
+            if start < position <= end:
+                return (start if position < end else end), end
+        start, end = _around(self.text, position)
+        if end - start > _LONG:
+            self._clusters.append((start, end))
+        return start, end
 
 
 def _is_plain(text: str, position: int) -> bool:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from ctxtrim.clipping import clip
 from ctxtrim.clipping.layout import Mode
-from ctxtrim.text.graphemes import cut_after, cut_before
+from ctxtrim.text import graphemes
+from ctxtrim.text.graphemes import Cuts, cut_after, cut_before
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import head, tail
 
@@ -80,3 +81,32 @@ def test_a_long_run_of_flags_is_clipped_between_pairs(mode: Mode) -> None:
     assert tokenizer("o200k_base").count(clipped) <= 300
     for stretch in regex.findall(r"\p{RI}+", clipped):
         assert stretch == "🇩🇪" * (len(stretch) // 2)
+
+
+@given(odd_texts, st.integers(0, 5), st.lists(st.integers(0, 2500), max_size=5))
+def test_the_cuts_of_a_text_are_the_same_after_other_cuts(
+    text: str, middle: int, positions: list[int]
+) -> None:
+    long = "e" + "\u0301" * 1200
+    text = text[:middle] + long + text[middle:] + long
+    cuts = Cuts(text)
+    for position in (middle + 600, middle + 1201, *positions):
+        assert cuts.before(position) == cut_before(text, position)
+        assert cuts.after(position) == cut_after(text, position)
+
+
+@pytest.mark.parametrize("unit", ["\u0301", "👩\u200d", "क्", "\u1100"])
+@pytest.mark.parametrize("form", ["{}", '["{}", 7]'])
+def test_a_long_cluster_is_found_once_for_all_drafts(
+    unit: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches: list[int] = []
+    around = graphemes._around
+
+    def counted(text: str, position: int) -> tuple[int, int]:
+        searches.append(position)
+        return around(text, position)
+
+    monkeypatch.setattr(graphemes, "_around", counted)
+    clip(form.format(unit * 20_000 + "."), 300, tokenizer("o200k_base"))
+    assert 0 < len(searches) < 6

@@ -1,6 +1,7 @@
-"""The work to replay a session grows with its number of lines, whatever the lines do."""
+"""The work to replay a session grows with its size, whatever its events do."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,38 +11,64 @@ from test_codex import counted, event, item, message
 from test_kimi import compaction, said, step
 from test_openai_responses import says
 
-from ctxtrim.formats.agents import kimi
-from ctxtrim.formats.base import Format
-from ctxtrim.formats.openai import codex
+from ctxtrim.formats import FORMATS
 from ctxtrim.model import Line
 from ctxtrim.text.records import split
 
-Replay = tuple[Format, Iterable[Any], Iterable[Any]]
-"""A format, records that repeat, and records that repeat after all of these."""
+Replay = tuple[str, Callable[[int], list[Any]]]
+"""The name of a format, and the lines of a session of some size."""
 
 KIMI_TURN = [said("user", "One."), *step("Two.", usage={"inputOther": 3, "output": 2})]
+UNDO, UNDO_ALL = ({"type": "context.undo", "count": count} for count in (1, 9999))
 CODEX_TURN = [item(says("user", "One.")), item(says("assistant", "Two."))]
 ROLLBACK = message("thread_rolled_back", num_turns=1)
 COMPACTED = event("compacted", {"message": "They met."})
+
+
+def kimi_branches(size: int) -> list[Any]:
+    """Branches whose bases end after them, which no program writes."""
+    names = ["main", *(f"b{number}" for number in range(size))]
+    switches = [
+        {"type": "agent.switched", "branch": name, "base": {"branch": base, "line": 9999}}
+        for base, name in pairwise(names)
+    ]
+    return [*switches, *KIMI_TURN * size]
+
+
 REPLAYS: dict[str, Replay] = {
-    "kimi-undo": (kimi.FORMAT, 2 * KIMI_TURN, [{"type": "context.undo", "count": 1}]),
-    "kimi-undo-too-many": (kimi.FORMAT, KIMI_TURN, [{"type": "context.undo", "count": 9999}]),
-    "kimi-compaction": (kimi.FORMAT, [*KIMI_TURN, compaction(keptUserMessageCount=1)], []),
-    "kimi-older-compaction": (kimi.FORMAT, [*2 * KIMI_TURN, compaction(compactedCount=2)], []),
-    "codex-rollback": (codex.FORMAT, [*2 * CODEX_TURN, ROLLBACK], [ROLLBACK]),
-    "codex-rollback-without-turn": (codex.FORMAT, CODEX_TURN[1:], [ROLLBACK]),
-    "codex-compaction": (codex.FORMAT, [*CODEX_TURN, COMPACTED], [COMPACTED]),
-    "codex-usage": (codex.FORMAT, [CODEX_TURN[0], counted(3, 2)], []),
+    "kimi-undo": ("kimi", lambda size: 2 * size * KIMI_TURN + size * [UNDO]),
+    "kimi-undo-too-many": ("kimi", lambda size: size * KIMI_TURN + size * [UNDO_ALL]),
+    "kimi-compaction": (
+        "kimi",
+        lambda size: size * [*KIMI_TURN, compaction(keptUserMessageCount=1)],
+    ),
+    "kimi-older-compaction": (
+        "kimi",
+        lambda size: size * [*KIMI_TURN, *KIMI_TURN, compaction(compactedCount=2)],
+    ),
+    "kimi-branches": ("kimi", kimi_branches),
+    "codex-rollback": (
+        "codex",
+        lambda size: size * [*CODEX_TURN, *CODEX_TURN, ROLLBACK] + size * [ROLLBACK],
+    ),
+    "codex-rollback-without-turn": (
+        "codex",
+        lambda size: size * CODEX_TURN[1:] + size * [ROLLBACK],
+    ),
+    "codex-compaction": (
+        "codex",
+        lambda size: size * [*CODEX_TURN, COMPACTED] + size * [COMPACTED],
+    ),
+    "codex-usage": ("codex", lambda size: size * [CODEX_TURN[0], counted(3, 2)]),
 }
 
 
-@pytest.mark.parametrize(("form", "first", "then"), REPLAYS.values(), ids=REPLAYS)
-def test_the_work_grows_with_the_lines(form: Format, first: list[Any], then: list[Any]) -> None:
-    def work(times: int) -> int:
-        data = map(encode, first * times + then * times)
-        lines = [Line(line, number) for number, line in enumerate(data, 1)]
+@pytest.mark.parametrize(("name", "session"), REPLAYS.values(), ids=REPLAYS)
+def test_the_work_grows_with_the_size(name: str, session: Callable[[int], list[Any]]) -> None:
+    def work(size: int) -> int:
+        lines = [Line(encode(value), number) for number, value in enumerate(session(size), 1)]
         records = [record for line in lines for record in split(line.data, line.number)]
-        return bytecodes(lambda: form.read(records, lines))
+        return bytecodes(lambda: FORMATS[name].read(records, lines))
 
     work(1)  # loads modules and fills caches
     assert work(200) < 4.5 * work(50)

@@ -52,7 +52,7 @@ def live_lines(switches: Sequence[Switch], last: int) -> Iterator[int]:
     branch = switches[-1].branch
     while (switch := starts.pop(branch, None)) is not None:
         ranges.append(range(switch.line + 1, last + 1))
-        branch, last = switch.base, min(switch.base_line, last)
+        branch, last = switch.base, min(switch.base_line, last, switch.line - 1)
     ranges.append(range(1, last + 1))
     for lines in reversed(ranges):
         yield from (line for line in lines if line not in unsent)

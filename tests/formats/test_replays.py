@@ -35,6 +35,26 @@ def kimi_branches(size: int) -> list[Any]:
     return [*switches, *KIMI_TURN * size]
 
 
+def ui_parts(size: int) -> list[Any]:
+    part = {"type": "tool-read", "state": "output-available", "input": {}, "output": "nine"}
+    parts = [part | {"toolCallId": f"c{number}"} for number in range(size)]
+    return [[{"role": "assistant", "parts": parts}]]
+
+
+def adk_rewinds(size: int) -> list[Any]:
+    content = {"role": "user", "parts": [{"text": "One."}]}
+    event = {"author": "user", "invocationId": "i", "timestamp": 1, "content": content}
+    rewind = {"author": "user", "actions": {"rewindBeforeInvocationId": "unknown"}}
+    return [{"id": "s", "appName": "a", "userId": "u", "events": [event, rewind] * size}]
+
+
+def gemini_calls(size: int) -> list[Any]:
+    calls = [{"id": f"c{number}", "name": "read", "args": {}} for number in range(size)]
+    content = [{"functionCall": call} for call in calls]
+    answer = {"id": "m", "type": "gemini", "content": content, "toolCalls": calls[::-1]}
+    return [{"sessionId": "s", "projectHash": "p", "messages": [answer]}]
+
+
 REPLAYS: dict[str, Replay] = {
     "kimi-undo": ("kimi", lambda size: 2 * size * KIMI_TURN + size * [UNDO]),
     "kimi-undo-too-many": ("kimi", lambda size: size * KIMI_TURN + size * [UNDO_ALL]),
@@ -60,6 +80,9 @@ REPLAYS: dict[str, Replay] = {
         lambda size: size * [*CODEX_TURN, COMPACTED] + size * [COMPACTED],
     ),
     "codex-usage": ("codex", lambda size: size * [CODEX_TURN[0], counted(3, 2)]),
+    "ai-sdk-ui-parts": ("ai-sdk-ui", ui_parts),
+    "adk-rewinds": ("gemini", adk_rewinds),
+    "gemini-cli-calls": ("gemini-cli", gemini_calls),
 }
 
 

@@ -166,11 +166,14 @@ def _steps(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
     """The parts of each step that sends something."""
     steps: list[list[_Piece]] = [[]]
     is_sent = False
+    last: Any = None  # the last call of the step, before version 5
     for value, span in pieces:
-        if is_sent and _begins(members(value), steps[-1]):
+        if is_sent and _begins(members(value), last):
             steps.append([])
-            is_sent = False
+            is_sent, last = False, None
         steps[-1].append((value, span))
+        if members(value).get("toolInvocation") is not None:
+            last = value["toolInvocation"]
         is_sent = is_sent or _answer_part(value, span) is not None
     if not is_sent:
         rest = steps.pop()
@@ -179,14 +182,14 @@ def _steps(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
     return steps
 
 
-def _begins(part: dict[str, Any], before: Sequence[_Piece]) -> bool:
-    """Whether a part begins a new step: by its type, or after calls before version 5."""
+def _begins(part: dict[str, Any], last: Any) -> bool:
+    """Whether a part begins a new step: by its type, or after a call before version 5."""
     if part.get("type") == "step-start":
         return True
-    old = [members(value).get("toolInvocation") for value, _ in before]
-    steps = [members(call).get("step", 0) for call in old if call is not None]
-    call = members(part.get("toolInvocation"))
-    return bool(steps) and (part.get("type") == "text" or call.get("step", steps[-1]) != steps[-1])
+    if last is None:
+        return False
+    step, call = members(last).get("step", 0), members(part.get("toolInvocation"))
+    return part.get("type") == "text" or call.get("step", step) != step
 
 
 def _answer_part(value: Any, span: Span) -> Part | None:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.message_lists import Element
 from ctxtrim.model import Part, Span
 
@@ -78,26 +78,23 @@ def _cover(found: list[SentContent], covered: list[Span]) -> None:
 
 def _without_rewinds(events: Sequence[Element]) -> list[Element]:
     """The events that no rewind removes, without rewinds."""
+    first: dict[str | None, int] = {}  # the position of the first event of each invocation
+    for position, event in enumerate(events):
+        value = members(event.value)
+        name = string(value.get("invocationId", value.get("invocation_id")))
+        if name is not None:
+            first.setdefault(name, position)
     left: list[Element] = []
     position = len(events) - 1
     while position >= 0:
         actions = members(members(events[position].value).get("actions"))
         target = actions.get("rewindBeforeInvocationId", actions.get("rewind_before_invocation_id"))
         if target:
-            position = _first_of(events, target, position)
+            position = min(first.get(string(target), position), position)
         else:
             left.append(events[position])
         position -= 1
     return left[::-1]
-
-
-def _first_of(events: Sequence[Element], invocation: object, end: int) -> int:
-    """The position of the first event of an invocation before `end`; `end` if there is none."""
-    for position in range(end):
-        value = members(events[position].value)
-        if value.get("invocationId", value.get("invocation_id")) == invocation:
-            return position
-    return end
 
 
 def _compaction(event: Any) -> dict[str, Any]:

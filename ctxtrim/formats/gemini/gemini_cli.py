@@ -8,13 +8,14 @@ only for the screen. `gemini_cli_log` replays a log.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
+from operator import itemgetter
 from typing import Any
 
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members, metadata_in, string
-from ctxtrim.formats.gemini.gemini_cli_log import LoggedMessage, is_same, relink, replayed
+from ctxtrim.formats.gemini.gemini_cli_log import LoggedMessage, relink, replayed
 from ctxtrim.formats.gemini.parts import (
     LocatedPart,
     call_of,
@@ -113,6 +114,19 @@ def _copies(entries: Sequence[LoggedMessage]) -> dict[int, set[str]]:
     return copies
 
 
+def _waiting(parts: Sequence[Part]) -> dict[object, list[int]]:
+    """The positions of the calls in a content, by id, else by name and arguments; the first is
+    last.
+    """
+    found: dict[object, list[int]] = {}
+    for position in reversed(range(len(parts))):
+        part = parts[position]
+        if part.kind == "tool_call":
+            key = (part.name, part.text) if part.call_id is None else part.call_id
+            found.setdefault(key, []).append(position)
+    return found
+
+
 def _model(entry: LoggedMessage, copied: Set[str], found: ListContents) -> None:
     """A model message and its results."""
     value, span = entry.value, entry.span
@@ -129,17 +143,17 @@ def _model(entry: LoggedMessage, copied: Set[str], found: ListContents) -> None:
     if not isinstance(value.get("content"), list):
         parts = [replace(part, block=None) if part.kind == "text" else part for part in parts]
     results: list[Message] = []
-    waiting = [position for position, part in enumerate(parts) if part.kind == "tool_call"]
+    waiting = _waiting(parts)
     for position, call in enumerate(elements(value.get("toolCalls"))):
         if not isinstance(call, dict):
             continue
         part = call_of(call, span.inside("toolCalls", position))
-        same = next((other for other in waiting if is_same(parts[other], part)), None)
+        found_calls = map(waiting.get, (part.call_id, (part.name, part.text)))
+        same = min(filter(None, found_calls), key=itemgetter(-1), default=None)
         if same is None:
             parts.append(part)
         else:  # some versions also write it in the content
-            waiting.remove(same)
-            parts[same] = part
+            parts[same.pop()] = part
         if part.call_id not in copied:
             call_span = span.inside("toolCalls", position)
             result_span = entry.results.get(position, call_span.inside("result"))

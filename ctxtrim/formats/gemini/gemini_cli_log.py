@@ -79,9 +79,8 @@ def _change(
     """Apply an element of a list, or a log line that changes other messages."""
     update, target, patch = value.get("$set"), value.get("$rewindTo"), value.get("$patch")
     if isinstance(target, str):
-        names = list(entries)
-        for name in names[names.index(target) if target in entries else 0 :]:
-            del entries[name]
+        while entries and entries.popitem()[0] != target:
+            pass
     elif isinstance(patch, dict):
         _patch(entries, patch, span)
     elif isinstance(update, dict) and isinstance(update.get("messages"), list):

@@ -55,6 +55,42 @@ def gemini_calls(size: int) -> list[Any]:
     return [{"sessionId": "s", "projectHash": "p", "messages": [answer]}]
 
 
+def openhands_calls(size: int) -> list[Any]:
+    """The parallel calls of one answer, each in an event of its own."""
+    return [
+        {
+            "id": f"e{number}",
+            "source": "agent",
+            "kind": "ActionEvent",
+            "action": {"kind": "Look"},
+            "tool_call_id": f"c{number}",
+            "tool_call": {"id": f"c{number}", "name": "look", "arguments": "{}"},
+            "llm_response_id": "r",
+        }
+        for number in range(size)
+    ]
+
+
+def openhands_condensations(size: int) -> list[Any]:
+    """Condensations that each forget all events before them."""
+    said = {"source": "user", "action": "message", "args": {"content": "One."}}
+    forgets = {"source": "agent", "action": "condensation"}
+    events: list[Any] = []
+    for number in range(0, 2 * size, 2):
+        ends = {"forgotten_events_start_id": 0, "forgotten_events_end_id": number}
+        events += [said | {"id": number}, forgets | {"id": number + 1, "args": ends}]
+    return [events]
+
+
+def roo_summaries(size: int) -> list[Any]:
+    """Summaries that each hide the one before."""
+    summary = {"role": "assistant", "content": "They met.", "ts": 1, "isSummary": True}
+    links = [
+        {"condenseId": f"s{number}", "condenseParent": f"s{number + 1}"} for number in range(size)
+    ]
+    return [[{"role": "user", "content": "One.", "ts": 1}, *(summary | link for link in links)]]
+
+
 REPLAYS: dict[str, Replay] = {
     "kimi-undo": ("kimi", lambda size: 2 * size * KIMI_TURN + size * [UNDO]),
     "kimi-undo-too-many": ("kimi", lambda size: size * KIMI_TURN + size * [UNDO_ALL]),
@@ -83,6 +119,9 @@ REPLAYS: dict[str, Replay] = {
     "ai-sdk-ui-parts": ("ai-sdk-ui", ui_parts),
     "adk-rewinds": ("gemini", adk_rewinds),
     "gemini-cli-calls": ("gemini-cli", gemini_calls),
+    "openhands-calls": ("openhands", openhands_calls),
+    "openhands-condensations": ("openhands", openhands_condensations),
+    "roo-code-summaries": ("anthropic", roo_summaries),
 }
 
 

@@ -98,17 +98,18 @@ def _hide_unsent(found: ListContents, linked: Sequence[LinkedElement]) -> None:
     """
     by_name = {name: element for element in linked for name in element.names}
     marks = {element.messages.start: element for element in by_name.values()}
+    roots: dict[Span, LinkedElement] = {}
     hidden: dict[Span, list[Span]] = {}
     unsent: set[int] = set()
     for element in linked:
-        hiding = _hiding_element(element, by_name)
-        if hiding is not element:
-            hidden.setdefault(hiding.span, []).append(element.span)
+        if _parents(element, by_name):
+            root = _root(element, by_name, roots)
+            hidden.setdefault(root.span, []).append(element.span)
             unsent.update(element.messages)
     summaries = [element for element in marks.values() if element.value.get("isSummary")]
     if summaries:
         last = max(summaries, key=lambda summary: summary.messages.start)
-        with_results = hidden.setdefault(_hiding_element(last, by_name).span, [])
+        with_results = hidden.setdefault(_root(last, by_name, roots).span, [])
         for position in _orphans(found.messages, last.messages.start, unsent):
             with_results += found.messages[position].spans
             unsent.add(position)
@@ -135,18 +136,31 @@ def _orphans(messages: Sequence[Message], start: int, unsent: Set[int]) -> list[
     return [position for position, result in results if result and result.call_id not in made]
 
 
-def _hiding_element(
+def _parents(
     element: LinkedElement, by_name: Mapping[tuple[str, str], LinkedElement]
+) -> list[LinkedElement]:
+    """The elements that hide an element."""
+    found = [by_name[name] for name in element.parents if name in by_name]
+    return [parent for parent in found if parent.span != element.span]
+
+
+def _root(
+    element: LinkedElement,
+    by_name: Mapping[tuple[str, str], LinkedElement],
+    roots: dict[Span, LinkedElement],
 ) -> LinkedElement:
-    """The sent element that hides an element, directly or not; the element itself if it is sent."""
-    seen = {element.span}
-    while True:
-        parents = [by_name[name] for name in element.parents if name in by_name]
-        parent = next((parent for parent in parents if parent.span not in seen), None)
+    """The last element on the way from an element to its parents. `roots`: those found before."""
+    way: dict[Span, None] = {}
+    while element.span not in roots:
+        way[element.span] = None
+        parents = _parents(element, by_name)
+        parent = next((parent for parent in parents if parent.span not in way), None)
         if parent is None:
-            return element
-        seen.add(parent.span)
+            break
         element = parent
+    root = roots.get(element.span, element)
+    roots.update(dict.fromkeys(way, root))
+    return root
 
 
 def _marked(message: Message, mark: LinkedElement, hidden: Sequence[Span]) -> Message:

@@ -11,6 +11,7 @@ Actions of one model answer are one message with several calls. Events that a co
 are not read; its summary replaces them, and is removed together with them.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -46,11 +47,18 @@ class _Event(Struct, frozen=True):
     whole: tuple[Span, ...]
 
 
+class _Answer(Struct):
+    """The index of the message of a model answer, and the ids of its calls so far."""
+
+    index: int
+    calls: set[str | None]
+
+
 def read(elements: Iterable[Element], found: ListContents) -> None:
     """Read one message per event; actions of one answer share a message."""
     events = list(_events(elements))
     condensed = _Condensed(events)
-    answers: dict[str, int] = {}  # by the id of a model answer: its message index
+    answers: dict[str, _Answer] = {}  # by the id of the answer
     for position, event in enumerate(events):
         if condensed.summary is not None and position == condensed.place:
             found.messages.append(replace(condensed.summary, index=len(found.messages)))
@@ -104,23 +112,27 @@ def _is_unknown(value: dict[str, Any]) -> bool:
     return "role" in value
 
 
-def _take(contents: Contents, event: _Event, answers: dict[str, int], found: ListContents) -> None:
+def _take(
+    contents: Contents, event: _Event, answers: dict[str, _Answer], found: ListContents
+) -> None:
     """Add the contents of an event: a message, or another call of an existing answer."""
     message = replace(contents.message, spans=contents.message.spans or event.whole)
     found.tools = found.tools or contents.tools
     found.model = contents.model or found.model
-    answer_index = answers.get(contents.response) if contents.response is not None else None
-    if answer_index is not None:
-        first, calls = found.messages[answer_index], tuple(message.calls)
-        if {call.call_id for call in calls}.isdisjoint(call.call_id for call in first.calls):
-            found.messages[answer_index] = replace(
-                first, parts=first.parts + calls, spans=first.spans + message.spans
-            )
-            return
+    calls = tuple(message.calls)
+    names = {call.call_id for call in calls}
+    answer = answers.get(contents.response) if contents.response is not None else None
+    if answer is not None and names.isdisjoint(answer.calls):
+        first = found.messages[answer.index]
+        found.messages[answer.index] = replace(
+            first, parts=first.parts + calls, spans=first.spans + message.spans
+        )
+        answer.calls |= names
+        return
     if contents.message.role == "system" and not contents.message.parts:
         return
     if contents.response is not None:
-        answers[contents.response] = len(found.messages)
+        answers[contents.response] = _Answer(len(found.messages), names)
     usage = openai_usage(contents.usage, len(found.messages))
     if usage is not None:
         found.usages.append(replace(usage, model=contents.model))
@@ -146,17 +158,18 @@ class _Condensed:
             for position, event in enumerate(events)
             if _is_name(event.value.get("id"))
         }
+        numbers = sorted(name for name in names if isinstance(name, int))
         text: Part | None = None
-        for position in condensations:
+        for position in reversed(condensations):
             event = events[position]
             inner = _condensation(event.value) or {}
             inner_span = event.span if inner is event.value else event.span.inside("args")
             self.forgotten |= {
                 names[name]
-                for name in _forgotten(inner, names)
+                for name in _forgotten(inner, numbers)
                 if name in names and names[name] < position
             }
-            if isinstance(inner.get("summary"), str):
+            if text is None and isinstance(inner.get("summary"), str):
                 text = Part("text", inner["summary"], span=inner_span.inside("summary"))
         self.forgotten |= set(condensations)
         if text is not None:
@@ -178,9 +191,12 @@ def _condensation(value: dict[str, Any]) -> dict[str, Any] | None:
     return inner if value.get("action") == "condensation" and isinstance(inner, dict) else None
 
 
-def _forgotten(inner: dict[str, Any], names: dict[Any, int]) -> list[Any]:
+def _forgotten(inner: dict[str, Any], numbers: list[int]) -> list[Any]:
     """The ids of the events that a condensation forgets: a list of them, or the
     first and the last.
+
+    The ids between these are removed from the sorted `numbers`: an earlier condensation forgets no
+    other of them.
     """
     ids = inner.get("forgotten_event_ids")
     if isinstance(ids, list):
@@ -188,7 +204,10 @@ def _forgotten(inner: dict[str, Any], names: dict[Any, int]) -> list[Any]:
     first, last = inner.get("forgotten_events_start_id"), inner.get("forgotten_events_end_id")
     if not isinstance(first, int) or not isinstance(last, int):
         return []
-    return [name for name in names if isinstance(name, int) and first <= name <= last]
+    start, end = bisect_left(numbers, first), bisect_right(numbers, last)
+    found = numbers[start:end]
+    del numbers[start:end]
+    return found
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:

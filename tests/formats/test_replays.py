@@ -55,6 +55,17 @@ def gemini_calls(size: int) -> list[Any]:
     return [{"sessionId": "s", "projectHash": "p", "messages": [answer]}]
 
 
+def gemini_patches(size: int) -> list[Any]:
+    """Patches that each add the result of one call of an answer."""
+    calls = [{"id": f"c{number}", "name": "read", "args": {}} for number in range(size)]
+    patches = [{"id": call["id"], "result": "nine"} for call in calls]
+    return [
+        {"sessionId": "s", "projectHash": "p", "kind": "main"},
+        {"id": "m", "type": "gemini", "content": "", "toolCalls": calls},
+        *({"$patch": {"id": "m", "toolCalls": [patch]}} for patch in patches),
+    ]
+
+
 def openhands_calls(size: int) -> list[Any]:
     """The parallel calls of one answer, each in an event of its own."""
     return [
@@ -119,6 +130,7 @@ REPLAYS: dict[str, Replay] = {
     "ai-sdk-ui-parts": ("ai-sdk-ui", ui_parts),
     "adk-rewinds": ("gemini", adk_rewinds),
     "gemini-cli-calls": ("gemini-cli", gemini_calls),
+    "gemini-cli-patches": ("gemini-cli", gemini_patches),
     "openhands-calls": ("openhands", openhands_calls),
     "openhands-condensations": ("openhands", openhands_condensations),
     "roo-code-summaries": ("anthropic", roo_summaries),

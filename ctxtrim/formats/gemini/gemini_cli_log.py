@@ -37,7 +37,8 @@ class LoggedMessage(Struct):
 
     The value includes updates by patches. `content`: the span of a content that a patch replaced.
     `results`: the spans of results that a patch replaced, by the position of their call. `places`:
-    the spans of its updates; those to remove with the message are among the lines, too.
+    the spans of its updates; those to remove with the message are among the lines, too. `calls`:
+    the positions of its calls by id, once a patch needs them.
     """
 
     value: dict[str, Any]
@@ -46,12 +47,22 @@ class LoggedMessage(Struct):
     content: Span | None = None
     results: dict[int, Span] = field(default_factory=dict)
     places: list[Span] = field(default_factory=list)
+    calls: dict[str, int] | None = None
 
     def renew(self, value: dict[str, Any], span: Span, whole: Span) -> None:
         """Replace the message by a new version."""
         self.value, self.span = value, span
         self.lines.append(whole)
-        self.content, self.results = None, {}
+        self.content, self.results, self.calls = None, {}, None
+
+    def call(self, name: object) -> int | None:
+        """The position of the first call with an id."""
+        if self.calls is None:
+            self.calls = {}
+            for position, call in enumerate(elements(self.value.get("toolCalls"))):
+                if isinstance(members(call).get("id"), str):
+                    self.calls.setdefault(call["id"], position)
+        return self.calls.get(name) if isinstance(name, str) else None
 
 
 _UPDATED = ("content", "toolCalls")
@@ -134,20 +145,12 @@ def _update(
         message.content = place.inside("content")
     calls = list(elements(message.value.get("toolCalls")))
     for index, change in enumerate(map(members, elements(update.get("toolCalls")))):
-        position = _position(calls, change.get("id"))
+        position = message.call(change.get("id"))
         if position is not None and "result" in change:
             calls[position] = calls[position] | {"result": change["result"]}
             message.results[position] = place.inside("toolCalls", index, "result")
     if calls:
         message.value = message.value | {"toolCalls": calls}
-
-
-def _position(calls: Sequence[Any], name: object) -> int | None:
-    """The position of the call with an id."""
-    if not isinstance(name, str):
-        return None
-    ids = (members(call).get("id") for call in calls)
-    return next((index for index, other in enumerate(ids) if other == name), None)
 
 
 def relink(edit: Edit) -> Edit:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ctxtrim.conversation.tasks import is_typed
-from ctxtrim.conversation.turns import Shape, visible
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message
 
 LEAST = 3
@@ -11,43 +11,30 @@ LEAST = 3
 
 
 def recent(
-    messages: Sequence[Message],
-    shape: Shape,
-    costs: Sequence[int],
-    turns: int,
-    count: int,
-    tokens: int,
+    shape: Shape, costs: Sequence[int], *, turns: int, count: int, tokens: int
 ) -> list[bool]:
     """For each message, whether it is in the last turns, messages or tokens.
 
     0 disables a limit. `costs` are tokens. Hidden messages do not count.
     """
-    by_count = _by_count(messages, count)
-    start = min(_by_turns(messages, shape, turns), by_count, _by_tokens(costs, tokens))
+    start = min(_by_turns(shape, turns), _by_count(shape, count), _by_tokens(costs, tokens))
     first = _first_exchange(shape, start)
     return [exchange >= first for exchange in shape.exchange]
 
 
-def recent_from(
-    messages: Sequence[Message],
-    shape: Shape,
-    costs: Sequence[int],
-    turns: int,
-    count: int,
-    tokens: int,
-) -> int:
+def recent_from(shape: Shape, costs: Sequence[int], *, turns: int, count: int, tokens: int) -> int:
     """The position of the first recent message: the shorter of the last turns and the last tokens.
 
     At least the last `count` messages are recent, and the newest three exchanges if only tokens
     would exclude them. 0 disables a limit. Exchanges are never split. Hidden messages do not count.
     """
-    starts = [_first_exchange(shape, _by_turns(messages, shape, turns))] if turns else []
-    starts += [_by_exchanges(messages, shape, costs, tokens)] if tokens else []
-    first = max(starts, default=len(messages))
-    return min(first, _first_exchange(shape, _by_count(messages, count))) if count else first
+    starts = [_first_exchange(shape, _by_turns(shape, turns))] if turns else []
+    starts += [_by_exchanges(shape, costs, tokens)] if tokens else []
+    first = max(starts, default=len(shape.messages))
+    return min(first, _first_exchange(shape, _by_count(shape, count))) if count else first
 
 
-def newest(messages: Sequence[Message], shape: Shape, number: int = LEAST) -> int:
+def newest(shape: Shape) -> int:
     """The position of the first of the newest exchanges that are not prompts.
 
     0 if there are fewer.
@@ -55,9 +42,9 @@ def newest(messages: Sequence[Message], shape: Shape, number: int = LEAST) -> in
     exchanges = [
         position
         for position, exchange in enumerate(shape.exchange)
-        if position == exchange and _is_answer(messages[position])
+        if position == exchange and _is_from_agent(shape.messages[position])
     ]
-    return exchanges[-number] if len(exchanges) >= number else 0
+    return exchanges[-LEAST] if len(exchanges) >= LEAST else 0
 
 
 def _first_exchange(shape: Shape, start: int) -> int:
@@ -68,33 +55,33 @@ def _first_exchange(shape: Shape, start: int) -> int:
     return min(shape.exchange[start:], default=len(shape.exchange))
 
 
-def _by_exchanges(
-    messages: Sequence[Message], shape: Shape, costs: Sequence[int], tokens: int
-) -> int:
+def _by_exchanges(shape: Shape, costs: Sequence[int], tokens: int) -> int:
     """The position of the first of the last exchanges that have at most `tokens`
     tokens together.
     """
     cost: dict[int, int] = {}
     for position, exchange in enumerate(shape.exchange):
         cost[exchange] = cost.get(exchange, 0) + costs[position]
-    first, spent = len(messages), 0
+    first, spent = len(shape.messages), 0
     for exchange in sorted(cost, reverse=True):
         spent += cost[exchange]
         if spent > tokens:
             break
         first = exchange
-    return min(first, newest(messages, shape))
+    return min(first, newest(shape))
 
 
-def _is_answer(message: Message) -> bool:
+def _is_from_agent(message: Message) -> bool:
+    """Whether a message is an answer or a result that the model reads."""
     return message.agent_visible and message.role in ("assistant", "tool")
 
 
-def _by_turns(messages: Sequence[Message], shape: Shape, turns: int) -> int:
+def _by_turns(shape: Shape, turns: int) -> int:
     """The position of the first of the last turns.
 
     A turn begins with a typed prompt, or the file numbers it.
     """
+    messages = shape.messages
     if turns == 0:
         return len(messages)
     seen: list[int] = []
@@ -109,10 +96,10 @@ def _by_turns(messages: Sequence[Message], shape: Shape, turns: int) -> int:
     return 0
 
 
-def _by_count(messages: Sequence[Message], count: int) -> int:
+def _by_count(shape: Shape, count: int) -> int:
     """The position of the first of the last messages that the model reads."""
-    seen = visible(messages) if count else ()
-    return seen[-count:][0] if seen else len(messages)
+    seen = shape.visible if count else ()
+    return seen[-count:][0] if seen else len(shape.messages)
 
 
 def _by_tokens(costs: Sequence[int], tokens: int) -> int:
@@ -124,7 +111,7 @@ def _by_tokens(costs: Sequence[int], tokens: int) -> int:
     return start if tokens else len(costs)
 
 
-def kept_from(shape: Shape, costs: Sequence[int], tokens: int, count: int) -> int:
+def kept_from(shape: Shape, costs: Sequence[int], *, count: int, tokens: int) -> int:
     """The position of the first kept message: by tokens, or by messages if `tokens` is 0.
 
     Exchanges are never split, and the last one is always kept. Hidden messages do not count.

@@ -153,10 +153,10 @@ class Compact:
         tokens = self.keep_recent_tokens
         if self.limit is not None:
             tokens = min(tokens, self.limit // 2)
-        first = kept_from(shape, costs, tokens, self.keep_recent_messages)
+        first = kept_from(shape, costs, count=self.keep_recent_messages, tokens=tokens)
         kept = sum(shape.exchange[position] >= first for position in visible(messages))
         if trigger.rule == "messages" and kept + 1 >= self.max_messages:
-            return kept_from(shape, costs, 0, self.keep_recent_messages)
+            return kept_from(shape, costs, count=self.keep_recent_messages, tokens=0)
         return min(first, _newest_start(messages, shape, first)) if tokens else first
 
     def _digested(self, outcome: Outcome) -> Outcome:
@@ -187,7 +187,7 @@ def _newest_start(messages: Sequence[Message], shape: Shape, first: int) -> int:
     If a summary or the digest of an earlier compaction replaces some of them, all that remain are
     recent.
     """
-    start = newest(messages, shape)
+    start = newest(shape)
     if start or any(has_summary(each) or has_compaction_digest(each) for each in messages):
         return start
     return first

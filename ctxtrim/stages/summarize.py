@@ -62,7 +62,11 @@ class Summarize:
             tokens = _RECENT if self.keep_recent_turns else 0
         tokens = min(tokens, self.budget.available // 2)
         recent_start = recent_from(
-            messages, shape, costs, self.keep_recent_turns, self.keep_recent_messages, tokens
+            shape,
+            costs,
+            turns=self.keep_recent_turns,
+            count=self.keep_recent_messages,
+            tokens=tokens,
         )
         writer = SummaryWriter(
             self.counter,

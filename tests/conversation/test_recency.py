@@ -19,8 +19,8 @@ COSTS = [10] * len(TALK)
 def test_messages_that_fill_the_last_tokens_exactly_are_recent(tokens: int, first: int) -> None:
     limits = {"turns": 0, "count": 0, "tokens": tokens}
     turns = shape(TALK)
-    assert recent_from(TALK, turns, COSTS, **limits) == first
-    assert positions(recent(TALK, turns, COSTS, **limits)) == list(range(first, len(TALK)))
+    assert recent_from(turns, COSTS, **limits) == first
+    assert positions(recent(turns, COSTS, **limits)) == list(range(first, len(TALK)))
 
 
 def test_turns_numbered_in_the_file_count_once() -> None:
@@ -30,7 +30,7 @@ def test_turns_numbered_in_the_file_count_once() -> None:
     turns = shape(numbered)
     costs = [10] * len(numbered)
     for number, first in ((1, 16), (2, 12), (4, 4), (9, 0)):
-        assert recent_from(numbered, turns, costs, turns=number, count=0, tokens=0) == first
+        assert recent_from(turns, costs, turns=number, count=0, tokens=0) == first
 
 
 def test_the_last_messages_are_recent_with_their_calls_in_any_order() -> None:
@@ -40,8 +40,8 @@ def test_the_last_messages_are_recent_with_their_calls_in_any_order() -> None:
     talk = transcript([user("q"), *map(call, names), *results, says("a")]).messages
     turns = shape(talk)
     limits = {"turns": 0, "count": 2, "tokens": 0}
-    assert recent_from(talk, turns, COSTS, **limits) == 1
-    assert positions(recent(talk, turns, COSTS, **limits)) == list(range(1, len(talk)))
+    assert recent_from(turns, COSTS, **limits) == 1
+    assert positions(recent(turns, COSTS, **limits)) == list(range(1, len(talk)))
 
 
 def positions(flags: Sequence[bool]) -> list[int]:

@@ -392,9 +392,9 @@ def test_hidden_messages_are_not_among_the_last_messages() -> None:
     last = [says(word) | HIDDEN for word in ("b", "c")]
     messages = of(user("a"), says("one"), user("two"), *last).messages
     costs = [1, 1, 1, 0, 0]
-    near = recent(messages, shape(messages), costs, 0, 2, 0)
+    near = recent(shape(messages), costs, turns=0, count=2, tokens=0)
     assert near == [False, True, True, True, True]
-    assert recent_from(messages, shape(messages), costs, 0, 2, 0) == 1
+    assert recent_from(shape(messages), costs, turns=0, count=2, tokens=0) == 1
 
 
 def test_a_hidden_message_does_not_separate_a_call_from_its_results() -> None:

@@ -196,15 +196,13 @@ def test_s3_3_kept_tokens_cover_whole_exchanges_and_always_the_last() -> None:
     parsed = transcript([user("a"), says("b"), *steps(1, "c"), says("d")])
     read_shape = shape(parsed.messages)
     costs = [10] * 6
-    starts = [kept_from(read_shape, costs, tokens, 0) for tokens in (5, 10, 20, 30, 40, 50, 60)]
-    assert starts == [5, 5, 3, 3, 2, 1, 0]
-    assert [kept_from(read_shape, costs, 0, count) for count in (0, 1, 2, 5, 9)] == [
-        5,
-        5,
-        3,
-        1,
-        0,
+    by_tokens = [
+        kept_from(read_shape, costs, count=0, tokens=tokens)
+        for tokens in (5, 10, 20, 30, 40, 50, 60)
     ]
+    assert by_tokens == [5, 5, 3, 3, 2, 1, 0]
+    by_count = [kept_from(read_shape, costs, count=count, tokens=0) for count in (0, 1, 2, 5, 9)]
+    assert by_count == [5, 5, 3, 1, 0]
 
 
 def test_s3_12_a_cause_makes_compaction_due_despite_the_trigger() -> None:

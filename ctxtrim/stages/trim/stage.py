@@ -306,8 +306,8 @@ class Trim(KeepRules, _Order):
         for position in emptied:
             costs[position] = 0
         shape = self.counter.shape(messages)
-        limits = self.keep_recent_turns, self.keep_recent_messages, self.keep_recent_tokens
-        is_recent = recent(messages, shape, costs, *limits)
+        turns, count = self.keep_recent_turns, self.keep_recent_messages
+        is_recent = recent(shape, costs, turns=turns, count=count, tokens=self.keep_recent_tokens)
         tool_results = results(messages, shape, shape.ages())
         by_position = {result.position: result for result in tool_results}
         evidence = Evidence(messages, shape)

@@ -36,13 +36,13 @@ def marker(lines: int, characters: int) -> str:
     return f"... [truncated {' and '.join(counts)}] ..."
 
 
-def marked(text: str, start: int = 0) -> list[Gap]:
+def marked(text: str) -> list[Gap]:
     """The markers on separate lines, with the line breaks that belong to them, in order.
 
     Both line breaks around a marker for characters belong to it; for lines, only the one after it.
     """
     markers = []
-    for match in MARKER.finditer(text, start):
+    for match in MARKER.finditer(text):
         begin, end = match.span()
         if (begin == 0 or text[begin - 1] == "\n") and (end == len(text) or text[end] == "\n"):
             lines, characters = int(match[1] or 0), int(match[2] or match[3] or 0)

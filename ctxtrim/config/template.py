@@ -35,12 +35,11 @@ _START = """\
 """
 
 
-def template(schema: str = "") -> str:
-    """The text of a configuration file with every setting as a comment.
-
-    `schema` is the address of its JSON Schema.
+def template() -> str:
+    """The text of a configuration file with the address of its JSON Schema and every setting as a
+    comment.
     """
-    lines = [_START.format(schema=schema or SCHEMA.as_uri())]
+    lines = [_START.format(schema=SCHEMA.as_uri())]
     for section in SECTIONS.values():
         for option in section:
             if option.is_setting:

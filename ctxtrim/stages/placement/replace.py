@@ -48,18 +48,16 @@ def replace_messages(
     dropped: Set[int],
     summary: str | None = None,
     digests: Mapping[int, str] | None = None,
-    alternates: bool | None = None,
+    *,
+    alternates: bool,
 ) -> Replaced:
     """The transcript without some messages, with a summary after the first system messages and
     after what only the provider can read, and digests in place.
 
     `dropped` are positions. `digests` are texts by the position of the next message; the messages
     that they replace are hidden if the format can hide messages. An earlier summary is replaced.
-    `alternates`: whether roles alternated before any message was shortened or dropped; None to
-    check.
+    `alternates`: whether roles alternated before any message was shortened or dropped;
     """
-    if alternates is None:
-        alternates = takes_turns(transcript.messages)
     messages: Sequence[Message | None] = transcript.messages
     start = _after_sealed(transcript.messages, dropped)
     if summary is not None:

@@ -69,7 +69,7 @@ class Converted:
 
         A recording that ends with an answer still does.
         """
-        rules, request = PROFILES[PROFILE_OF[self.to]].rules, self.request
+        rules, request = PROFILES[PROFILE_OF[self.to]], self.request
         found = findings(rules, request, shape(request.messages), is_request=True)
         return {finding.code for finding in found} - {"ends-with-assistant"}
 

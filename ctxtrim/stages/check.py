@@ -85,9 +85,9 @@ class Check:
 
     def _rules(self, transcript: Transcript) -> Sequence[Rule]:
         if self.profile:
-            return PROFILES[self.profile].rules
+            return PROFILES[self.profile]
         strict = transcript.strict_roles
-        return STRICT_ROLES[strict].rules if strict else PAIRING
+        return STRICT_ROLES[strict] if strict else PAIRING
 
     def _overflow(self, transcript: Transcript) -> Iterator[Finding]:
         tokens = self.counter.tokens(transcript)

@@ -512,9 +512,9 @@ def test_hidden_messages_do_not_affect_counts_and_checks(transcript: Transcript 
     assert is_alternating(transcript.messages, turn_shape) == is_alternating(less.messages, bare)
     counts = counter(transcript)
     assert counts.count(transcript) == counts.count(less)
-    for profile in PROFILES.values():
-        parsed_findings = list(findings(profile.rules, transcript, turn_shape, True))
-        assert parsed_findings == list(findings(profile.rules, less, bare, True))
+    for rules in PROFILES.values():
+        parsed_findings = list(findings(rules, transcript, turn_shape, True))
+        assert parsed_findings == list(findings(rules, less, bare, True))
 
 
 def assert_alike(stage: Stage, transcript: Transcript) -> None:

@@ -139,7 +139,7 @@ def test_check_reports_no_new_findings(name: str) -> None:
             (finding.code, finding.index)
             for transcript in transcripts
             for finding in findings(
-                PROFILES[profile].rules, transcript, shape(transcript.messages), False
+                PROFILES[profile], transcript, shape(transcript.messages), False
             )
         ]
 

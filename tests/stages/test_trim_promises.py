@@ -194,7 +194,7 @@ def unavoidable(old: Transcript, kept: Iterable[int]) -> set[str]:
 
 def refused(profile: str, transcript: Transcript) -> bool:
     """Whether a provider would refuse a conversation."""
-    parts = findings(PROFILES[profile].rules, transcript, shape(transcript.messages))
+    parts = findings(PROFILES[profile], transcript, shape(transcript.messages))
     return any(finding.severity == "error" for finding in parts)
 
 

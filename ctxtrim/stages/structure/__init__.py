@@ -7,21 +7,21 @@ from ctxtrim.findings import Code, Finding, Severity
 from ctxtrim.loading.lazy_table import LazyTable, module_table
 from ctxtrim.model import Transcript
 from ctxtrim.stages.structure import checks
-from ctxtrim.stages.structure.rule import Breach, Profile, Rule, checked
+from ctxtrim.stages.structure.rule import Breach, Rule, checked
 
-PROFILES: LazyTable[Profile] = module_table(
+PROFILES: LazyTable[tuple[Rule, ...]] = module_table(
     "ctxtrim.stages.structure",
     {
-        "openai": "openai:PROFILE",
-        "openai-responses": "openai_responses:PROFILE",
-        "anthropic": "anthropic:PROFILE",
-        "gemini": "gemini:PROFILE",
-        "strict": "strict:PROFILE",
+        "openai": "openai:RULES",
+        "openai-responses": "openai_responses:RULES",
+        "anthropic": "anthropic:RULES",
+        "gemini": "gemini:RULES",
+        "strict": "strict:RULES",
     },
 )
 
-STRICT_ROLES: LazyTable[Profile] = module_table(
-    "ctxtrim.stages.structure", {"elements": "bedrock:PROFILE", "runs": "mistral:PROFILE"}
+STRICT_ROLES: LazyTable[tuple[Rule, ...]] = module_table(
+    "ctxtrim.stages.structure", {"elements": "bedrock:RULES", "runs": "mistral:RULES"}
 )
 """The rules of transcripts with strict roles, which need no profile to be checked."""
 

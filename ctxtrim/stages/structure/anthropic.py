@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from ctxtrim.model import Message, Span
 from ctxtrim.stages.structure import checks
-from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Profile, Rule
+from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
 
 _UNANSWERED = (
     "`tool_use` ids were found without `tool_result` blocks immediately after. Each `tool_use` "
@@ -65,109 +65,105 @@ def _system_among_messages(conversation: CheckedMessages) -> checks.Breaches:
             yield Breach(position, "a system message is the first of the messages")
 
 
-PROFILE = Profile(
-    "anthropic",
-    (
-        *checks.pairing(
-            "unexpected `tool_use_id` found in `tool_result` blocks. Each `tool_result` block must "
-            "have a corresponding `tool_use` block in the previous message. [EchoBird#106]",
-            _UNANSWERED,
-        ),
-        Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
-        Rule(
-            "server-tool-result-without-use",
-            checks.server_result_without_use,
-            "unexpected `tool_use_id` found in `…_tool_result` blocks. Each `…_tool_result` block "
-            "must have a corresponding `server_tool_use` block before it. "
-            "[anthropics/claude-code#64383]",
-        ),
-        Rule(
-            "server-tool-use-without-result",
-            checks.server_use_without_result,
-            "`…` tool use with id `srvtoolu_…` was found without a corresponding `…_tool_result` "
-            "block [anthropics/anthropic-sdk-python#1151]",
-        ),
-        Rule(
-            "server-tool-caller-missing",
-            checks.caller_without_use,
-            "source tool `srvtoolu_…` not found for tool use block [vercel/ai#12504]",
-        ),
-        Rule(
-            "text-after-call",
-            checks.text_after_call,
-            "refused with status 400: text may not follow `tool_use` [sst/opencode, recorded "
-            "request]",
-        ),
-        Rule(
-            "duplicate-call-id",
-            checks.duplicate_call_id,
-            "`tool_use` ids must be unique [anthropics/claude-code#20901]",
-        ),
-        Rule(
-            "empty-content",
-            checks.blank_text,
-            "messages: text content blocks must be non-empty [anthropics/claude-code#59812]",
-        ),
-        Rule(
-            "thinking-only-message",
-            checks.only_reasoning,
-            "all messages must have non-empty content except for the optional final assistant "
-            "message [vercel/ai#13430]",
-        ),
-        Rule(
-            "first-not-user",
-            _first_not_user,
-            'messages: first message must use the "user" role [lobehub/lobe-chat#1601]',
-        ),
-        Rule(
-            "roles-not-alternating",
-            checks.not_alternating,
-            'messages: roles must alternate between "user" and "assistant", but found multiple '
-            '"user" roles in a row [baibot#13]',
-            "warning",
-        ),
-        Rule(
-            "roles-not-alternating",
-            _split_results,
-            'messages: roles must alternate between "user" and "assistant", but found multiple '
-            '"user" roles in a row [baibot#13]',
-            "warning",
-        ),
-        Rule(
-            "system-not-first",
-            checks.system_not_first,
-            "role 'system' is not supported on this model (before Opus 4.8)",
-            "warning",
-        ),
-        Rule(
-            "system-out-of-place",
-            checks.system_out_of_place,
-            "refused also by newer models: a system message must follow a user turn and precede an "
-            "assistant turn [BerriAI/litellm, mid_conversation_system.py]",
-        ),
-        Rule(
-            "system-out-of-place",
-            _system_among_messages,
-            "messages.0: use the top-level 'system' parameter for the initial system prompt",
-        ),
-        Rule(
-            "ends-with-assistant",
-            checks.ends_with_assistant,
-            "This model does not support assistant message prefill. The conversation must end with "
-            "a user message. [copilot-api#261]",
-            for_request=True,
-        ),
-        Rule(
-            "tools-missing",
-            checks.calls_without_tools,
-            "Requests which include `tool_use` or `tool_result` blocks must define tools "
-            "[BerriAI/litellm#5388]",
-            for_request=True,
-        ),
-        Rule(
-            "lone-surrogate",
-            checks.lone_surrogate,
-            "no low surrogate in string [anthropics/claude-code#60394]",
-        ),
+RULES: tuple[Rule, ...] = (
+    *checks.pairing(
+        "unexpected `tool_use_id` found in `tool_result` blocks. Each `tool_result` block must "
+        "have a corresponding `tool_use` block in the previous message. [EchoBird#106]",
+        _UNANSWERED,
+    ),
+    Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
+    Rule(
+        "server-tool-result-without-use",
+        checks.server_result_without_use,
+        "unexpected `tool_use_id` found in `…_tool_result` blocks. Each `…_tool_result` block "
+        "must have a corresponding `server_tool_use` block before it. "
+        "[anthropics/claude-code#64383]",
+    ),
+    Rule(
+        "server-tool-use-without-result",
+        checks.server_use_without_result,
+        "`…` tool use with id `srvtoolu_…` was found without a corresponding `…_tool_result` "
+        "block [anthropics/anthropic-sdk-python#1151]",
+    ),
+    Rule(
+        "server-tool-caller-missing",
+        checks.caller_without_use,
+        "source tool `srvtoolu_…` not found for tool use block [vercel/ai#12504]",
+    ),
+    Rule(
+        "text-after-call",
+        checks.text_after_call,
+        "refused with status 400: text may not follow `tool_use` [sst/opencode, recorded request]",
+    ),
+    Rule(
+        "duplicate-call-id",
+        checks.duplicate_call_id,
+        "`tool_use` ids must be unique [anthropics/claude-code#20901]",
+    ),
+    Rule(
+        "empty-content",
+        checks.blank_text,
+        "messages: text content blocks must be non-empty [anthropics/claude-code#59812]",
+    ),
+    Rule(
+        "thinking-only-message",
+        checks.only_reasoning,
+        "all messages must have non-empty content except for the optional final assistant "
+        "message [vercel/ai#13430]",
+    ),
+    Rule(
+        "first-not-user",
+        _first_not_user,
+        'messages: first message must use the "user" role [lobehub/lobe-chat#1601]',
+    ),
+    Rule(
+        "roles-not-alternating",
+        checks.not_alternating,
+        'messages: roles must alternate between "user" and "assistant", but found multiple '
+        '"user" roles in a row [baibot#13]',
+        "warning",
+    ),
+    Rule(
+        "roles-not-alternating",
+        _split_results,
+        'messages: roles must alternate between "user" and "assistant", but found multiple '
+        '"user" roles in a row [baibot#13]',
+        "warning",
+    ),
+    Rule(
+        "system-not-first",
+        checks.system_not_first,
+        "role 'system' is not supported on this model (before Opus 4.8)",
+        "warning",
+    ),
+    Rule(
+        "system-out-of-place",
+        checks.system_out_of_place,
+        "refused also by newer models: a system message must follow a user turn and precede an "
+        "assistant turn [BerriAI/litellm, mid_conversation_system.py]",
+    ),
+    Rule(
+        "system-out-of-place",
+        _system_among_messages,
+        "messages.0: use the top-level 'system' parameter for the initial system prompt",
+    ),
+    Rule(
+        "ends-with-assistant",
+        checks.ends_with_assistant,
+        "This model does not support assistant message prefill. The conversation must end with "
+        "a user message. [copilot-api#261]",
+        for_request=True,
+    ),
+    Rule(
+        "tools-missing",
+        checks.calls_without_tools,
+        "Requests which include `tool_use` or `tool_result` blocks must define tools "
+        "[BerriAI/litellm#5388]",
+        for_request=True,
+    ),
+    Rule(
+        "lone-surrogate",
+        checks.lone_surrogate,
+        "no low surrogate in string [anthropics/claude-code#60394]",
     ),
 )

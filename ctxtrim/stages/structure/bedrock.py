@@ -8,7 +8,7 @@ one element, such as results and the text after them.
 from ctxtrim.conversation.elements import elements
 from ctxtrim.stages.structure import checks
 from ctxtrim.stages.structure.checks import Breaches
-from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Profile, Rule
+from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
 
 
 def _not_alternating(conversation: CheckedMessages) -> Breaches:
@@ -30,25 +30,22 @@ def _starts_with_answer(conversation: CheckedMessages) -> Breaches:
         )
 
 
-PROFILE = Profile(
-    "bedrock",
-    (
-        *checks.pairing("", ""),
-        Rule(
-            "first-not-user",
-            _starts_with_answer,
-            "A conversation must start with a user message. [strands-agents/sdk-typescript#727]",
-        ),
-        Rule(
-            "roles-not-alternating",
-            _not_alternating,
-            "A conversation must alternate between user and assistant roles. "
-            "[langchain-ai/langchain-aws#71, #130]",
-        ),
-        Rule(
-            "empty-content",
-            checks.no_content,
-            "The content field in the Message object is empty. [archestra-ai/archestra#4220]",
-        ),
+RULES: tuple[Rule, ...] = (
+    *checks.pairing("", ""),
+    Rule(
+        "first-not-user",
+        _starts_with_answer,
+        "A conversation must start with a user message. [strands-agents/sdk-typescript#727]",
+    ),
+    Rule(
+        "roles-not-alternating",
+        _not_alternating,
+        "A conversation must alternate between user and assistant roles. "
+        "[langchain-ai/langchain-aws#71, #130]",
+    ),
+    Rule(
+        "empty-content",
+        checks.no_content,
+        "The content field in the Message object is empty. [archestra-ai/archestra#4220]",
     ),
 )

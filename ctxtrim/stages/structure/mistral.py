@@ -6,7 +6,7 @@ Several messages of one role may follow each other, but no prompt follows a resu
 from itertools import pairwise
 
 from ctxtrim.stages.structure import checks
-from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Profile, Rule
+from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
 
 
 def _prompt_after_result(conversation: CheckedMessages) -> checks.Breaches:
@@ -16,14 +16,11 @@ def _prompt_after_result(conversation: CheckedMessages) -> checks.Breaches:
             yield Breach(position, "a user message follows a tool result")
 
 
-PROFILE = Profile(
-    "mistral",
-    (
-        *checks.pairing("", ""),
-        Rule(
-            "roles-not-alternating",
-            _prompt_after_result,
-            "Unexpected role 'user' after role 'tool' [mistralai/mistral-common#169]",
-        ),
+RULES: tuple[Rule, ...] = (
+    *checks.pairing("", ""),
+    Rule(
+        "roles-not-alternating",
+        _prompt_after_result,
+        "Unexpected role 'user' after role 'tool' [mistralai/mistral-common#169]",
     ),
 )

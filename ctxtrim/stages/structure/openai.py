@@ -5,32 +5,29 @@ anywhere.
 """
 
 from ctxtrim.stages.structure import checks
-from ctxtrim.stages.structure.rule import Profile, Rule
+from ctxtrim.stages.structure.rule import Rule
 
 _UNANSWERED = (
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
     "'tool_call_id'. [pydantic/pydantic-ai#2360]"
 )
-PROFILE = Profile(
-    "openai",
-    (
-        *checks.pairing(
-            "messages with role 'tool' must be a response to a preceeding message with "
-            "'tool_calls'. [BerriAI/litellm#4931]",
-            _UNANSWERED,
-        ),
-        Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
-        Rule(
-            "empty-content",
-            checks.no_content,
-            "Invalid value for 'content': expected a string, got null. [vercel/ai#13744]",
-        ),
-        Rule(
-            "arguments-not-json",
-            checks.arguments_no_json,
-            "invalid params, by stricter providers behind the same interface; OpenAI takes them "
-            "[codegraff#752]",
-            "warning",
-        ),
+RULES: tuple[Rule, ...] = (
+    *checks.pairing(
+        "messages with role 'tool' must be a response to a preceeding message with "
+        "'tool_calls'. [BerriAI/litellm#4931]",
+        _UNANSWERED,
+    ),
+    Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
+    Rule(
+        "empty-content",
+        checks.no_content,
+        "Invalid value for 'content': expected a string, got null. [vercel/ai#13744]",
+    ),
+    Rule(
+        "arguments-not-json",
+        checks.arguments_no_json,
+        "invalid params, by stricter providers behind the same interface; OpenAI takes them "
+        "[codegraff#752]",
+        "warning",
     ),
 )

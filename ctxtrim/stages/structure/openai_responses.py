@@ -5,20 +5,17 @@ but items do not name their reasoning. A model without reasoning writes items wi
 """
 
 from ctxtrim.stages.structure import checks
-from ctxtrim.stages.structure.rule import Profile, Rule
+from ctxtrim.stages.structure.rule import Rule
 
-PROFILE = Profile(
-    "openai-responses",
-    (
-        *checks.pairing(
-            "No tool call found for function call output with call_id … [agno-agi/agno#9372]",
-            "No tool output found for function call … [llm-memory-api#179]",
-        ),
-        Rule(
-            "reasoning-without-follower",
-            checks.reasoning_at_end,
-            "Item 'rs_…' of type 'reasoning' was provided without its required following item. "
-            "[vercel/ai#7099]",
-        ),
+RULES: tuple[Rule, ...] = (
+    *checks.pairing(
+        "No tool call found for function call output with call_id … [agno-agi/agno#9372]",
+        "No tool output found for function call … [llm-memory-api#179]",
+    ),
+    Rule(
+        "reasoning-without-follower",
+        checks.reasoning_at_end,
+        "Item 'rs_…' of type 'reasoning' was provided without its required following item. "
+        "[vercel/ai#7099]",
     ),
 )

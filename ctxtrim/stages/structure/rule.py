@@ -66,10 +66,3 @@ class Rule(NamedTuple):
     answer: str
     severity: Severity = "error"
     for_request: bool = False
-
-
-class Profile(NamedTuple):
-    """The rules of a provider."""
-
-    name: str
-    rules: tuple[Rule, ...]

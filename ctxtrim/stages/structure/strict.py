@@ -7,16 +7,15 @@ open models require. A warning that depends on the model is an error here.
 """
 
 from ctxtrim.stages.structure import anthropic, gemini, openai, openai_responses
-from ctxtrim.stages.structure.rule import Profile, Rule
+from ctxtrim.stages.structure.rule import Rule
 
 
 def _union() -> tuple[Rule, ...]:
     """Each kind of breach once, with the error message of the first provider that rejects it."""
     rules: dict[object, Rule] = {}
-    for profile in (anthropic.PROFILE, openai.PROFILE, openai_responses.PROFILE, gemini.PROFILE):
-        for rule in profile.rules:
-            rules.setdefault(rule.breaches, rule._replace(severity="error"))
+    for rule in (*anthropic.RULES, *openai.RULES, *openai_responses.RULES, *gemini.RULES):
+        rules.setdefault(rule.breaches, rule._replace(severity="error"))
     return tuple(rules.values())
 
 
-PROFILE = Profile("strict", _union())
+RULES = _union()

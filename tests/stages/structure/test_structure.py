@@ -165,7 +165,7 @@ def _errors(profile: str, transcript: Transcript) -> set[str]:
     turn_shape = shape(transcript.messages)
     return {
         finding.code
-        for finding in findings(PROFILES[profile].rules, transcript, turn_shape)
+        for finding in findings(PROFILES[profile], transcript, turn_shape)
         if finding.severity == "error"
     }
 

@@ -62,15 +62,12 @@ class SummaryRequest:
 class Summary(Struct, frozen=True):
     """A summary, its author, and why the summarizer did not write it (None: it did).
 
-    `reply`: the reported usage.
-
     `text` is empty if the fallback is empty too.
     """
 
     text: str
     by: str
     trouble: str | None = None
-    reply: Reply | None = None
 
 
 FALLBACK = "facts"
@@ -102,8 +99,8 @@ def summarized(
     text = redacted(reply.text, request.redacts).strip()
     trouble = _trouble(request, text)
     if trouble is None:
-        return Summary(text, name, None, reply)
-    return Summary(fallback(), FALLBACK, f"{name}: {trouble}", reply)
+        return Summary(text, name)
+    return Summary(fallback(), FALLBACK, f"{name}: {trouble}")
 
 
 def _reply(answer: object) -> Reply:

@@ -142,9 +142,8 @@ def test_s3_10_the_prompt_asks_for_the_six_headings() -> None:
 
 
 def test_s1_6_the_summary_is_the_answer_of_the_summarizer() -> None:
-    assert summarized(REQUEST, Answers(" PROMPT, in short \n"), lambda: "facts") == Summary(
-        "what was said, in short", "answers", None, Reply(" what was said, in short \n", 13, 50)
-    )
+    summary = summarized(REQUEST, Answers(" PROMPT, in short \n"), lambda: "facts")
+    assert summary == Summary("what was said, in short", "answers")
 
 
 def test_s1_6_without_a_summarizer_the_summary_consists_of_facts() -> None:
@@ -165,7 +164,6 @@ def test_s1_6_facts_replace_an_unusable_summary_with_a_reason(
 ) -> None:
     summary = summarized(REQUEST, Answers(answer), lambda: "facts")
     assert (summary.text, summary.by, summary.trouble) == ("facts", "facts", trouble)
-    assert (summary.reply is None) == isinstance(answer, SummaryError)
 
 
 def test_s3_9_a_summary_above_1200_characters_is_rejected() -> None:

@@ -19,7 +19,7 @@ from ctxtrim import Transcript
 from ctxtrim.metering import Metering
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.framing import Framing
-from ctxtrim.tokens.models import assumed_model, framing_of
+from ctxtrim.tokens.models import assumed_model, framing_name
 from ctxtrim.tokens.vendors import TABLES
 
 _OF_MESSAGES = {field.name for field in fields(Framing)}
@@ -66,7 +66,7 @@ def uses(
         counted, source = counter.tokens(transcript), row["source"].split("@")[0]
         if counted < row["recorded"]:
             continue
-        name, _ = framing_of(
+        name = framing_name(
             assumed_model(row["model"]), counter.tokenizer.exactness, transcript.options.api
         )
         for field, fact in TABLES[name].items():

@@ -120,7 +120,7 @@ class Metering:
         model = self.model_of(name)
         chosen = self.tokenizer if self.tokenizer not in _BY_MODEL else model.tokenizer
         tokenizer = self.tokenizer_of(chosen or model.tokenizer)
-        _, framing = framing_of(model, tokenizer.exactness, api)
+        framing = framing_of(model, tokenizer.exactness, api)
         is_own = chosen in (
             model.tokenizer,
             f"{model.tokenizer}{BOUND}",

@@ -190,8 +190,8 @@ def assumed_model(name: str | None) -> Model:
     return find_model(name) or (UNKNOWN_CLAUDE if "claude" in name.lower() else UNKNOWN)
 
 
-def framing_of(model: Model, exactness: Exactness, api: Api | None = None) -> tuple[str, Framing]:
-    """The name of a model's framing, and the framing.
+def framing_name(model: Model, exactness: Exactness, api: Api | None = None) -> str:
+    """The name of a model's framing.
 
     If its texts are bounded, so are its frames. `api`: OpenAI's Responses API has its own framing.
     """
@@ -201,13 +201,19 @@ def framing_of(model: Model, exactness: Exactness, api: Api | None = None) -> tu
         name = f"{name}-bound" if f"{name}-bound" in FRAMINGS else "anthropic-bound"
     for variant in (api, model.tokenizer):  # a tokenizer may have fewer recorded requests
         name = f"{name}-{variant}" if f"{name}-{variant}" in FRAMINGS else name
-    framing = replace(FRAMINGS[name], media=POLICIES[model.image_policy])
+    return name
+
+
+def framing_of(model: Model, exactness: Exactness, api: Api | None = None) -> Framing:
+    """The framing of a model, with its image policy and its tool prompt."""
+    recorded = FRAMINGS[framing_name(model, exactness, api)]
+    framing = replace(recorded, media=POLICIES[model.image_policy])
     if model.tool_prompt is not None:
         tools, forced = model.tool_prompt
         framing = replace(
             framing, request=replace(framing.request, tools=tools, tools_forced=forced)
         )
-    return name, framing
+    return framing
 
 
 def nearest_models(name: str) -> list[str]:

@@ -564,7 +564,7 @@ def test_a_trimmed_transcript_fits_by_the_calibrated_count(data: bytes, budget: 
     row = ran.rows[0]
     assert row.fits or row.overflows
     if ran.data:
-        _, framing = framing_of(assumed_model("claude-opus-4-5"), "estimated")
+        framing = framing_of(assumed_model("claude-opus-4-5"), "estimated")
         counter = Counter(factored(row.tokenizer), framing)
         (transcript,) = read(ran.data)[0].transcripts
         assert counter.tokens(transcript) == row.count.tokens <= budget

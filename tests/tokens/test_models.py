@@ -22,6 +22,7 @@ from ctxtrim.tokens.models import (
     UNKNOWN_CLAUDE,
     assumed_model,
     find_model,
+    framing_name,
     framing_of,
     known_models,
     nearest_models,
@@ -425,7 +426,7 @@ def test_assumed_and_known_models_share_image_rules() -> None:
 def test_the_prompt_for_tool_schemas_depends_on_the_model(
     name: str, prompt: tuple[int, int]
 ) -> None:
-    framing = framing_of(assumed_model(name), "reconstructed")[1]
+    framing = framing_of(assumed_model(name), "reconstructed")
     request = framing.request
     forced = request.tools if request.tools_forced is None else request.tools_forced
     assert (request.tools, forced) == prompt
@@ -441,10 +442,10 @@ def test_the_framing_of_claude_depends_on_version_and_bound() -> None:
     for name, tokens in frames.items():
         model = find_model(name)
         assert model is not None
-        framing = framing_of(model, "reconstructed")[1]
+        framing = framing_of(model, "reconstructed")
         assert framing.priming + framing.message == tokens
-        assert framing_of(model, "bounded")[1].message == 12
-    assert framing_of(assumed_model("gpt-5"), "bounded")[0] == "openai-gpt-5"
+        assert framing_of(model, "bounded").message == 12
+    assert framing_name(assumed_model("gpt-5"), "bounded") == "openai-gpt-5"
 
 
 def test_the_registry_covers_the_major_vendors_and_stays_small() -> None:

@@ -14,7 +14,7 @@ from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.claude_ctok import available
 from ctxtrim.tokens.counter import Count
 from ctxtrim.tokens.framing import Framing
-from ctxtrim.tokens.models import find_model, framing_of
+from ctxtrim.tokens.models import find_model, framing_name
 from ctxtrim.tokens.request import RequestFraming
 from ctxtrim.tokens.vendors import TABLES
 
@@ -329,5 +329,5 @@ def test_every_fact_has_a_source_and_sets_a_field(name: str) -> None:
 def test_a_responses_request_uses_its_own_framing() -> None:
     model = find_model("gpt-5")
     assert model is not None
-    assert framing_of(model, "exact", "responses")[0] == "openai-gpt-5-responses"
-    assert framing_of(model, "exact", "chat")[0] == framing_of(model, "exact")[0] == "openai-gpt-5"
+    assert framing_name(model, "exact", "responses") == "openai-gpt-5-responses"
+    assert framing_name(model, "exact", "chat") == framing_name(model, "exact") == "openai-gpt-5"

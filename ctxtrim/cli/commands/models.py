@@ -15,7 +15,14 @@ from ctxtrim.text.numbers import several
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.framing import Framing
-from ctxtrim.tokens.models import Model, find_model, framing_of, known_models, nearest_hint
+from ctxtrim.tokens.models import (
+    Model,
+    find_model,
+    framing_name,
+    framing_of,
+    known_models,
+    nearest_hint,
+)
 
 _SIMILAR = 8  # names of similar models to show
 
@@ -56,7 +63,7 @@ def _matches(model: Model, name: str) -> bool:
 
 def _fields(model: Model) -> dict[str, Any]:
     """A model in the JSON output."""
-    name, framing = framing_of(model, tokenizer(model.tokenizer).exactness)
+    counts = tokenizer(model.tokenizer).exactness
     return {
         "name": model.name,
         "provider": model.provider,
@@ -65,8 +72,8 @@ def _fields(model: Model) -> dict[str, Any]:
         "max_output": model.max_output,
         "tokenizer": model.tokenizer,
         "exactness": _exactness(model),
-        "framing": name,
-        "tool_prompt": _tool_prompt(framing),
+        "framing": framing_name(model, counts),
+        "tool_prompt": _tool_prompt(framing_of(model, counts)),
         "image_policy": model.image_policy,
         "image": model.image,
         "source": model.source,
@@ -79,7 +86,7 @@ def _exactness(model: Model) -> Exactness:
     if not model.is_known:
         return "estimated"
     counts = tokenizer(model.tokenizer).exactness
-    return counts if counts != "exact" or framing_of(model, counts)[1].is_verified else "bounded"
+    return counts if counts != "exact" or framing_of(model, counts).is_verified else "bounded"
 
 
 def _tool_prompt(framing: Framing) -> dict[str, int] | None:
@@ -107,7 +114,7 @@ def _details(model: Model, others: Sequence[str]) -> str:
     counted = tokenizer(model.tokenizer)
     remark = "; on Python 3.12 and newer ctok counts it" if counted.name.endswith(BOUND) else ""
     tokens = f"{counted.name} ({_exactness(model)} for plain messages{remark})"
-    framing, numbers = framing_of(model, counted.exactness)
+    prompt = _tool_prompt(framing_of(model, counted.exactness))
     facts = {
         "model": model.name,
         "provider": model.provider or "unknown",
@@ -115,8 +122,8 @@ def _details(model: Model, others: Sequence[str]) -> str:
         "max input": f"{model.max_input or model.context_window:,} tokens",
         "max output": f"{model.max_output:,} tokens" if model.max_output else "unknown",
         "tokenizer": tokens,
-        "framing": framing,
-        **({"tool prompt": _tool_prompt_text(prompt)} if (prompt := _tool_prompt(numbers)) else {}),
+        "framing": framing_name(model, counted.exactness),
+        **({"tool prompt": _tool_prompt_text(prompt)} if prompt is not None else {}),
         "one image": f"at most {model.image:,} tokens ({model.image_policy})",
         "source": model.source,
         "date": model.date or "unknown",

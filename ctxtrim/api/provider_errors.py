@@ -28,8 +28,8 @@ _TEXT = re.compile(
     r"|(?:maximum|max|model'?s?|available|total) context\b"
     r"|context_length_exceeded"
     r"|exceeds? (?:the )?(?:available |maximum )?context"
-    r"|(?:prompt|input|request|conversation|messages?)(?: \w+)? (?:is|are|was) (?:too "
-    r"long|too large for)"
+    r"|(?:prompt|input|request|conversation|messages?)(?: \w+)? (?:is|are|was)"
+    r" (?:too long|too large for)"
     r"|too many (?:input |prompt |total )?tokens"
     r"|(?:token|input) (?:count|limit|length)\b[^.]{0,40}\bexceed"
     r"|(?:tokens?|prompt|input)\b[^.]{0,80}\bexceeds? (?:the )?(?:model'?s? )?(?:maximum|max|limit)"
@@ -43,8 +43,8 @@ _TEXT = re.compile(
     re.IGNORECASE,
 )
 _OTHER = re.compile(
-    r"rate[ _-]?limit|(?:tokens|requests)[ _-]per[ _-](?:min|hour|day|second)|too many "
-    r"requests|\b[TR]P[DM]\b"
+    r"rate[ _-]?limit|(?:tokens|requests)[ _-]per[ _-](?:min|hour|day|second)"
+    r"|too many requests|\b[TR]P[DM]\b"
     r"|\bquota\b|throttl|try again (?:in|later)|retry after"
     # the answer is too long: Groq, Bedrock
     r"|(?<!\+ `)\bmax_(?:\w{1,20}_)?tokens`? must be (?:less|<=)|maximum tokens you requested",

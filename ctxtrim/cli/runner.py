@@ -213,8 +213,7 @@ def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
             if not content.is_lines:
                 raise UsageError(
                     f"{source.name} does not have one conversation per line, so it cannot "
-                    "share standard output with "
-                    "other inputs; write to a folder with -o"
+                    "share standard output with other inputs; write to a folder with -o"
                 )
             if not source.is_regular:
                 readings[source.path] = content

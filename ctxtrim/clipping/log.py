@@ -24,14 +24,14 @@ _WARNING_WORDS = ("WARN", "arning")
 _FAILURE = re.compile(
     r"\s*(?:E {2,}\S|Traceback \(most|\[?(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC)\b"
     r"|(?:\w+: )?(?:fatal|panic):|error(?:\[\w+\])?:"
-    r"|[\w.$]*(?:Error|Exception)\b *(?::|$)|npm ERR!|not ok\b|FAIL(?:ED|URE)?\b|--- "
-    r"FAIL|[✗✘✖❌]|Caused by:)"
+    r"|[\w.$]*(?:Error|Exception)\b *(?::|$)|npm ERR!|not ok\b|FAIL(?:ED|URE)?\b"
+    r"|--- FAIL|[✗✘✖❌]|Caused by:)"
     r"|.{0,300}?(?::\d+(?::\d+)?: (?:fatal )?error\b"
     r"|\d\d:\d\d.{0,40}?\b(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|error|fatal)\b"
-    r"|\[(?:error|fatal|ERROR|FATAL)\]|\blevel=(?:error|fatal|panic)|\bFAILED\b|thread "
-    r"'.{0,80}' panicked"
-    r"|\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?)\b|\b\d+ (?:tests? "
-    r")?(?:passed|passing)\b)"
+    r"|\[(?:error|fatal|ERROR|FATAL)\]|\blevel=(?:error|fatal|panic)|\bFAILED\b"
+    r"|thread '.{0,80}' panicked"
+    r"|\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?|errors?)\b"
+    r"|\b\d+ (?:tests? )?(?:passed|passing)\b)"
 )
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\).*\n(?:[ \t].*\n){0,40}.*\n?")
 _WARNING = re.compile(r".{0,300}?(?:\bWARN(?:ING)?\b|\b[Ww]arning(?:\[\w+\])?:)")

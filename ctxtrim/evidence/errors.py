@@ -11,16 +11,15 @@ from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message
 
 _EXIT_CODE = lazy_pattern(
-    r"\W*+(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?[ "
-    r"_-]?(?:code|status)\W{0,3}"
-    r"(-?\d{1,10})\b",
+    r"\W*+(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?"
+    r"[ _-]?(?:code|status)\W{0,3}(-?\d{1,10})\b",
     re.IGNORECASE,
 )
 _ERROR = lazy_pattern(
     r"(?:[\w.]*(?:Error|Exception)|error|ERROR|fatal|FATAL|panic)(?:\[\w+\])?:"
     r"|Traceback \(most recent call last\)"
-    r"|(?:PHP )?Fatal error:|npm (?:ERR!|error )|Exception in thread\b|(?:curl: \(\d+\) "
-    r")?Failed to connect\b"
+    r"|(?:PHP )?Fatal error:|npm (?:ERR!|error )|Exception in thread\b"
+    r"|(?:curl: \(\d+\) )?Failed to connect\b"
 )
 _NOT_FOUND = lazy_pattern(r".{1,80}: command not found")
 # of tsc, with the file name in front

@@ -14,8 +14,8 @@ from ctxtrim.model import Part
 Status = Literal["success", "error", "partial"]
 
 _PARTIAL = re.compile(
-    r"^[ \t.…]*[\[(<][^\])>\n]{0,80}(?:truncated|omitted|clipped|cut off)|^[ "
-    r"\t]*\W{0,3}output truncated",
+    r"^[ \t.…]*[\[(<][^\])>\n]{0,80}(?:truncated|omitted|clipped|cut off)"
+    r"|^[ \t]*\W{0,3}output truncated",
     re.IGNORECASE | re.MULTILINE,
 )
 _FAILURE = re.compile(
@@ -38,8 +38,8 @@ _NONE = re.compile(
     re.I,
 )
 _HEADING = re.compile(
-    r"\s*(?:found|total|showing) \d+\b[^\n]*|\s*\d+ "
-    r"(?:matches|files|results)\b[^\n]*|\s*[\[(].*[\])]\s*|--",
+    r"\s*(?:found|total|showing) \d+\b[^\n]*"
+    r"|\s*\d+ (?:matches|files|results)\b[^\n]*|\s*[\[(].*[\])]\s*|--",
     re.I,
 )
 _LISTS = ("matches", "results", "files", "items", "hits", "data")

@@ -216,10 +216,11 @@ CONTEXTS = (
         "password",
         ("sshpass", " login", "mongo", "redis-cli", "ldap"),
         lazy_pattern(
-            r"\b(?:(?:sshpass|(?:docker|podman|registry) "
-            r"login|mongo[a-z]*+)\b[^\n|;&\\]{0,200}?[ \t]-p"
-            rf"|redis-cli\b[^\n|;&\\]{{0,200}}?[ \t]-a|ldap[a-z]++\b[^\n|;&\\]{{0,200}}?[ "
-            rf"\t]-w)[ \t]{{1,8}}{_ARGUMENT}"
+            r"\b(?:(?:sshpass|(?:docker|podman|registry) login|mongo[a-z]*+)\b"
+            r"[^\n|;&\\]{0,200}?[ \t]-p"
+            r"|redis-cli\b[^\n|;&\\]{0,200}?[ \t]-a"
+            r"|ldap[a-z]++\b[^\n|;&\\]{0,200}?[ \t]-w)"
+            rf"[ \t]{{1,8}}{_ARGUMENT}"
         ),
         _is_value,
     ),

@@ -8,9 +8,9 @@ from ctxtrim.summaries.redaction import values
 
 _QUOTE = r"\\{0,4}[\"'`]"
 _COOKIES = re.compile(
-    rf"(?P<lead>[Cc]ookies?(?:(?:{_QUOTE})?[ \t]{{0,4}}(?:=>|[:=])[ "
-    rf"\t]{{0,4}}|(?<=--cookie)[ \t=]{{1,4}}|{_QUOTE},\s?)"
-    rf"(?:{_QUOTE})?)(?P<pairs>(?:[A-Za-z0-9_.$%*!-]{{1,100}}=[^\s;,\"'`\\]*+(?:; ?)?+)++)"
+    rf"(?P<lead>[Cc]ookies?(?:(?:{_QUOTE})?[ \t]{{0,4}}(?:=>|[:=])[ \t]{{0,4}}"
+    rf"|(?<=--cookie)[ \t=]{{1,4}}|{_QUOTE},\s?)(?:{_QUOTE})?)"
+    rf"(?P<pairs>(?:[A-Za-z0-9_.$%*!-]{{1,100}}=[^\s;,\"'`\\]*+(?:; ?)?+)++)"
 )
 _PAIR = re.compile(r"(?P<name>[^\s;=]+)=(?P<value>[^;]+)")
 _SESSION = re.compile("sess|sid|auth|token|csrf|xsrf|jwt|login|remember|ticket", re.IGNORECASE)

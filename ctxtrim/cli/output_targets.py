@@ -129,7 +129,7 @@ def must_be_distinct(
     read: dict[FileIdentity, str] = {}
     for name, place in _places(named) if written or targets.in_place else ():
         if place in written:
-            raise _is_input(written[place], name, written[place] in replaceable)
+            raise _input_error(written[place], name, written[place] in replaceable)
         if targets.in_place and place in read and not _are_links(read[place], name, sources):
             raise UsageError(f"{read[place]} and {name} are the same file; name it once")
         read[place] = name
@@ -141,7 +141,7 @@ _STDIN = Path("/dev/stdin")
 _STDIN_PATHS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")  # the system's names
 
 
-def _is_input(output: str, name: str, is_replaceable: bool) -> UsageError:
+def _input_error(output: str, name: str, is_replaceable: bool) -> UsageError:
     """The error of an output that is an input."""
     advice = ", or replace the input with --in-place" if is_replaceable and name != STDIN else ""
     return UsageError(
@@ -180,21 +180,9 @@ def _places(paths: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, FileIdenti
 
 def _files(sources: Sequence[Input], output: Path, text: str, is_jsonl: bool) -> dict[str, Path]:
     """The output file of each input by its path. `text` is the output path as the user wrote it."""
-    mode = mode_of(output)
     if len(sources) == 1 and sources[0].relative == Path(sources[0].path).name:
-        # the outputs of a folder go into a folder, also if there is only one
-        is_walked = sources[0].folder is not None
-        is_new_folder = is_walked and not mode and not has_transcript_suffix(output)
-        is_folder = stat.S_ISDIR(mode) or text.endswith("/") or is_new_folder
-        if is_folder and sources[0].is_stdin:
-            raise UsageError(
-                f"-o {text}: {sources[0].name} has no file name; give the path of a file"
-            )
-        if not is_folder:
-            _must_name_lines(sources[0], output, text)
-            _must_be_written(output, text)
-        inside = _named(sources[0], is_jsonl)
-        return {sources[0].path: output / inside if is_folder else output}
+        return {sources[0].path: _file(sources[0], output, text, is_jsonl)}
+    mode = mode_of(output)
     if mode and not stat.S_ISDIR(mode):
         raise UsageError(f"-o {text}: expected a folder for several inputs, found a file")
     if not mode and not text.endswith("/") and has_transcript_suffix(output):
@@ -219,6 +207,21 @@ def _files(sources: Sequence[Input], output: Path, text: str, is_jsonl: bool) ->
         taken[target] = source.path
         files[source.path] = target
     return files
+
+
+def _file(source: Input, output: Path, text: str, is_jsonl: bool) -> Path:
+    """The output file of a single input: the output path, or a file in it if it is a folder."""
+    mode = mode_of(output)
+    # the outputs of a folder go into a folder, also if there is only one
+    is_walked = source.folder is not None
+    is_new_folder = is_walked and not mode and not has_transcript_suffix(output)
+    if not (stat.S_ISDIR(mode) or text.endswith("/") or is_new_folder):
+        _must_name_lines(source, output, text)
+        _must_be_written(output, text)
+        return output
+    if source.is_stdin:
+        raise UsageError(f"-o {text}: {source.name} has no file name; give the path of a file")
+    return output / _named(source, is_jsonl)
 
 
 def _must_name_lines(source: Input, output: Path, text: str) -> None:

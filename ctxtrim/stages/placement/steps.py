@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -227,13 +228,13 @@ def _placed(
     groups = _groups(messages, sites, entries)
     flat = [
         DigestEntry(title, without_marks(text, transcript.marks))
-        for _, group in groups
-        for title, text in group
+        for group in groups
+        for title, text in group.entries
     ]
     texts = iter(bounded_texts(flat, limit, digests.counter.text))
     new: dict[int, str] = {}
     dropped, merged = set(sites.dropped), []
-    for (position, has_digests), group in groups:
+    for position, has_digests, group in groups:
         shortened = [DigestEntry(title, next(texts)) for title, _ in group]
         text = written([entry for entry in shortened if entry.text])
         if not has_digests:
@@ -261,7 +262,14 @@ def _placed(
     return placed.transcript, changes
 
 
-_Group = tuple[tuple[int, bool], list[DigestEntry]]
+class _Group(NamedTuple):
+    """Digests that are shown together: those of the message at `position` if it `has_digests`,
+    else new ones before it.
+    """
+
+    position: int
+    has_digests: bool
+    entries: list[DigestEntry]
 
 
 def _groups(
@@ -284,7 +292,8 @@ def _groups(
             new = [*moved, *new_entries[position]]
             moved = []
             if open_group is None:
-                groups.append(((position, False), open_group := new))
+                open_group = new
+                groups.append(_Group(position, False, new))
             else:
                 open_group += new
         if position == len(messages):
@@ -298,8 +307,9 @@ def _groups(
             continue
         open_group = None
         if digests is not None:
-            groups.append(((position, True), entries_of(digests)))
-            open_group = groups[-1][1] if is_digest(message) and not sites.joins else None
+            group = _Group(position, True, entries_of(digests))
+            groups.append(group)
+            open_group = group.entries if is_digest(message) and not sites.joins else None
     return groups
 
 

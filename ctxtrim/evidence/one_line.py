@@ -29,7 +29,9 @@ def summary_line(info: KeyInfo, tool_name: str | None) -> str:
     elif subject is None and info.kind == "search" and info.paths:
         subject = info.paths[0]
     line = f"[{'❌' if info.status == 'error' else '✓'} {_short(tool_name or 'tool', _NAME)}"
-    line += f": {short}" if (short := _short(subject or "", _SUBJECT)) else ""
+    subject = _short(subject or "", _SUBJECT)
+    if subject:
+        line += f": {subject}"
     if info.exit_code is not None:
         line += f" | exit {info.exit_code}"
     if info.matches is not None:

@@ -79,17 +79,19 @@ class SummaryWriter(Struct, frozen=True):
                 layout=self._layout,
             )
 
-        if self.summarizer is None or below <= 0:
+        summarizer = self.summarizer if below > 0 else None
+        prompt = self._prompt(covered, shape, earlier, below) if summarizer is not None else None
+        if summarizer is None:
             summary = Summary(fallback(), FALLBACK)
-        elif (prompt := self._prompt(covered, shape, earlier, below)) is None:
-            trouble = f"{name_of(self.summarizer)}: the budget has no room for the prompt"
+        elif prompt is None:
+            trouble = f"{name_of(summarizer)}: the budget has no room for the prompt"
             summary = Summary(fallback(), FALLBACK, trouble)
         else:
             replaces = sum(
                 tokenizer.count(part.spelled) for message in covered for part in message.parts
             )
             request = SummaryRequest(prompt, below, replaces, tokenizer, redacts=self.redacts)
-            summary = summarized(request, self.summarizer, fallback)
+            summary = summarized(request, summarizer, fallback)
         if not summary.text or (summary.by == FALLBACK and not self.is_checkpoint):
             return summary
         return replace(summary, text=markers.titled(summary.text, self.answers))

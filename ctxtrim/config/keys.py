@@ -53,10 +53,11 @@ def in_table(stage: str, key: str, value: Any) -> list[Meaning]:
     if own:
         return own
     rows = []
-    for row in (row for block in ALIASES for row in _rows(block, key)):
-        table, _, name = row.target.rpartition(".")
-        if table in ("", stage) and _field(name, SETTINGS[stage]):
-            rows.append(replace(row, target=f"{stage}.{name}"))
+    for block in ALIASES:
+        for row in _rows(block, key):
+            table, _, name = row.target.rpartition(".")
+            if table in ("", stage) and _field(name, SETTINGS[stage]):
+                rows.append(replace(row, target=f"{stage}.{name}"))
     if rows:
         return _followed(rows, value)
     known = [option_name(name) for name in SETTINGS[stage]]

@@ -6,6 +6,7 @@ editors complete.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,7 @@ def _stage(stage: str) -> dict[str, Any]:
     values = {name: _value(option, stage) for name, option in settings.items()}
     pointer = f"{_definition(stage)}/properties"
     patterns = _spellings(values, pointer)
-    for row in (row for rows in ALIASES.values() for row in rows):
+    for row in chain.from_iterable(ALIASES.values()):
         target, _, name = row.target.rpartition(".")
         if target in ("", stage) and name in settings:
             is_own = camel_case(name) == row.name

@@ -172,7 +172,8 @@ def explained(transcript: Transcript, result: PipelineRun) -> Iterator[Explained
     counter = result.meter_read.counter
     shape = counter.shape(transcript.messages)
     changes: dict[int, Change] = {}
-    for change in (measured.change for step in result.steps for measured in step.changes):
+    for measured in chain.from_iterable(step.changes for step in result.steps):
+        change = measured.change
         if change.message is None:
             continue
         if change.action != "kept" or changes.get(change.message, change).action == "kept":

@@ -1,6 +1,7 @@
 """`ctxtrim config`: the effective settings."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,11 @@ def _rows(config: Config, enabled: Value) -> Iterator[tuple[str, Value]]:
         for name in entry.named:
             key = f"pipeline[{position}].{entry.stage}.{option_name(name)}"
             yield key, entry.settings[name]
-    for section in (section for source in config.sources for section in source.sections):
+    for section in chain.from_iterable(source.sections for source in config.sources):
         place = section.folder / section.glob.text.removeprefix("/")
-        settings = [section.settings.shared, *section.settings.settings.values()]
-        for name, value in ((name, value) for values in settings for name, value in values.items()):
-            yield f"{option_name(name)} of {place}", value
+        for values in (section.settings.shared, *section.settings.settings.values()):
+            for name, value in values.items():
+                yield f"{option_name(name)} of {place}", value
 
 
 def _formatted(key: str, value: Any) -> str:

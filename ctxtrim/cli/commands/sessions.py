@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def _counted(session: Session, metering: Metering) -> tuple[int, Exactness] | No
     labels: list[Exactness] = []
     try:
         with FileReader(FormatChoice(), MAX_SIZE).open(Input(path, path)) as content:
-            for transcript in (item for chunk in content.chunks for item in chunk.transcripts):
+            for transcript in chain.from_iterable(chunk.transcripts for chunk in content.chunks):
                 counter = metering.meter(transcript).counter
                 tokens += counter.tokens(transcript)
                 labels.append(counter.exactness(transcript))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from ctxtrim.tokens.counter import Counter
 if TYPE_CHECKING:
     from ctxtrim.summaries.identity import Identity
 
+T = TypeVar("T")
 Action = Literal[
     "kept", "truncated", "archived", "dropped", "summarized", "inserted", "merged", "stripped",
     "repaired"
@@ -198,20 +199,23 @@ def declares(stage: type[Stage], trait: Trait) -> bool:
 
 def idle_reason(stage: type[Stage], settings: Mapping[str, Any]) -> str:
     """Why a stage with these settings changed nothing, as its function `idle` says, or nothing."""
-    idle: Callable[[Mapping[str, Any]], str] | None = getattr(stage, "idle", None)
-    return idle(settings) if idle is not None else ""
+    return _answer(stage, "idle", settings, "")
 
 
 def moves_results(stage: type[Stage], settings: Mapping[str, Any]) -> bool:
     """Whether a stage with these settings moves results to files."""
-    moves: Callable[[Mapping[str, Any]], bool] | None = getattr(stage, "moves_results", None)
-    return moves is not None and moves(settings)
+    return _answer(stage, "moves_results", settings, False)
 
 
 def accepts_bounds(stage: type[Stage], settings: Mapping[str, Any]) -> bool:
     """Whether a stage with these settings needs no count if an upper bound fits the budget."""
-    accepts: Callable[[Mapping[str, Any]], bool] | None = getattr(stage, "accepts_bounds", None)
-    return accepts is not None and accepts(settings)
+    return _answer(stage, "accepts_bounds", settings, False)
+
+
+def _answer(stage: type[Stage], name: str, settings: Mapping[str, Any], otherwise: T) -> T:
+    """What a static method of a stage says about its settings; `otherwise` if it has none."""
+    method: Callable[[Mapping[str, Any]], T] | None = getattr(stage, name, None)
+    return method(settings) if method is not None else otherwise
 
 
 @runtime_checkable
@@ -248,6 +252,10 @@ DROP, KEEP, SUMMARIES, RULES, REPORT = (
     "Report",
 )
 """The panels of settings in help texts."""
+
+CLOCKS = ("steps", "turns", "none")
+CLOCK = "Count ages in steps or turns; none: ignore age."
+"""The values and the help text of a setting for the unit of ages."""
 
 
 def setting(

@@ -33,6 +33,7 @@ from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.model.request import Usage
 from ctxtrim.summaries import markers
+from ctxtrim.text.numbers import several
 from ctxtrim.tokens import Exactness, Scaled, StandIn
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import find_model
@@ -112,8 +113,7 @@ def calibrate(
     hidden = _hidden(counter, transcript, answers[0])
     rest = f"{hidden:,} tokens were sent that the file does not contain (system prompt, tools)"
     factors = list(_thousandths(counter, transcript, answers))
-    noun = "window" if len(factors) == 1 else "windows"
-    windows = f"{len(factors):,} {noun} of {WINDOW:,} tokens between recorded answers"
+    windows = f"{several(len(factors), 'window')} of {WINDOW:,} tokens between recorded answers"
     if len(factors) < LEAST:
         text = f"not calibrated: {windows}, at least {LEAST} are needed; {rest}"
         return counter, Finding("not-calibrated", "warning", text, tokens=hidden)

@@ -30,7 +30,7 @@ from ctxtrim.stages.compaction_trigger import (
     estimate,
     should_compact,
 )
-from ctxtrim.stages.placement.digests import MODES, Digests
+from ctxtrim.stages.placement.digests import MODES, TOOL_CUTOFF, TOOL_SUMMARY, Digests
 from ctxtrim.stages.placement.leads import (
     has_compaction_digest,
     has_summary,
@@ -73,15 +73,8 @@ class Compact:
         least=0,
         panel=KEEP,
     )
-    tool_cutoff: int = setting(
-        10, "Keep at most N tool results visible to the model; replace older steps.", least=0
-    )
-    tool_summary: str = setting(
-        "llm",
-        "Choose who writes digests of tool results: an LLM if configured; off keeps all results.",
-        choices=MODES,
-        panel=SUMMARIES,
-    )
+    tool_cutoff: int = setting(10, TOOL_CUTOFF, least=0)
+    tool_summary: str = setting("llm", TOOL_SUMMARY, choices=MODES, panel=SUMMARIES)
     auto: bool = setting(True, "Compact when the trigger is due; if off, never compact.")
     redact: bool = setting(True, REDACT, is_restricted=not_, panel=SUMMARIES)
     pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)

@@ -18,7 +18,7 @@ from ctxtrim.conversation.turns import visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import KEEP, SUMMARIES, Outcome, seam, setting
-from ctxtrim.stages.placement.digests import MODES, Digests
+from ctxtrim.stages.placement.digests import MODES, TOOL_CUTOFF, TOOL_SUMMARY, Digests
 from ctxtrim.stages.placement.steps import cut_off
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.text.numbers import several
@@ -33,15 +33,8 @@ class Cutoff:
     counter: Counter
     budget: Budget
     summarizer: Summarizer | None = seam()
-    tool_cutoff: int = setting(
-        10, "Keep at most N tool results visible to the model; replace older steps.", least=0
-    )
-    tool_summary: str = setting(
-        "llm",
-        "Choose who writes digests of tool results: an LLM if configured; off keeps all results.",
-        choices=MODES,
-        panel=SUMMARIES,
-    )
+    tool_cutoff: int = setting(10, TOOL_CUTOFF, least=0)
+    tool_summary: str = setting("llm", TOOL_SUMMARY, choices=MODES, panel=SUMMARIES)
     summary_place: str = setting(
         "in-place",
         "Insert digests in place of the step, or before the newest prompt if roles need "

@@ -18,7 +18,7 @@ from ctxtrim.conversation import pins
 from ctxtrim.conversation.edits import with_texts_for
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.stage import KEEP, Action, Change, Outcome, change_of, setting
+from ctxtrim.stage import CLOCK, CLOCKS, KEEP, Action, Change, Outcome, change_of, setting
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 
@@ -35,11 +35,7 @@ class DropImages:
 
     counter: Counter
     budget: Budget
-    clock: str = setting(
-        "steps",
-        "Count ages in steps or turns; none: ignore age.",
-        choices=("steps", "turns", "none"),
-    )
+    clock: str = setting("steps", CLOCK, choices=CLOCKS)
     max_age: int = setting(
         5, "Keep the images and documents of the last N steps (or turns).", least=0
     )
@@ -111,9 +107,8 @@ def _is_document(part: Part) -> bool:
 def _label(part: Part, tokens: int) -> str:
     """The line for an image or a document; `tokens` is what it costs."""
     name = "document" if part.media is None else _NAMES[part.media.kind]
-    size = ""
-    if part.media is not None and part.media.width and part.media.height:
-        size = f" {part.media.width}×{part.media.height},"
+    pixels = part.media.pixels if part.media is not None else None
+    size = f" {pixels[0]}×{pixels[1]}," if pixels is not None else ""
     return f"[{name},{size} ~{tokens:,} tokens, removed]"
 
 

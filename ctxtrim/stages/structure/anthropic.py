@@ -19,6 +19,10 @@ _UNANSWERED = (
     "block must have a corresponding `tool_result` block in the next message. "
     "[anthropics/claude-code#2697]"
 )
+_NOT_ALTERNATING = (
+    'messages: roles must alternate between "user" and "assistant", but found multiple "user" '
+    "roles in a row [baibot#13]"
+)
 
 
 def _first_not_user(conversation: CheckedMessages) -> checks.Breaches:
@@ -116,20 +120,8 @@ RULES: tuple[Rule, ...] = (
         _first_not_user,
         'messages: first message must use the "user" role [lobehub/lobe-chat#1601]',
     ),
-    Rule(
-        "roles-not-alternating",
-        checks.not_alternating,
-        'messages: roles must alternate between "user" and "assistant", but found multiple '
-        '"user" roles in a row [baibot#13]',
-        "warning",
-    ),
-    Rule(
-        "roles-not-alternating",
-        _split_results,
-        'messages: roles must alternate between "user" and "assistant", but found multiple '
-        '"user" roles in a row [baibot#13]',
-        "warning",
-    ),
+    Rule("roles-not-alternating", checks.not_alternating, _NOT_ALTERNATING, "warning"),
+    Rule("roles-not-alternating", _split_results, _NOT_ALTERNATING, "warning"),
     Rule(
         "system-not-first",
         checks.system_not_first,

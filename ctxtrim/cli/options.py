@@ -3,7 +3,7 @@
 The options of a stage are made from the settings of the stage.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -22,6 +22,7 @@ from ctxtrim.stages import STAGES
 from ctxtrim.text.names import option_name
 
 _FILES = ("FILE", "DIR", "PATH")  # metavars of values that name files
+_EVERYWHERE = ("preset", "input", "scanning", "budget", "reporting")  # sections of all commands
 
 
 def command(
@@ -37,9 +38,9 @@ def command(
     """A command that runs some stages. If `stages` is None, the user names them with `-s`.
 
     `writes`: the transcript is the output of the command. `text`: more than the list of commands
-    says about it. `fixing`: the stages that `--fix` runs
-    first; with it, the command writes transcripts too. `first`: sections of options before
-    those of the input; `output`: those of a command that writes.
+    says about it. `fixing`: the stages that `--fix` runs first; with it, the command writes
+    transcripts too. `first`: sections of options before those of the input; `output`: those of a
+    command that writes.
     """
 
     def body(**values: Any) -> int:
@@ -53,9 +54,7 @@ def command(
         return run_command((*fixing, *(stages or ())), True, values)
 
     names = tuple(STAGES) if stages is None else (*stages, *fixing)
-    sections = [*first, "preset", "input", "scanning", "budget", "reporting"]
-    if writes:
-        sections += output
+    sections = [*first, *_EVERYWHERE, *(output if writes else ())]
     if any("summarizer" in seams_of(STAGES[name]) for name in names):
         sections.append("summarizing")
     if fixing:
@@ -65,13 +64,17 @@ def command(
     if stages is None:
         parameters += [_stages(), _parameter_of(OPTIONS["enabled"])]
     parameters += [_parameter_of(option) for option in options]
-    # a setting that several stages have is one option
+    panel = IN_STAGES if stages is None else ""
+    parameters += [_parameter_of(option, panel) for option in _settings(names, fixing)]
+    return HelpfulCommand(name, body, parameters, text or COMMANDS[name])
+
+
+def _settings(names: Sequence[str], fixing: Sequence[str]) -> Iterable[Option]:
+    """The options of stages. A setting that several stages have is one option."""
     settings = {name: option for stage in names for name, option in SETTINGS[stage].items()}
     for stage in fixing:
         settings |= {name: _with_fix(option) for name, option in SETTINGS[stage].items()}
-    panel = IN_STAGES if stages is None else ""
-    parameters += [_parameter_of(option, panel) for option in settings.values()]
-    return HelpfulCommand(name, body, parameters, text or COMMANDS[name])
+    return settings.values()
 
 
 def _with_fix(option: Option) -> Option:

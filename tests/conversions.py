@@ -6,23 +6,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pytest
 from harness import read
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.findings import Finding
 from ctxtrim.formats import FORMATS
+from ctxtrim.formats.conversion import TARGETS
 from ctxtrim.formats.conversion.request import convert
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Part, Transcript
 from ctxtrim.stages.structure import PROFILES, findings
 
+READ = tuple(name for name in TARGETS if name in FORMATS)
+"""The targets whose requests a format reads."""
+each_target = pytest.mark.parametrize("to", READ)
 PROFILE_OF = {
     "openai-chat": "openai",
     "anthropic": "anthropic",
     "gemini": "gemini",
     "openai-responses": "openai-responses",
 }
-"""The structure rules of each target."""
+"""The structure rules of each of them."""
 
 
 def transcripts(data: bytes) -> list[Transcript]:

@@ -2,16 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-from conversions import converted, transcripts
+from conversions import converted, each_target, transcripts
 from test_corpus import FILES, files, needs_corpus
-
-from ctxtrim.formats.conversion import TARGETS
 
 
 @needs_corpus
 @files(FILES)
-@pytest.mark.parametrize("to", TARGETS)
+@each_target
 def test_every_transcript_becomes_a_valid_request(path: Path, to: str) -> None:
     for transcript in transcripts(path.read_bytes()):
         found = converted(transcript, to)

@@ -63,8 +63,8 @@ def command_page(command: Any, context: Any) -> Page:
     note = ""
     if found.pop(IN_STAGES, []):
         note = (
-            f"Stages: {', '.join(STAGES)}. `ctxtrim help STAGE` shows the settings of a stage. "
-            "Each is an option of run, too."
+            f"Stages: {', '.join(STAGES)}. `ctxtrim help STAGE` shows its settings; "
+            "all are options of run, too."
         )
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     return Page(path, usage, command.help or "", EXAMPLES.get(path, ()), _ordered(found), note)

@@ -9,31 +9,29 @@ from typing import Any
 
 import pytest
 from conftest import FIXTURES
-from conversions import Converted, converted, parts_of, transcripts
+from conversions import Converted, converted, each_target, parts_of, transcripts
 from hypothesis import given
 from strategies import CONVERSATIONS, as_json, conversations, files, styles
 
-from ctxtrim.formats.conversion import TARGETS
 from ctxtrim.formats.conversion.dialogue import OPENING
 from ctxtrim.formats.lines import SourceValues
 from ctxtrim.model import Part, Span, Transcript
 from ctxtrim.stages.repair import ANSWER
 from ctxtrim.text.records import dump
 
-to_each_target = pytest.mark.parametrize("to", TARGETS)
 LESS_TEXT = {"lost content block", "lost user's call", "lost message of an unknown role"}
 MOVES = {"changed order", "changed result", "changed system message", "changed first message"}
 SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-@to_each_target
+@each_target
 @given(files())
 def test_every_transcript_becomes_a_valid_request(to: str, data: bytes) -> None:
     for found in conversions(data, to):
         assert found.breaches == set()
 
 
-@to_each_target
+@each_target
 @given(files())
 def test_a_request_has_the_texts_of_its_transcript(to: str, data: bytes) -> None:
     for found in conversions(data, to):
@@ -44,7 +42,7 @@ def test_a_request_has_the_texts_of_its_transcript(to: str, data: bytes) -> None
             assert before == after or not kinds.isdisjoint(MOVES)
 
 
-@to_each_target
+@each_target
 @given(files())
 def test_calls_and_attachments_are_kept_or_listed(to: str, data: bytes) -> None:
     for found in conversions(data, to):
@@ -62,7 +60,7 @@ def test_calls_and_attachments_are_kept_or_listed(to: str, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.iterdir()), ids=lambda path: path.name)
-@to_each_target
+@each_target
 def test_every_fixture_becomes_a_valid_request(to: str, path: Path) -> None:
     found = conversions(path.read_bytes(), to)
     assert found

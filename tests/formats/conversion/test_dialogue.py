@@ -5,9 +5,8 @@ import math
 from typing import Any
 
 import pytest
-from conversions import converted, parts_of, transcript_of, transcripts
+from conversions import converted, each_target, parts_of, transcript_of, transcripts
 
-from ctxtrim.formats.conversion import TARGETS
 from ctxtrim.formats.conversion.dialogue import OPENING
 from ctxtrim.model import Transcript
 from ctxtrim.stages.repair import ANSWER
@@ -29,9 +28,6 @@ def result(call_id: str, text: str) -> dict[str, Any]:
 def chat(*messages: dict[str, Any], **fields: Any) -> Any:
     prompt = {"role": "user", "content": "Is berth 2 free?"}
     return transcript_of({"messages": [prompt, *messages], **fields})
-
-
-each_target = pytest.mark.parametrize("to", TARGETS)
 
 
 @each_target

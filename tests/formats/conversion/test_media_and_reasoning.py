@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from conversions import converted, parts_of, transcript_of
+from conversions import converted, each_target, parts_of, transcript_of
 from pictures import PICTURE as PNG
 from pictures import URL
 
@@ -13,7 +13,6 @@ from ctxtrim.formats.conversion.gemini import UNSIGNED
 PROMPT = {"role": "user", "content": "What is this?"}
 PDF = "JVBERi0xLjQK" * 20
 ANTHROPIC_IMAGE = {"type": "base64", "media_type": "image/png", "data": PNG}
-each_target = pytest.mark.parametrize("to", TARGETS)
 
 
 def claude(*blocks: dict[str, Any], role: str = "user", **fields: Any) -> Any:

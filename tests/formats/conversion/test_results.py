@@ -4,15 +4,13 @@ import json
 from typing import Any
 
 import pytest
-from conversions import converted, parts_of, transcript_of, transcripts
+from conversions import converted, each_target, parts_of, transcript_of, transcripts
 from pictures import PICTURE as PNG
 from pictures import URL
 
-from ctxtrim.formats.conversion import TARGETS
 from ctxtrim.stages.repair import ANSWER
 
 PROMPT = {"role": "user", "content": "How is the tide?"}
-each_target = pytest.mark.parametrize("to", TARGETS)
 
 
 def gemini(response: Any) -> Any:

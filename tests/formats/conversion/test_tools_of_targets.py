@@ -4,9 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from conversions import converted, transcript_of
-
-from ctxtrim.formats.conversion import TARGETS
+from conversions import converted, each_target, transcript_of
 
 SCHEMA = {"type": "object", "properties": {"berth": {"type": "integer"}}, "required": ["berth"]}
 ABOUT = "Look at a berth."
@@ -35,11 +33,8 @@ def request(source: str, tools: list[dict[str, Any]]) -> dict[str, Any]:
     return {key: [{"role": "user", "content": "Look."}], "tools": tools}
 
 
-each_target = pytest.mark.parametrize("to", TARGETS)
-
-
 @each_target
-@pytest.mark.parametrize("source", TARGETS)
+@pytest.mark.parametrize("source", SPELLED)
 def test_schemas_of_every_provider_become_those_of_every_other(source: str, to: str) -> None:
     found = converted(transcript_of(request(source, SPELLED[source])), to)
     assert found.value["tools"] == SPELLED[to]

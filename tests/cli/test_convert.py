@@ -134,7 +134,7 @@ def test_one_message_is_singular(ctxtrim: Run) -> None:
     assert "1 transcript, 1 message, " in ctxtrim("convert", "--to=openai-chat", stdin=TALK).err
 
 
-def test_wrong_usage(ctxtrim: Run) -> None:
+def test_a_missing_or_unknown_target_and_options_without_effect_are_refused(ctxtrim: Run) -> None:
     missing = ctxtrim("convert", stdin=TALK)
     assert (missing.code, missing.out) == (2, b"")
     assert "--to is missing; expected one of openai-chat, anthropic, gemini" in missing.err

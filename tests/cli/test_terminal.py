@@ -105,7 +105,9 @@ def test_compaction_and_its_events(ctxtrim: Run, folder: Path) -> None:
     assert_safe(ran, folder / "events", is_transcript=True)
 
 
-def test_archive_commands(ctxtrim: Run, folder: Path) -> None:
+def test_names_in_an_archive_are_escaped_and_originals_are_exact(
+    ctxtrim: Run, folder: Path
+) -> None:
     archive = ("--archive", folder / "archive")
     ctxtrim("truncate", *QUICK, *archive, folder / "a.jsonl", "-o", folder / "out.jsonl")
     listed = ctxtrim("trace", "list", *archive)

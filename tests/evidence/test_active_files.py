@@ -129,6 +129,7 @@ def test_s2_3_references_hold_path_last_step_and_content_oldest_first() -> None:
 @pytest.mark.parametrize(
     ("kind", "names"),
     [
+        # of Nanocoder
         ("read", "read_many_files"),
         ("write", "create_file move_file copy_file mv"),
         (
@@ -146,15 +147,7 @@ def test_s2_3_references_hold_path_last_step_and_content_oldest_first() -> None:
             "other",
             "fetch_url web_search lsp_get_diagnostics ask_user create_task delete_task mkdir",
         ),
-    ],
-)
-def test_s2_3_the_tools_of_nanocoder_are_known(kind: str, names: str) -> None:
-    assert {kind_of_tool(name) for name in names.split()} == {kind}
-
-
-@pytest.mark.parametrize(
-    ("kind", "names"),
-    [
+        # of other programs
         (
             "read",
             "Read read_file view open_file readFile mcp__fs__read_text_file functions.read_file",

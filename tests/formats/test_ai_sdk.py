@@ -91,7 +91,9 @@ def test_calls_and_results_are_blocks() -> None:
         ),
     ],
 )
-def test_forms_of_results(value: Value, expected: str, is_error: bool | None) -> None:
+def test_every_form_of_a_result_has_its_text_and_error_flag(
+    value: Value, expected: str, is_error: bool | None
+) -> None:
     found = transcript(user("How deep?"), calls("a"), results(result("a", **value)))
     answer = found.messages[2].result
     assert answer is not None

@@ -88,15 +88,6 @@ def test_a_private_key_is_masked_as_a_whole_even_without_its_end() -> None:
         "-----BEGIN CERTIFICATE-----",
         "https://example.com:8080/a@b",
         "bearer of bad news arrived yesterday",
-    ],
-)
-def test_other_texts_are_not_masked(text: str) -> None:
-    assert redacted(text) == text
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
         "https://$TOKEN@github.com/acme/app.git",
         "https://robot:${TOKEN}@github.com/acme/app.git",
         "postgres://user:<password>@db/app",
@@ -132,7 +123,7 @@ def test_other_texts_are_not_masked(text: str) -> None:
         "passed: 12, pass: true",
     ],
 )
-def test_code_and_prose_that_mention_secrets_are_kept(text: str) -> None:
+def test_texts_without_a_secret_are_kept(text: str) -> None:
     assert redacted(text) == text
 
 

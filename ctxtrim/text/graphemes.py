@@ -35,15 +35,13 @@ class Cuts:
 
     def before(self, position: int) -> int:
         """The same as `cut_before`."""
-        return self._around(position)[0]
+        return position if _is_plain(self.text, position) else self._around(position)[0]
 
     def after(self, position: int) -> int:
         """The same as `cut_after`."""
-        return self._around(position)[1]
+        return position if _is_plain(self.text, position) else self._around(position)[1]
 
     def _around(self, position: int) -> tuple[int, int]:
-        if _is_plain(self.text, position):
-            return position, position
         for start, end in self._clusters:
             if start < position <= end:
                 return (start if position < end else end), end

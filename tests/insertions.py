@@ -21,10 +21,10 @@ def format_of(data: bytes) -> Format:
     return detected
 
 
-def written(chunk: Chunk, dialect: Format, *meant: Transcript) -> bytes:
+def written(chunk: Chunk, file_format: Format, *meant: Transcript) -> bytes:
     """The chunk with some transcripts as they are meant, which it reads back as."""
-    data = rewrite(dialect, chunk.lines, meant).pieces
-    check(dialect, chunk.lines, data, meant)
+    data = rewrite(file_format, chunk.lines, meant).pieces
+    check(file_format, chunk.lines, data, meant)
     return b"".join(data)
 
 

@@ -128,12 +128,12 @@ class Pipeline:
         is_kept = result.overflows and job.on_overflow == "keep"
         if job.pipeline.fits_budget and not is_kept:
             must_fit(result)
-        form = read.chunk.format.name if read.chunk.format is not None else ""
+        format_name = read.chunk.format.name if read.chunk.format is not None else ""
         transcript = read.transcript if is_kept else result.transcript
         return MessagesOutcome(
             read.with_messages(transcript),
             row(
-                Origin(MESSAGES, form, 0),
+                Origin(MESSAGES, format_name, 0),
                 read.transcript,
                 result,
                 is_written=True,

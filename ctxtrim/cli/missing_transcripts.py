@@ -38,7 +38,7 @@ def _reason(
 ) -> tuple[str, int | None]:
     """Why a file has no transcript, and the line."""
     formats = request.pipeline.reader.choice.formats
-    known = ", ".join(form.name for form in formats)
+    known = ", ".join(file_format.name for file_format in formats)
     if not start:
         return "no transcript found: the input is empty", None
     if detection.format is not None:

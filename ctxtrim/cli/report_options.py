@@ -10,7 +10,7 @@ from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.errors import STDOUT, UsageError
 from ctxtrim.io.compression import kind_named
 from ctxtrim.metering import USAGE
-from ctxtrim.reports import REPORTS, form_of
+from ctxtrim.reports import REPORTS, report_format_of
 from ctxtrim.reports.tables import View
 
 _COUNTING = ("explain", "calibrate", "verbose", "log", "baseline", "strict")
@@ -21,14 +21,14 @@ class ReportOptions(Struct, frozen=True):
     """The reports of a run.
 
     - `shown`: the format of the report on standard output; None if the options do not name it
-    - `file`, `file_form`: the file of the report and its format; None without a file
+    - `file`, `file_report_format`: the file of the report and its format; None without a file
     - `view`, `color`: what the report on standard output shows
     - `step_summary`: the file to which the report `github` appends its summary
     """
 
     shown: str | None
     file: Path | None
-    file_form: str | None
+    file_report_format: str | None
     view: View
     color: str
     step_summary: Path | None
@@ -41,51 +41,52 @@ class ReportOptions(Struct, frozen=True):
     @property
     def has_changes(self) -> bool:
         """Whether a report shows the changes of a transcript: all except the text do."""
-        return any(form not in (None, "text") for form in (self.shown, self.file_form))
+        return not {self.shown, self.file_report_format} <= {None, "text"}
 
 
 def report_options(values: Values, writes: bool) -> ReportOptions:
     """The options about the report of a command. Raises `UsageError` if they do not agree."""
-    path, form = _target(values)
+    path, report_format = _target(values)
     file = None if path in (None, STDOUT) else Path(str(path))
-    shown = file_form = None
-    if file is None or form == "github":  # GitHub reads annotations from standard output
-        shown = form
+    shown = file_report_format = None
+    if file is None or report_format == "github":  # GitHub reads annotations from standard output
+        shown = report_format
     if file is not None:
-        file_form = _form_by_name(file) if form in (None, "github") else form
+        has_own = report_format in (None, "github")
+        file_report_format = _format_by_name(file) if has_own else report_format
     if shown is not None and writes and not _frees_stdout(values):
         raise UsageError(
             "standard output is used for the transcript; write the report with --report "
             "FILE or the transcript with -o"
         )
     view, summary = _view(values, shown), _step_summary(shown)
-    return ReportOptions(shown, file, file_form, view, values["color"], summary)
+    return ReportOptions(shown, file, file_report_format, view, values["color"], summary)
 
 
 def _target(values: Values) -> tuple[str | None, str | None]:
     """The path of the report and the name of its format, None for each that is not given."""
-    path, form = values["report"], values["report_format"]
-    if form is not None and form not in REPORTS:
+    path, report_format = values["report"], values["report_format"]
+    if report_format is not None and report_format not in REPORTS:
         raise UsageError(
-            f"--report-format {form}: unknown format; expected one of {', '.join(REPORTS)}"
+            f"--report-format {report_format}: unknown format; expected one of {', '.join(REPORTS)}"
         )
     if values["json"]:
-        if path is not None or form not in (None, "json"):
+        if path is not None or report_format not in (None, "json"):
             raise UsageError(
                 "--json is the JSON report on standard output; leave out --report and "
                 "--report-format"
             )
-        form = "json"
-    if form is None and path == STDOUT:
-        form = "text"
-    return path, form
+        report_format = "json"
+    if report_format is None and path == STDOUT:
+        report_format = "text"
+    return path, report_format
 
 
-def _form_by_name(path: Path) -> str:
+def _format_by_name(path: Path) -> str:
     """The format of the report at a path; an ending of compressed files is ignored."""
     name = path.with_suffix("") if kind_named(path) is not None else path
     try:
-        return form_of(name.suffix)
+        return report_format_of(name.suffix)
     except ValueError as error:
         raise UsageError(f"--report {path}: {error}") from None
 

@@ -142,12 +142,12 @@ def print_undo(report: Report) -> None:
         print_error(f"… and {more:,} files more; ctxtrim archive list has all of them")
 
 
-def print_report(report: Report, form: str, color: str) -> None:
+def print_report(report: Report, report_format: str, color: str) -> None:
     """Print the report on standard output: on a terminal as wide as it is and in color, else in its
     format.
     """
-    if form != "text":
-        for block in rendered(report, form):
+    if report_format != "text":
+        for block in rendered(report, report_format):
             print_text(block)
         return
     if not report.rows:

@@ -40,8 +40,8 @@ from ctxtrim.formats.traces import (
 )
 
 FORMATS: dict[str, Format] = {
-    dialect.name: dialect
-    for dialect in (
+    file_format.name: file_format
+    for file_format in (
         claude_code.FORMAT,
         CURSOR_AGENT,
         qwen.FORMAT,

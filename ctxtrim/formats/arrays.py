@@ -117,8 +117,8 @@ def conversation_array(
     if found is None:
         return None
     sizes = array("Q", (len(memoryview(element)) for element in elements))
-    dialect, sample = found
-    return ConversationArray(Document(data), number, dialect, formats, sample, sizes)
+    file_format, sample = found
+    return ConversationArray(Document(data), number, file_format, formats, sample, sizes)
 
 
 def parted(chunk: Chunk, formats: Sequence[Format]) -> Iterator[Chunk]:
@@ -129,8 +129,8 @@ def parted(chunk: Chunk, formats: Sequence[Format]) -> Iterator[Chunk]:
 
 def _mixed_array(chunk: Chunk, formats: Sequence[Format]) -> ConversationArray | None:
     """The array in a chunk if its elements are of several formats, or some of none, else None."""
-    data, dialect = chunk.data, chunk.format
-    if dialect is None or _NESTED.match(data) is None:
+    data, file_format = chunk.data, chunk.format
+    if file_format is None or _NESTED.match(data) is None:
         return None
     readers: set[str | None] = set()
     try:
@@ -147,7 +147,7 @@ def _mixed_array(chunk: Chunk, formats: Sequence[Format]) -> ConversationArray |
     if len(readers) < 2:
         return None
     sizes = [len(memoryview(element)) for element in elements]
-    return ConversationArray(Document(data), chunk.lines[0].number, dialect, formats, [], sizes)
+    return ConversationArray(Document(data), chunk.lines[0].number, file_format, formats, [], sizes)
 
 
 def _is_read(chunk: Chunk) -> bool:
@@ -159,8 +159,8 @@ def _may_be_mixed(chunk: Chunk) -> bool:
     """Whether the format of a chunk leaves out conversations, or elements of an array of them."""
     if any(found.uncounted and not found.messages for found in chunk.transcripts):
         return True
-    dialect, data = chunk.format, chunk.data
-    if dialect is None or dialect.list_paths is None or _NESTED.match(data) is None:
+    file_format, data = chunk.format, chunk.data
+    if file_format is None or file_format.list_paths is None or _NESTED.match(data) is None:
         return False
     read = {found.pointer[:1] for found in chunk.transcripts}
     if not read or () in read:  # the array is one conversation
@@ -181,9 +181,9 @@ def _is_empty(value: Any) -> bool:
 
 def _reader_of(value: list[Any], formats: Sequence[Format]) -> Format | None:
     """The first format that recognizes a conversation in an array, and gives its place in it."""
-    for form in formats:
-        if form.list_paths is not None and form.sniff(value) == "conversation":
-            return form
+    for file_format in formats:
+        if file_format.list_paths is not None and file_format.sniff(value) == "conversation":
+            return file_format
     return None
 
 
@@ -194,23 +194,23 @@ def _format(
 
     None unless all elements have their conversations at one place.
     """
-    dialect: Format | None = None
+    file_format: Format | None = None
     sample: list[Any] = []
     list_paths: set[Path] = set()
     for group in _groups(elements):
-        votes = ((form, layout) for form in formats if (layout := form.sniff(group)) is not None)
+        votes = ((each, layout) for each in formats if (layout := each.sniff(group)) is not None)
         other, layout = next(votes, (None, None))
-        if other is None or other.list_paths is None or other is not (dialect or other):
+        if other is None or other.list_paths is None or other is not (file_format or other):
             return None
         if layout != "conversation" or (other.takes or other.sniff)(group) != layout:
             return None
-        dialect, sample = other, sample or group
+        file_format, sample = other, sample or group
         list_paths |= other.list_paths(group)
         if len(list_paths) != 1 or not any(list_paths):
             return None
         if any(isinstance(key, int) for key in max(list_paths)):
             return None
-    return (dialect, sample) if dialect is not None else None
+    return (file_format, sample) if file_format is not None else None
 
 
 def _groups(elements: Sequence[msgspec.Raw]) -> Iterator[list[Any]]:

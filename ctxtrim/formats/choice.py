@@ -31,11 +31,11 @@ def _formats(choice: FormatChoice) -> tuple[Format, ...]:
     name, path = choice.name, choice.messages_path
     known = tuple(FORMATS.values()) if name == "auto" else (FORMATS[name],)
     if choice.each_request:
-        known = tuple(form.each_request or form for form in known)
+        known = tuple(each.each_request or each for each in known)
     if path is None:
         return known
     try:
-        placed = tuple(form.placed(path) for form in known if form.placed is not None)
+        placed = tuple(each.placed(path) for each in known if each.placed is not None)
     except ValueError as error:
         raise UsageError(f"{choice.origin} {path}: {error}") from None
     if not placed:

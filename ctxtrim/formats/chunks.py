@@ -75,41 +75,41 @@ def is_line(data: bytes) -> bool:
 
 
 def chunk_of(
-    dialect: Format | None,
+    file_format: Format | None,
     records: list[JsonRecord],
     lines: Sequence[Line] = (),
     place: Placing | None = None,
 ) -> Chunk:
     """The chunk of some records, which are also the lines unless `lines` are given."""
     lines = lines or tuple([Line(record.data, record.number) for record in records])
-    found = _read(dialect, records, lines, place)
+    found = _read(file_format, records, lines, place)
     if isinstance(found, Exception):
-        return Chunk(lines, (), (), dialect, found)
+        return Chunk(lines, (), (), file_format, found)
     odd = [record for record in records if record.problem is not None or record.is_glued]
-    return Chunk(lines, found, _findings(dialect, odd), dialect)
+    return Chunk(lines, found, _findings(file_format, odd), file_format)
 
 
-def whole_chunk(dialect: Format | None, records: LineRecords) -> Chunk:
+def whole_chunk(file_format: Format | None, records: LineRecords) -> Chunk:
     """The chunk of a file that is a single transcript."""
     lines = records.lines
-    found = _read(dialect, records, lines, None)
+    found = _read(file_format, records, lines, None)
     records.finish()
     if isinstance(found, Exception):
-        return Chunk(lines, (), (), dialect, found)
-    return Chunk(lines, found, _findings(dialect, records.odd), dialect)
+        return Chunk(lines, (), (), file_format, found)
+    return Chunk(lines, found, _findings(file_format, records.odd), file_format)
 
 
 def _read(
-    dialect: Format | None,
+    file_format: Format | None,
     records: Iterable[JsonRecord],
     lines: Sequence[Line],
     place: Placing | None,
 ) -> tuple[Transcript, ...] | Exception:
     """The transcripts of some records, or the unexpected exception that ended their reading."""
-    if dialect is None:
+    if file_format is None:
         return ()
     try:
-        transcripts = dialect.transcripts(records, lines)
+        transcripts = file_format.transcripts(records, lines)
         if place is not None:
             return tuple(place(lines[0], transcripts))
         if len(lines) == 1 and not is_line(lines[0].data):
@@ -168,13 +168,13 @@ def joined_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
         yield first
 
 
-def _findings(dialect: Format | None, odd: Sequence[JsonRecord]) -> tuple[Finding, ...]:
+def _findings(file_format: Format | None, odd: Sequence[JsonRecord]) -> tuple[Finding, ...]:
     """The findings about some lines that are not JSON or have several values; of an unknown format,
     the first.
     """
     if not odd:
         return ()
-    return tuple(islice(_oddities(odd), 1 if dialect is None else None))
+    return tuple(islice(_oddities(odd), 1 if file_format is None else None))
 
 
 def problem_of(finding: Finding) -> str:

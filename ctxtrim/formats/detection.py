@@ -47,10 +47,10 @@ def _vote(value: object, formats: Sequence[Format]) -> Vote | None:
     """The first format that recognizes a value."""
     if not may_be_read(value):
         return None
-    for dialect in formats:
-        layout = dialect.sniff(value)
+    for file_format in formats:
+        layout = file_format.sniff(value)
         if layout is not None:
-            return dialect, layout
+            return file_format, layout
     return None
 
 
@@ -61,7 +61,7 @@ def _has_conversation(
     for record, vote in zip(records, votes, strict=True):
         if vote is not None and vote[1] == "conversation":
             earlier = formats[: formats.index(vote[0])]
-            if not any(dialect.takes and dialect.takes(record.value) for dialect in earlier):
+            if not any(each.takes and each.takes(record.value) for each in earlier):
                 return True
     return False
 
@@ -82,9 +82,10 @@ def votes_for(
     if not candidates:
         return {}
     readable: dict[Vote, list[bool]] = {}
-    for dialect, layout in sorted(candidates, key=lambda vote: (formats.index(vote[0]), vote[1])):
-        reads = dialect.takes or dialect.sniff
-        readable[dialect, layout] = [reads(value) == layout for value in values]
+    in_order = sorted(candidates, key=lambda vote: (formats.index(vote[0]), vote[1]))
+    for file_format, layout in in_order:
+        reads = file_format.takes or file_format.sniff
+        readable[file_format, layout] = [reads(value) == layout for value in values]
     best = max(readable, key=lambda vote: sum(readable[vote]))
     votes = {best: sum(readable[best])}
     for vote, is_read in zip(first, readable[best], strict=True):

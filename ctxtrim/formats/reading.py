@@ -85,8 +85,8 @@ class Reading:
             )
         (_, matches), *rest = sorted(self.votes.items(), key=lambda vote: -vote[1])
         others = "".join(
-            f", {count} look like {dialect.name} ({_LAYOUTS[layout]})"
-            for (dialect, layout), count in rest
+            f", {count} look like {file_format.name} ({_LAYOUTS[layout]})"
+            for (file_format, layout), count in rest
         )
         what = _LAYOUTS[self.layout or "events"]
         return (
@@ -97,7 +97,7 @@ class Reading:
     @property
     def is_mixed(self) -> bool:
         """Whether the first values look like several formats."""
-        return len({dialect for dialect, _ in self.votes}) > 1
+        return len({file_format for file_format, _ in self.votes}) > 1
 
 
 _LAYOUTS: dict[Layout, str] = {
@@ -122,21 +122,21 @@ def open_reading(
     )
     first = extend_head(head, rest if elements is None else iter(()), formats)
     votes = votes_for([record.value for record in head], first, formats)
-    dialect, layout = next(iter(votes), (None, None))
+    file_format, layout = next(iter(votes), (None, None))
     is_lines = layout == "conversation" and all(is_line(record.data) for record in head)
     looked = sum(record.value is not BLANK for record in head)
-    reason = reason_in(record.value for record in head) if dialect is None else None
+    reason = reason_in(record.value for record in head) if file_format is None else None
     chunks: Iterator[Chunk]
     if layout == "conversation":
-        begun = _by_line(dialect, formats, head if elements is None else head[:-1])
+        begun = _by_line(file_format, formats, head if elements is None else head[:-1])
         if elements is not None:
             begun = chain(begun, elements.chunks())
-        chunks = chain(begun, line_chunks(dialect, formats, rest))
+        chunks = chain(begun, line_chunks(file_format, formats, rest))
     else:
-        chunks = begun = _at_once(dialect, head, rest, max_size)
+        chunks = begun = _at_once(file_format, head, rest, max_size)
     first_lines = _lines_of(head) if is_lines and elements is None else ()
     return Reading(
-        format=dialect,
+        format=file_format,
         layout=layout,
         is_lines=is_lines,
         first=begun,
@@ -248,30 +248,30 @@ def _document(lines: Iterator[bytes], number: int, max_size: int) -> bytes:
 
 
 def line_chunks(
-    dialect: Format | None, formats: Sequence[Format], lines: Iterable[Numbered]
+    file_format: Format | None, formats: Sequence[Format], lines: Iterable[Numbered]
 ) -> Iterator[Chunk]:
     """One chunk for each line of a file whose values are whole conversations."""
-    return _by_line(dialect, formats, _records(lines))
+    return _by_line(file_format, formats, _records(lines))
 
 
 def _by_line(
-    dialect: Format | None, formats: Sequence[Format], records: Iterable[JsonRecord]
+    file_format: Format | None, formats: Sequence[Format], records: Iterable[JsonRecord]
 ) -> Iterator[Chunk]:
     """One chunk for each line of the file. Values glued together on one line share a chunk."""
     together: list[JsonRecord] = []
     for record in records:
         if together and together[0].number != record.number:
-            yield from _chunks_of_line(dialect, formats, together)
+            yield from _chunks_of_line(file_format, formats, together)
         together.append(record)
     if together:
-        yield from _chunks_of_line(dialect, formats, together)
+        yield from _chunks_of_line(file_format, formats, together)
 
 
 def _chunks_of_line(
-    dialect: Format | None, formats: Sequence[Format], together: list[JsonRecord]
+    file_format: Format | None, formats: Sequence[Format], together: list[JsonRecord]
 ) -> Iterator[Chunk]:
     """The chunk of a line, or those of the elements of an array of several formats."""
-    chunk = _line_chunk(dialect, formats, together)
+    chunk = _line_chunk(file_format, formats, together)
     _forget(together)
     yield from parted(chunk, formats)
 
@@ -284,10 +284,10 @@ def _forget(records: list[JsonRecord]) -> None:
 
 
 def _line_chunk(
-    dialect: Format | None, formats: Sequence[Format], together: list[JsonRecord]
+    file_format: Format | None, formats: Sequence[Format], together: list[JsonRecord]
 ) -> Chunk:
     """A line in the format of the file, else in the first format that recognizes it."""
-    chunk = chunk_of(dialect, together)
+    chunk = chunk_of(file_format, together)
     if chunk.error is not None:
         return chunk
     for transcript in chunk.transcripts:
@@ -301,7 +301,7 @@ def _line_chunk(
 
 
 def _at_once(
-    dialect: Format | None, head: list[JsonRecord], rest: Iterable[Numbered], max_size: int
+    file_format: Format | None, head: list[JsonRecord], rest: Iterable[Numbered], max_size: int
 ) -> Iterator[Chunk]:
     """One chunk, or none for an empty file; an `InputError` if the file is too large."""
     data = BytesIO()
@@ -311,7 +311,7 @@ def _at_once(
         data.write(line)
     if head:
         joined = data.getvalue()
-        chunk = whole_chunk(dialect, LineRecords(joined, lambda: _decoded(joined, head)))
+        chunk = whole_chunk(file_format, LineRecords(joined, lambda: _decoded(joined, head)))
         head.clear()  # the decoded values need more memory than the lines
         yield chunk
 

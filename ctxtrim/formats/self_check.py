@@ -77,7 +77,7 @@ def _lines(transcripts: Iterable[Transcript]) -> set[int]:
 
 
 def check(
-    dialect: Format, lines: Sequence[Line], written: ByteBlock, meant: Sequence[Transcript]
+    file_format: Format, lines: Sequence[Line], written: ByteBlock, meant: Sequence[Transcript]
 ) -> list[Transcript]:
     """The transcripts as read from the written bytes; a `SelfCheckError` if they differ from
     `meant`.
@@ -95,12 +95,12 @@ def check(
         lambda: _records(written, is_document),
         [transcript.messages for transcript in expected],
     )
-    found = _read(dialect, records)
+    found = _read(file_format, records)
     if expected and not found:  # the rest may now look like another format
         others = (
-            dialect
-            for dialect in FORMATS.values()
-            if any(dialect.sniff(record.value) for record in records)
+            other
+            for other in FORMATS.values()
+            if any(other.sniff(record.value) for record in records)
         )
         found = next((read for other in others if (read := _read(other, records))), found)
     is_new = any(
@@ -121,9 +121,9 @@ def _records(written: Iterable[bytes], is_document: bool) -> Iterator[JsonRecord
         yield from [whole] if whole else split(data, 1)
 
 
-def _read(dialect: Format, records: LineRecords) -> list[Transcript]:
+def _read(file_format: Format, records: LineRecords) -> list[Transcript]:
     """The transcripts in some records that contain messages."""
-    again = dialect.transcripts(records, records.lines)
+    again = file_format.transcripts(records, records.lines)
     records.finish()
     return [transcript for transcript in again if transcript.messages]
 

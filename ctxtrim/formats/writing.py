@@ -41,7 +41,7 @@ class Rewritten(Struct, frozen=True):
 
 
 def rewrite(
-    dialect: Format,
+    file_format: Format,
     lines: Sequence[Line],
     transcripts: Sequence[Transcript],
     without: Set[int] = frozenset(),
@@ -54,30 +54,30 @@ def rewrite(
     source = SourceValues(lines)
     inserted: list[Insertion] = []
     for transcript in transcripts:
-        _collect(dialect, transcript, source, edits)
-        inserted += _insertions(dialect, transcript, source)
+        _collect(file_format, transcript, source, edits)
+        inserted += _insertions(file_format, transcript, source)
     filled = {
         Span(insertion.span.line, insertion.span.path[:-1])
         for insertion in inserted
         if insertion.span.path and not insertion.replaces
     }
     for index, edit in edits.lines.items():
-        for path in _owners(dialect, source, index, edit.remove, filled):
+        for path in _owners(file_format, source, index, edit.remove, filled):
             edits.remove(Span(index, path))
     removed = edits.removed
     linked: list[int] = []
-    if removed or inserted or (dialect.links_texts and edits.lines):
+    if removed or inserted or (file_format.links_texts and edits.lines):
         before = set(edits.without)
         whole = Edit(lines, source, removed, transcripts, inserted, texts=edits.texts)
-        _relink(dialect, edits, whole)
+        _relink(file_format, edits, whole)
         linked = sorted(edits.without - before)
-    pieces = ByteBlock.of(bytes(source.block.data), _written(dialect, source, edits))
+    pieces = ByteBlock.of(bytes(source.block.data), _written(file_format, source, edits))
     return Rewritten(pieces, linked)
 
 
-def _relink(dialect: Format, edits: LineEdits, edit: Edit) -> None:
+def _relink(file_format: Format, edits: LineEdits, edit: Edit) -> None:
     """Add the insertions, and the updates of links between values."""
-    relinked = dialect.relink(edit)
+    relinked = file_format.relink(edit)
     if relinked.removed is not edit.removed:
         edits.removed = relinked.removed
     for span, members in relinked.members.items():
@@ -106,7 +106,7 @@ def _insert(insertion: Insertion, edit: LineEdit) -> None:
 
 
 def _insertions(
-    dialect: Format, transcript: Transcript, source: SourceValues
+    file_format: Format, transcript: Transcript, source: SourceValues
 ) -> Iterator[Insertion]:
     """The insertions for each run of new messages."""
     run: list[Message] = []
@@ -118,7 +118,7 @@ def _insertions(
             run.append(message)
             continue
         if run:
-            yield from dialect.insert(
+            yield from file_format.insert(
                 run, Site(earlier, message, transcript.source.messages, source.at)
             )
             run = []
@@ -126,24 +126,24 @@ def _insertions(
 
 
 def _collect(
-    dialect: Format,
+    file_format: Format,
     transcript: Transcript,
     source: SourceValues,
     edits: LineEdits,
 ) -> None:
     """Collect the edits of a transcript, without inserted messages."""
     hidden: list[tuple[Message, Message]] = []
-    for original, edited, change in edits_of(transcript, dialect.name):
+    for original, edited, change in edits_of(transcript, file_format.name):
         if original is None:
             continue  # inserted messages are written with their visibility
         if isinstance(change, SetVisibility):
             hidden.append((original, edited))
         else:
-            _apply(dialect, change, edits)
+            _apply(file_format, change, edits)
     for span in _dropped(transcript):
         edits.remove(span)
-    if hidden and dialect.visibility is not None:
-        for span, members in dialect.visibility(hidden, transcript.source.messages, source.at):
+    if hidden and file_format.visibility is not None:
+        for span, members in file_format.visibility(hidden, transcript.source.messages, source.at):
             edits.lines[span.line].change(span.path, members)
 
 
@@ -157,7 +157,7 @@ def _dropped(transcript: Transcript) -> Iterator[Span]:
                 yield companion.span
 
 
-def _apply(dialect: Format, edit: MessageEdit, edits: LineEdits) -> None:
+def _apply(file_format: Format, edit: MessageEdit, edits: LineEdits) -> None:
     """Add one edit that the format supports to the edits of its line."""
     match edit:
         case ReplaceText(Part(span=Span() as span), new):
@@ -166,9 +166,9 @@ def _apply(dialect: Format, edit: MessageEdit, edits: LineEdits) -> None:
             edits.remove(block)
         case ReplacePart(Part(block=Span() as block) as part, new) if part.text_block is not None:
             edits.lines[block.line].replace[block.path] = part.text_block(new.text)
-        case AddText(part, Span() as block) if dialect.text_block is not None:
+        case AddText(part, Span() as block) if file_format.text_block is not None:
             additions = edits.lines[block.line].elements.setdefault(block.path[:-1], [])
-            additions.append((int(block.path[-1]), dialect.text_block(part.text)))
+            additions.append((int(block.path[-1]), file_format.text_block(part.text)))
         case SetMetadata(message, new):
             span = message.spans[0]
             edits.lines[span.line].change(span.path, dict(new.metadata))
@@ -177,14 +177,14 @@ def _apply(dialect: Format, edit: MessageEdit, edits: LineEdits) -> None:
 
 
 def _owners(
-    dialect: Format, source: SourceValues, line: int, removed: Set[Path], filled: Set[Span]
+    file_format: Format, source: SourceValues, line: int, removed: Set[Path], filled: Set[Span]
 ) -> list[Path]:
     """The owners of arrays that become empty, and the owners of arrays that had only those."""
     emptied = set(removed)
     owners = []
     arrays = {path[:-1] for path in removed if path and isinstance(path[-1], int)}
     for array in sorted(arrays, key=len, reverse=True):
-        owner = dialect.owner(array) if array else None
+        owner = file_format.owner(array) if array else None
         if owner is None or Span(line, array) in filled:
             continue
         if (*array, 0) not in emptied:  # as in most edits; the line need not be parsed
@@ -204,13 +204,13 @@ class _OutputLine(Struct, frozen=True):
 
 
 def _written(
-    dialect: Format, source: SourceValues, edits: LineEdits
+    file_format: Format, source: SourceValues, edits: LineEdits
 ) -> Iterator[Sequence[Fragment]]:
     """The kept and new lines. A line that lost its line break with a dropped neighbour gets one."""
     first = next((line.data for line in source.lines if line.data.endswith(b"\n")), b"")
     end = b"\r\n" if first.endswith(b"\r\n") else b"\n"
     last: _OutputLine | None = None
-    for line in _output_lines(dialect, source, edits):
+    for line in _output_lines(file_format, source, edits):
         if last is not None:
             is_same_line = line.number != 0 and line.number == last.number
             yield last.fragments if is_same_line else _ended(last, end)
@@ -219,14 +219,16 @@ def _written(
         yield _ended(last, end) if source.lines[-1].data.endswith(b"\n") else last.fragments
 
 
-def _output_lines(dialect: Format, source: SourceValues, edits: LineEdits) -> Iterator[_OutputLine]:
+def _output_lines(
+    file_format: Format, source: SourceValues, edits: LineEdits
+) -> Iterator[_OutputLine]:
     for index, line in enumerate(source.lines):
         edit = edits.lines.get(index, _NOTHING)
         for value in edit.before:
             yield _new_line(value, line)
         if index not in edits.without:
             start, end = source.block.range_at(index)
-            fragments = _fragments(start, end, _patches(dialect, source, index, edit))
+            fragments = _fragments(start, end, _patches(file_format, source, index, edit))
             yield _OutputLine(line.number, fragments, line.data.endswith(b"\n"))
         for value in edit.after:
             yield _new_line(value, line)
@@ -254,7 +256,9 @@ def _new_line(value: Any, neighbour: Line) -> _OutputLine:
     return _OutputLine(0, (JsonStyle.of(neighbour)(value).encode(),), has_break=False)
 
 
-def _patches(dialect: Format, source: SourceValues, index: int, edit: LineEdit) -> Sequence[Patch]:
+def _patches(
+    file_format: Format, source: SourceValues, index: int, edit: LineEdit
+) -> Sequence[Patch]:
     """The patches of a line."""
     if not (edit.replace or edit.remove or edit.members or edit.elements or edit.cuts):
         return ()
@@ -279,7 +283,7 @@ def _patches(dialect: Format, source: SourceValues, index: int, edit: LineEdit) 
                 add.setdefault(path, []).append((key, spell(value)))
     cut = {
         array: [
-            (position, _halves(dialect, source, Span(index, array), additions, spell))
+            (position, _halves(file_format, source, Span(index, array), additions, spell))
             for position, additions in places.items()
         ]
         for array, places in edit.cuts.items()
@@ -305,11 +309,15 @@ Both halves of a split message carry them; others stay with one half.
 
 
 def _halves(
-    dialect: Format, source: SourceValues, array: Span, new: Sequence[Insertion], spell: JsonStyle
+    file_format: Format,
+    source: SourceValues,
+    array: Span,
+    new: Sequence[Insertion],
+    spell: JsonStyle,
 ) -> str:
     """The text that closes an array's owner, adds the new values, and opens the owner again."""
     line = source.lines[array.line].data
-    owner = dialect.owner(array.path) or ()
+    owner = file_format.owner(array.path) or ()
     comma, colon = spell.separators or (", ", ": ")
     end, begin = "]", "["
     for depth in range(len(array.path) - 1, len(owner) - 1, -1):

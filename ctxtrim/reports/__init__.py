@@ -24,17 +24,17 @@ REPORTS: dict[str, tuple[str, ...]] = {
 _BLOCK = 1 << 16  # characters
 
 
-def rendered(report: Report, form: str) -> Iterator[str]:
+def rendered(report: Report, report_format: str) -> Iterator[str]:
     """The text of a report in a format, in blocks, which are faster to write than pieces."""
-    pieces: Iterator[str] = import_module(f"ctxtrim.reports.{form}").render(report)
+    pieces: Iterator[str] = import_module(f"ctxtrim.reports.{report_format}").render(report)
     return blocks(pieces)
 
 
-def form_of(ending: str) -> str:
+def report_format_of(ending: str) -> str:
     """The format of files with an ending, as in `.md`. Raises `ValueError` for an unknown one."""
-    for form, endings in REPORTS.items():
+    for report_format, endings in REPORTS.items():
         if ending.lower() in endings:
-            return form
+            return report_format
     known = ", ".join(known for endings in REPORTS.values() for known in endings if known)
     raise ValueError(
         f"unknown ending {ending}; expected one of {known}, or set --report-format to the format "

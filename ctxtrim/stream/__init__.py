@@ -146,9 +146,9 @@ def _row(chunk: Chunk, task: "_Task", result: PipelineRun, is_written: bool) -> 
     details = task.job.details
     if details.explained and not is_handled(result.findings):
         details = replace(details, explained=False)
-    form = chunk.format.name if chunk.format else ""
+    format_name = chunk.format.name if chunk.format else ""
     lines = len(chunk.lines) if len(chunk.transcripts) == 1 else 0
-    origin = Origin(task.path, form, task.index, lines)
+    origin = Origin(task.path, format_name, task.index, lines)
     return row(origin, task.transcript, result, is_written=is_written, details=details)
 
 

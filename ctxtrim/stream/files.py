@@ -39,10 +39,11 @@ class FileReader(Struct, frozen=True):
         """The transcripts in some lines."""
         return open_reading(lines, self.choice.formats, self.max_size)
 
-    def read_numbered(self, lines: Iterable[Numbered], form: str) -> Iterator[Chunk]:
+    def read_numbered(self, lines: Iterable[Numbered], format_name: str) -> Iterator[Chunk]:
         """The transcripts in lines with a conversation on each, in the format with this name."""
         formats = self.choice.formats
-        return line_chunks(next(each for each in formats if each.name == form), formats, lines)
+        file_format = next(each for each in formats if each.name == format_name)
+        return line_chunks(file_format, formats, lines)
 
 
 class FilePipeline(Struct, frozen=True):

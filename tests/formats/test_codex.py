@@ -295,11 +295,11 @@ def test_an_output_that_is_json_in_a_string_is_shortened_inside() -> None:
 def written(events: tuple[Event, ...], *messages: Message) -> list[Event]:
     """The lines with these messages, which they read back as."""
     chunk = read(session(*events))[0]
-    dialect = open_reading(BytesIO(session(*events))).format
-    assert dialect is not None
+    file_format = open_reading(BytesIO(session(*events))).format
+    assert file_format is not None
     meant = replace(chunk.transcripts[0], messages=messages)
-    lines = rewrite(dialect, chunk.lines, [meant]).pieces
-    check(dialect, chunk.lines, lines, [meant])
+    lines = rewrite(file_format, chunk.lines, [meant]).pieces
+    check(file_format, chunk.lines, lines, [meant])
     return [json.loads(line) for line in lines]
 
 

@@ -342,16 +342,16 @@ def test_an_event_is_dropped_with_its_content() -> None:
 
 def inserted(data: bytes, *messages: Message | int) -> Any:
     """The document with these messages in it, old ones by their index."""
-    dialect = open_reading(BytesIO(data)).format
+    file_format = open_reading(BytesIO(data)).format
     chunk = read(data)[0]
     transcript = chunk.transcripts[0]
     parsed_messages = tuple(
         transcript.messages[each] if isinstance(each, int) else each for each in messages
     )
-    assert dialect is not None
+    assert file_format is not None
     meant = [replace(transcript, messages=parsed_messages)]
-    written = rewrite(dialect, chunk.lines, meant).pieces
-    check(dialect, chunk.lines, written, meant)
+    written = rewrite(file_format, chunk.lines, meant).pieces
+    check(file_format, chunk.lines, written, meant)
     return json.loads(b"".join(written))
 
 

@@ -40,7 +40,7 @@ def test_a_message_is_inserted_before_an_exchange_while_others_are_dropped(
     )
     if chunk is None or not transcripts:
         return
-    dialect = format_of(data)
+    file_format = format_of(data)
     meant = []
     for transcript in transcripts:
         turn_shape = shape(transcript.messages)
@@ -63,9 +63,9 @@ def test_a_message_is_inserted_before_an_exchange_while_others_are_dropped(
         ]
         meant.append(replace(transcript, messages=(*before, SUMMARY, *after)))
     try:
-        out = written(chunk, dialect, *meant)
+        out = written(chunk, file_format, *meant)
     except NotEditableError as error:
-        assert any(reason in str(error) for reason in REFUSED[dialect.name])
+        assert any(reason in str(error) for reason in REFUSED[file_format.name])
         return
     again = [
         transcript for chunk in read(out) for transcript in chunk.transcripts if transcript.messages
@@ -80,14 +80,14 @@ def test_an_answer_is_inserted_after_each_unanswered_call(data: bytes) -> None:
     chunk = next(iter(read(data)), None)
     if chunk is None or not chunk.transcripts:
         return
-    dialect = format_of(data)
+    file_format = format_of(data)
     meant = []
     for transcript in chunk.transcripts:
         turn_shape = shape(transcript.messages)
         if transcript.messages:
             meant.append(replace(transcript, messages=answered(transcript, turn_shape.unanswered)))
     if any(transcript.messages != transcript.source.messages for transcript in meant):
-        out = written(chunk, dialect, *meant)
+        out = written(chunk, file_format, *meant)
         again = [
             transcript
             for chunk in read(out)

@@ -47,8 +47,8 @@ def test_a_reading_that_ended_in_deep_values_begins_again_with_all_elements() ->
                 raise RecursionError
             chat.read([item], found)
 
-    dialect = list_format(replace(chat.DIALECT, read=read))
-    (transcript,) = chunk_of(dialect, split(LINE, 1)).transcripts
+    file_format = list_format(replace(chat.DIALECT, read=read))
+    (transcript,) = chunk_of(file_format, split(LINE, 1)).transcripts
     assert [message.parts[0].text for message in transcript.messages] == ["go", "on", "stop"]
     assert len(attempts) == 2
 

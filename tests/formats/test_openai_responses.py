@@ -552,11 +552,11 @@ SUMMARY = Message("user", (Part("text", "what was"),), is_injected=True, is_summ
 def written(value: Any, *messages: Message) -> Any:
     """The value with these messages, which it reads back as."""
     chunk = read(data(value))[0]
-    dialect = open_reading(BytesIO(data(value))).format
-    assert dialect is not None
+    file_format = open_reading(BytesIO(data(value))).format
+    assert file_format is not None
     meant = replace(chunk.transcripts[0], messages=messages)
-    lines = rewrite(dialect, chunk.lines, [meant]).pieces
-    check(dialect, chunk.lines, lines, [meant])
+    lines = rewrite(file_format, chunk.lines, [meant]).pieces
+    check(file_format, chunk.lines, lines, [meant])
     return json.loads(b"".join(lines))
 
 

@@ -240,15 +240,15 @@ def test_a_rewound_branch_never_becomes_live() -> None:
 def inserted(events: tuple[Event, ...], *messages: Message | int) -> list[Event]:
     """The events with these messages among them, old ones by their index."""
     chunk = read(session(*events))[0]
-    dialect = open_reading(BytesIO(session(*events))).format
+    file_format = open_reading(BytesIO(session(*events))).format
     transcript = chunk.transcripts[0]
     parsed_messages = tuple(
         transcript.messages[each] if isinstance(each, int) else each for each in messages
     )
-    assert dialect is not None
+    assert file_format is not None
     meant = [replace(transcript, messages=parsed_messages)]
-    written = rewrite(dialect, chunk.lines, meant).pieces
-    check(dialect, chunk.lines, written, meant)
+    written = rewrite(file_format, chunk.lines, meant).pieces
+    check(file_format, chunk.lines, written, meant)
     return [json.loads(data) for data in written]
 
 

@@ -81,9 +81,9 @@ class ParallelRun:
 
     def results(self, source: Input, content: Reading, keeper: Keeper | None) -> Iterator[Done]:
         """The results of the chunks of an open file, in order."""
-        path, pipeline, form = source.path, self._work.pipeline, content.format
+        path, pipeline, file_format = source.path, self._work.pipeline, content.format
         is_live = self._waits and not source.is_regular  # what a pipe holds is handled at once
-        if content.layout != "conversation" or form is None or is_live:
+        if content.layout != "conversation" or file_format is None or is_live:
             yield from pipeline.run(source, content, keeper)
             return
         lines: Iterator[Numbered] = chain(content.head, content.rest)
@@ -92,10 +92,10 @@ class ParallelRun:
             yield from pipeline.run_chunks(path, content.first, keeper)
             lines, start = content.rest, None
         if self._waits:
-            few = pipeline.reader.read_numbered(self._few(content.rest), form.name)
+            few = pipeline.reader.read_numbered(self._few(content.rest), file_format.name)
             yield from pipeline.run_chunks(path, few, keeper)
         sizes = self._sizes(source.size)
-        yield from self._in_order(_pieces(path, form.name, lines, start, sizes), keeper)
+        yield from self._in_order(_pieces(path, file_format.name, lines, start, sizes), keeper)
 
     def close(self) -> None:
         """End all processes."""
@@ -169,14 +169,14 @@ def dead_worker_finding(
 
 def _pieces(
     path: str,
-    form: str,
+    format_name: str,
     lines: Iterable[Numbered],
     start: int | None,
     sizes: Iterator[int],
 ) -> Iterator[LinesPiece]:
     """Lines in pieces of about these sizes. `start`: the place of the first line in the file."""
     for some in _batches(lines, sizes):
-        yield LinesPiece(path, form, some, start)
+        yield LinesPiece(path, format_name, some, start)
         if start is not None:
             start += sum(len(line) for _, line in some)
 

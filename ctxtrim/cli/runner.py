@@ -64,7 +64,7 @@ def _run(request: Request) -> int:
             if parallel is not None:
                 stack.callback(parallel.close)
             try:
-                Work(request, recordings, report, watch, parallel).process_all(readings)
+                Work(request, recordings, report, watch, parallel).run(readings)
             except (OutputError, ArchiveError, BrokenPipeError):
                 for _, write in _reports(report, request, sink):
                     write()
@@ -209,7 +209,7 @@ def _open_all(request: Request, stack: ExitStack) -> dict[str, Reading]:
             try:
                 content = own.enter_context(request.pipeline.reader.open(source))
             except InputError:
-                continue  # `Work.process_all` reports it
+                continue  # `Work.run` reports it
             if not content.is_lines:
                 raise UsageError(
                     f"{source.name} does not have one conversation per line, so it cannot "

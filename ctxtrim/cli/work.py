@@ -97,8 +97,8 @@ class Work:
         }
         self._ends_line = True  # whether the output so far ends with a line break
 
-    def process_all(self, readings: Mapping[str, Reading]) -> None:
-        """Process all inputs. Errors of one input do not stop the others.
+    def run(self, readings: Mapping[str, Reading]) -> None:
+        """Write and report the results of all inputs. Errors of one do not stop the others.
 
         `readings` are the inputs that are open, by path.
         """
@@ -139,13 +139,13 @@ class Work:
     def _attempt(
         self, source: Input, started: "_Started | None", readings: Mapping[str, Reading]
     ) -> None:
-        """Process an input and report its errors."""
+        """Write and report the results of an input, or report its errors."""
         targets = self._request.targets
         try:
             if source.path in readings:
-                self._process_open(source, readings[source.path])
+                self._run_open(source, readings[source.path])
             elif started is None or not self._take(source, started):
-                self._process_closed(source)
+                self._run_closed(source)
         except InputError as error:
             self._report.note(source.path, Finding("unreadable", "error", str(error), error.line))
         except (OutputError, ArchiveError) as error:
@@ -172,7 +172,7 @@ class Work:
             if result is None or result.detection is None:
                 return False
             self._watch.add(source.size or 0)
-            self._process(
+            self._write_results(
                 source,
                 result.detection,
                 lambda keeper: stored_results(result, keeper),
@@ -187,8 +187,8 @@ class Work:
                 started.sink.discard()
         return True
 
-    def _process_closed(self, source: Input) -> None:
-        """Open an input, process it and write it to its target.
+    def _run_closed(self, source: Input) -> None:
+        """Open an input and write its results to its target.
 
         If a file to replace changed in the meantime, read it again.
         """
@@ -210,10 +210,10 @@ class Work:
 
     def _read(self, source: Input, sink: Sink | None = None) -> None:
         with self._request.pipeline.reader.open(source, self._watch.lines) as content:
-            self._process_open(source, content, sink)
+            self._run_open(source, content, sink)
 
-    def _process_open(self, source: Input, content: Reading, sink: Sink | None = None) -> None:
-        self._process(
+    def _run_open(self, source: Input, content: Reading, sink: Sink | None = None) -> None:
+        self._write_results(
             source,
             content.detection,
             lambda keeper: self._results(source, content, keeper),
@@ -226,10 +226,10 @@ class Work:
             return self._parallel.results(source, content, keeper)
         return self._request.pipeline.run(source, content, keeper)
 
-    def _process(
+    def _write_results(
         self, source: Input, detection: Detection, results: "_Results", sink: Sink | None
     ) -> None:
-        """Write the results of one input to its target."""
+        """Write the results of one input to its target, and report them."""
         request = self._request
         choice = request.pipeline.reader.choice
         if detection.format is None and choice.messages_path is not None:

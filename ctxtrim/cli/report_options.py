@@ -46,7 +46,7 @@ class ReportOptions(Struct, frozen=True):
 
 def report_options(values: Values, writes: bool) -> ReportOptions:
     """The options about the report of a command. Raises `UsageError` if they do not agree."""
-    path, report_format = _target(values)
+    path, report_format = _path_and_format(values)
     file = None if path in (None, STDOUT) else Path(str(path))
     shown = file_report_format = None
     if file is None or report_format == "github":  # GitHub reads annotations from standard output
@@ -63,7 +63,7 @@ def report_options(values: Values, writes: bool) -> ReportOptions:
     return ReportOptions(shown, file, file_report_format, view, values["color"], summary)
 
 
-def _target(values: Values) -> tuple[str | None, str | None]:
+def _path_and_format(values: Values) -> tuple[str | None, str | None]:
     """The path of the report and the name of its format, None for each that is not given."""
     path, report_format = values["report"], values["report_format"]
     if report_format is not None and report_format not in REPORTS:

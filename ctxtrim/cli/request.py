@@ -53,7 +53,7 @@ class Request(Struct, frozen=True):
     - `log`: the file with a line for each transcript; `events`: the file with a line when a
       compaction starts and ends
     - `store`: the summary store, written at the end
-    - `target`: the API for which `convert` writes requests
+    - `api`: the API for which `convert` writes requests
     - `may_be_empty`: an input without a transcript is no error
     """
 
@@ -74,7 +74,7 @@ class Request(Struct, frozen=True):
     log: Path | None
     events: Path | None
     store: "SummaryStore | None"
-    target: str | None
+    api: str | None
     may_be_empty: bool
 
     @property
@@ -85,8 +85,8 @@ class Request(Struct, frozen=True):
 
 def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
     """The request from the options of a command. Raises `UsageError` for invalid options."""
-    target = _target(values)
-    edits = writes and target is None
+    api = _api(values)
+    edits = writes and api is None
     is_automatic = stages is None and not (values["stage"] or values["preset"])
     config = configuration(values, is_automatic=is_automatic)
     _must_agree(values, writes)
@@ -122,7 +122,7 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
         log=written["--log"],
         events=written["--events"],
         store=store,
-        target=target,
+        api=api,
         may_be_empty=bool(values["allow_empty"]),
     )
 
@@ -134,7 +134,7 @@ def _targets(sources: Sequence[Input], values: Values, writes: bool) -> Targets:
         writes=writes and not values.get("dry_run"),
         output=values.get("output"),
         in_place=bool(values.get("in_place")),
-        is_jsonl=_target(values) is not None,
+        is_jsonl=_api(values) is not None,
         checks_first=has_summary_service(values),
     )
 
@@ -190,7 +190,7 @@ class _Jobs(Struct, frozen=True):
 
     def job(self, config: Config) -> Job:
         """The job of a configuration. Reports other than text show counts and changes."""
-        values, report, target = self.values, self.report, _target(self.values)
+        values, report, api = self.values, self.report, _api(self.values)
         pipeline = StagePipeline(
             _specs(self.stages, values, config),
             _metering(self.sources, config),
@@ -207,13 +207,13 @@ class _Jobs(Struct, frozen=True):
                 by=report.view.by,
                 left_out="by" in values,
                 differences=self.edits and bool(values.get("dry_run")),
-                converts=target is not None,
+                converts=api is not None,
             ),
             shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
             summarizer=summarizer_of(values),
             memory=self.store,
             remembers=not values.get("dry_run"),
-            convert=None if target is None else _converter(target, values),
+            convert=None if api is None else _converter(api, values),
         )
 
     def by_path(self, config: Config) -> dict[str, Job]:
@@ -244,22 +244,22 @@ def _file_pipeline(jobs: _Jobs, config: Config) -> FilePipeline:
     return FilePipeline(FileReader(choice, values["max_size"]), job, jobs.by_path(config))
 
 
-def _target(values: Values) -> str | None:
+def _api(values: Values) -> str | None:
     """The API of the requests that `convert` writes; None for other commands."""
     if "to" not in values:
         return None
-    target = OPTIONS["to"].parse("--to", values["to"] or "")
-    if not target:
+    api = OPTIONS["to"].parse("--to", values["to"] or "")
+    if not api:
         raise UsageError(f"--to is missing; expected one of {', '.join(TARGETS)}")
-    return str(target)
+    return str(api)
 
 
-def _converter(target: str, values: Values) -> Callable[[Transcript], Conversion]:
+def _converter(api: str, values: Values) -> Callable[[Transcript], Conversion]:
     """The function from a transcript to its request."""
     from ctxtrim.formats.conversion.request import convert  # for the command `convert` only
 
     keeps = OPTIONS["reasoning"].parse("--reasoning", values["reasoning"] or "keep") == "keep"
-    return partial(convert, to=target, model=values["model"] or None, keeps_reasoning=keeps)
+    return partial(convert, to=api, model=values["model"] or None, keeps_reasoning=keeps)
 
 
 def _path(values: Values, name: str) -> Path | None:

@@ -48,7 +48,7 @@ def _run(request: Request) -> int:
             _log_rows(report, request, request.log, stack)
         if request.events is not None:
             request = _with_events(request, Appended(request.events), stack)
-        shares_lines = request.targets.shares_stdout and request.target is None
+        shares_lines = request.targets.shares_stdout and request.api is None
         readings = _open_all(request, stack) if shares_lines else {}
         archive = open_recordings(request)
         if archive is not None:
@@ -178,7 +178,7 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
         terminal.print_differences(report)
     if request.writes and not request.is_quiet:
         has_totals = not (is_shown and is_terminal(sys.stdout))  # the report on it has them
-        terminal.print_summary(report, request.target, has_totals=has_totals)
+        terminal.print_summary(report, request.api, has_totals=has_totals)
         terminal.print_undo(report)
     elif not request.writes and not request.shows and report.view.totals:
         terminal.print_totals(report)

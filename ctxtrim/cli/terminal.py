@@ -90,15 +90,15 @@ def print_explained(report: Report, request: Request) -> None:
             print_error(line)
 
 
-def print_summary(report: Report, target: str | None, *, has_totals: bool) -> None:
-    """Print the stages, or the target of a conversion, and the totals in one line on standard
+def print_summary(report: Report, api: str | None, *, has_totals: bool) -> None:
+    """Print the stages, or the API of a conversion, and the totals in one line on standard
     error.
 
     Without `has_totals`, only what the totals do not tell, if there is something.
     """
     stages = ", ".join(spec.name for spec in report.pipeline)
-    if target is not None:
-        stages = f"converted to {target}"
+    if api is not None:
+        stages = f"converted to {api}"
     elif not stages:
         stages = "no stages, passed through unchanged (--enabled turns on the automatic pipeline)"
     facts = [totals_line(report)] if has_totals else []

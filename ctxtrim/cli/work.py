@@ -292,7 +292,7 @@ class Work:
         """Whether a conversion has no request, except that of an empty input that is accepted."""
         request = self._request
         is_accepted = request.may_be_empty and not progress.start
-        return request.target is not None and not progress.has_written and not is_accepted
+        return request.api is not None and not progress.has_written and not is_accepted
 
     def _commit(self, recording: "Recording | None", sink: Sink) -> None:
         """Commit the output. If nothing was written, the archive has no run to undo."""

@@ -1,6 +1,7 @@
 """Imports point in a single direction, from the command line down to plain values."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import Field
 from graphlib import TopologicalSorter
@@ -50,7 +51,7 @@ CORE = set(LAYERS[: LAYERS.index("io")])
 SHARED = (
     "compaction_trigger",
     "events",
-    "keep",
+    "keep_rules",
     "largest",
     "placement",
     "placeholder",
@@ -300,6 +301,22 @@ def test_defaults_of_structs_are_values() -> None:
     fields = [default for struct in classes[1:] for default in struct.__struct_defaults__]
     assert len(classes) > 20
     assert [default for default in fields if isinstance(default, Field)] == []
+
+
+# The names that several modules have: providers; stages, also as commands; things of several
+# layers.
+REPEATED = {
+    *("anthropic", "gemini", "openai", "openai_responses", "strands"),
+    *("check", "count", "stage", "summarize"),
+    *("blocks", "contents", "digests", "errors", "facts", "files", "fit", "markers", "messages"),
+    *("models", "numbers", "options", "pieces", "reasoning", "request", "requests", "session"),
+    *("sessions", "summary"),
+}
+
+
+def test_no_other_modules_share_a_name() -> None:
+    stems = Counter(path.stem for path in MODULES if path.stem != "__init__")
+    assert {stem for stem, number in stems.items() if number > 1} == REPEATED
 
 
 def test_module_names_are_nouns() -> None:

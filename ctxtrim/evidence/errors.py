@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ctxtrim.clipping.markers import MARKER
-from ctxtrim.conversation.exit_codes import exit_code_in_json
+from ctxtrim.conversation.tool_exit_codes import exit_code_in_json
 from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message

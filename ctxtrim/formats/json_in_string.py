@@ -69,7 +69,7 @@ def _start(string: str, key: str) -> int:
 
 def failed(value: dict[str, Any]) -> bool | None:
     """Whether the exit code of an output reports an error; None without an exit code."""
-    from ctxtrim.conversation.exit_codes import exit_code_in  # for such outputs only
+    from ctxtrim.conversation.tool_exit_codes import exit_code_in  # for such outputs only
 
     found = exit_code_in(value)
     return None if found is None else found.code != 0

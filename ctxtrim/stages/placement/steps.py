@@ -17,7 +17,7 @@ from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Action, Change, Outcome, change_of
 from ctxtrim.stages.placement.digests import Digests, Step, steps
 from ctxtrim.stages.placement.leads import can_lead, is_digest, leads, with_leads
-from ctxtrim.stages.placement.replace import replace_messages, takes_turns
+from ctxtrim.stages.placement.message_replacement import replace_messages, takes_turns
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.digests import DigestEntry, bounded_texts, entries_of, written
 from ctxtrim.summaries.excerpts import without_marks

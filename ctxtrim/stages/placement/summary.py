@@ -21,7 +21,7 @@ from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Action, Change, Outcome, StoredSummary, change_of
 from ctxtrim.stages.placement.leads import has_summary, split_message
-from ctxtrim.stages.placement.replace import replace_messages, takes_turns
+from ctxtrim.stages.placement.message_replacement import replace_messages, takes_turns
 from ctxtrim.stages.placement.stored_summary import missing_part
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries import FALLBACK, Summary, markers

@@ -19,7 +19,7 @@ from ctxtrim.evidence import Evidence, is_instructions, kind_of_tool
 from ctxtrim.evidence.active_files import Access
 from ctxtrim.evidence.tool_kinds import ToolKind
 from ctxtrim.model import Message, StrictRoles
-from ctxtrim.stages.keep import KeepReason
+from ctxtrim.stages.keep_rules import KeepReason
 from ctxtrim.stages.placeholder import copy_text, read_again_text
 from ctxtrim.tokens.counter import Counter
 

@@ -39,7 +39,7 @@ from ctxtrim.stage import (
     seam,
     setting,
 )
-from ctxtrim.stages.keep import KeepRules
+from ctxtrim.stages.keep_rules import KeepRules
 from ctxtrim.stages.placement.summary import restore_summary, with_stored, with_summary
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.trim.fit import Fit

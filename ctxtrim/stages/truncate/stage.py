@@ -30,7 +30,7 @@ from ctxtrim.evidence import Evidence, copies
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import CLOCK, CLOCKS, KEEP, Action, Outcome, change_of, seam, setting
-from ctxtrim.stages.keep import KEEP_SMALL, KeepReason, KeepRules
+from ctxtrim.stages.keep_rules import KEEP_SMALL, KeepReason, KeepRules
 from ctxtrim.stages.placeholder import (
     MODES,
     PLACEHOLDER,

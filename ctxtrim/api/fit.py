@@ -112,7 +112,7 @@ def run_stages(
 def _stored(text: str, meter: Meter) -> StoredSummary:
     """A stored summary from its text, with the number of messages that it covers."""
     return StoredSummary(
-        text, meter.counter.text(text), sections.read(markers.untitled(text)).messages
+        text, meter.counter.text(text), sections.parse_facts(markers.untitled(text)).messages
     )
 
 

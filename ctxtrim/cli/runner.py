@@ -191,7 +191,7 @@ def _with_events(request: Request, events: Appended, stack: ExitStack) -> Reques
     stack.callback(events.close)
 
     def append(path: str, line: int, event: Event) -> None:
-        events.add([{"time": now(), "path": path, "line": line} | event.spelled])
+        events.add([{"time": now(), "path": path, "line": line} | event.as_json])
 
     pipeline = request.pipeline.with_jobs(partial(structs.replace, on_event=append))
     return structs.replace(request, pipeline=pipeline)

@@ -29,7 +29,7 @@ class Event(Struct, frozen=True):
     error: str | None = None
 
     @property
-    def spelled(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The event as JSON."""
         before = {"tokens": self.tokens_before, "messages": self.messages_before}
         value: dict[str, Any] = {"event": self.event, "trigger": self.trigger, "before": before}

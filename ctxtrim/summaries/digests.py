@@ -74,7 +74,7 @@ def counted_tools(line: str) -> dict[str, int]:
     return counts
 
 
-def written(entries: Sequence[DigestEntry]) -> str:
+def digest_text(entries: Sequence[DigestEntry]) -> str:
     """Entries as one text. Consecutive entries share one title."""
     blocks: list[str] = []
     title = None

@@ -49,7 +49,7 @@ from ctxtrim.summaries.sections import (
     fitted,
     is_facts,
     merged,
-    read,
+    parse_facts,
 )
 from ctxtrim.tokens import Tokenizer
 
@@ -120,7 +120,9 @@ def facts_of(
 ) -> Facts:
     """All facts of some messages and of an earlier summary, in order."""
     new_facts = gathered(messages, shape, redacts)
-    return new_facts if earlier is None else merged(_masked(read(earlier), redacts), new_facts)
+    if earlier is None:
+        return new_facts
+    return merged(_masked(parse_facts(earlier), redacts), new_facts)
 
 
 def _tokens_replaced(
@@ -153,7 +155,7 @@ def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) ->
         text = "\n".join([part.text for part in message.parts if part.kind == "text"])
         if message.is_summary or (message.role == "user" and is_facts(text)):
             before = merged(
-                merged(before, _collected(lines, calls, count)), _masked(read(text), redacts)
+                merged(before, _collected(lines, calls, count)), _masked(parse_facts(text), redacts)
             )
             lines, calls, count = {}, Counter(), 0
             continue

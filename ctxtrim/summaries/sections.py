@@ -114,7 +114,7 @@ def is_facts(text: str) -> bool:
     return any(_TITLE.fullmatch(line) for line in text.split("\n", _TITLE_LINES)[:_TITLE_LINES])
 
 
-def read(text: str) -> Facts:
+def parse_facts(text: str) -> Facts:
     """The facts of a summary. A summary in another layout becomes quoted lines."""
     if not is_facts(text):
         quoted = tuple(head(line, _QUOTED) for line in text.split("\n") if line.strip())
@@ -190,7 +190,7 @@ def _summed(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(counted(name, count) for name, count in most_first(totals))
 
 
-def written(facts: Facts, layout: Outline = FACTS) -> str:
+def facts_text(facts: Facts, layout: Outline = FACTS) -> str:
     """The text of a summary with all facts; empty sections are left out."""
     facts = _shown(facts, layout)
     page = [f"[Summary of {facts.messages} earlier message{'' if facts.messages == 1 else 's'}]"]
@@ -233,7 +233,7 @@ def fitted(facts: Facts, limit: int, tokenizer: Tokenizer, layout: Outline = FAC
     facts = _shown(facts, layout)
     if not any(facts.lines.values()):
         return ""
-    whole = written(facts, layout)
+    whole = facts_text(facts, layout)
     if len(whole) <= _CHARACTERS * limit and tokenizer.count(whole) <= limit:
         return whole
     costs: dict[str, int] = {}
@@ -242,7 +242,7 @@ def fitted(facts: Facts, limit: int, tokenizer: Tokenizer, layout: Outline = FAC
         kept = _kept(facts, room, tokenizer, layout, costs)
         if not any(kept.lines.values()):
             return ""
-        text = written(kept, layout)
+        text = facts_text(kept, layout)
         over = tokenizer.count(text) - limit
         if over <= 0:
             return text
@@ -261,7 +261,7 @@ def _kept(
         return costs[line]
 
     bare = [f"## {heading}" for heading, _ in layout if heading is not None]
-    room -= sum(map(cost, (written(Facts(facts.messages, {}, {})), *bare)))
+    room -= sum(map(cost, (facts_text(Facts(facts.messages, {}, {})), *bare)))
     shown = [section for section in SECTIONS if any(section in sections for _, sections in layout)]
     taken, room = _taken(facts, shown, room, cost)
     lines = {

@@ -248,13 +248,13 @@ def test_merged_facts_of_two_halves_equal_the_facts_of_the_whole(
     if any(message.role == "tool" for message in second[:1]) or shape(first).unanswered:
         return
     from ctxtrim.summaries.facts import facts_of
-    from ctxtrim.summaries.sections import written
 
     if shape((*first, *second)).call != (*shape(first).call, *shape(second).call):
         return
-    earlier = written(facts_of(first, shape(first)))
+    earlier = sections.facts_text(facts_of(first, shape(first)))
     whole = facts_of((*first, *second), shape((*first, *second)))
-    assert written(facts_of(second, shape(second), earlier)) == written(whole)
+    merged = facts_of(second, shape(second), earlier)
+    assert sections.facts_text(merged) == sections.facts_text(whole)
 
 
 @given(conversations())

@@ -41,7 +41,7 @@ TOOL_SUMMARY = (
 
 _QUOTE = 200  # characters of the assistant's words next to its calls
 _EXCERPT = 80  # characters: with less room, an entry has no excerpt of a result
-_HEADER = len(digests.written([DigestEntry(markers.DIGEST, "")]))
+_HEADER = len(digests.digest_text([DigestEntry(markers.DIGEST, "")]))
 _BLANK = re.compile(r"\n\s*\n")
 
 
@@ -148,7 +148,8 @@ class Digests:
 
     def size(self, text: str) -> int:
         """The tokens of a digest, including the line that may separate it from an answer."""
-        message = digest_message(digests.written([DigestEntry(markers.DIGEST, text)]), hides=False)
+        whole = digests.digest_text([DigestEntry(markers.DIGEST, text)])
+        message = digest_message(whole, hides=False)
         return self.counter.cost(message, 0).total + self.counter.text(markers.END)
 
     def _prompt(self, steps: Sequence[Step]) -> str:

@@ -19,7 +19,7 @@ from ctxtrim.stages.placement.digests import Digests, Step, steps
 from ctxtrim.stages.placement.leads import can_lead, is_digest, leads, with_leads
 from ctxtrim.stages.placement.message_replacement import replace_messages, takes_turns
 from ctxtrim.summaries import markers
-from ctxtrim.summaries.digests import DigestEntry, bounded_texts, entries_of, written
+from ctxtrim.summaries.digests import DigestEntry, bounded_texts, digest_text, entries_of
 from ctxtrim.summaries.excerpts import without_marks
 
 _MAX_DIGESTS = 4096  # tokens of all digests together
@@ -236,7 +236,7 @@ def _placed(
     dropped, merged = set(sites.dropped), []
     for position, has_digests, group in groups:
         shortened = [DigestEntry(title, next(texts)) for title, _ in group]
-        text = written([entry for entry in shortened if entry.text])
+        text = digest_text([entry for entry in shortened if entry.text])
         if not has_digests:
             new |= {position: text} if text else {}
         elif text != leads(messages[position]).digests:

@@ -12,7 +12,7 @@ from ctxtrim.stages.placement.leads import split_message
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.facts import gathered
 from ctxtrim.summaries.overlap import has_counts_of, has_lines_of, without
-from ctxtrim.summaries.sections import EARLIER, Facts, is_facts, read, written
+from ctxtrim.summaries.sections import EARLIER, Facts, facts_text, is_facts, parse_facts
 
 
 def missing_part(
@@ -33,14 +33,14 @@ def missing_part(
         return StoredSummary(
             stored.text, stored.tokens, max(0, stored.messages - len(again)), stored.indices
         )
-    facts = read(text)
+    facts = parse_facts(text)
     shown = _facts_of(transcript.source.messages, redacts)
     has_counts = stored.messages <= shown.messages and has_counts_of(shown, facts)
     if has_counts and has_lines_of(shown, facts):
         quotes = {EARLIER.name: facts.lines.get(EARLIER.name, ())}
-        return StoredSummary(written(Facts(0, quotes, {})), stored.tokens, 0)
+        return StoredSummary(facts_text(Facts(0, quotes, {})), stored.tokens, 0)
     left = without(facts, _facts_of(again, redacts))
-    return StoredSummary(written(left), stored.tokens, left.messages, stored.indices)
+    return StoredSummary(facts_text(left), stored.tokens, left.messages, stored.indices)
 
 
 def as_facts(stored: StoredSummary) -> str:
@@ -48,7 +48,7 @@ def as_facts(stored: StoredSummary) -> str:
     text = markers.untitled(stored.text)
     if is_facts(text):
         return text
-    return written(Facts(stored.messages, read(text).lines, {}))
+    return facts_text(Facts(stored.messages, parse_facts(text).lines, {}))
 
 
 def _facts_of(messages: Sequence[Message], redacts: bool) -> Facts:

@@ -26,7 +26,7 @@ from ctxtrim.stages.placement.stored_summary import missing_part
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries import FALLBACK, Summary, markers
 from ctxtrim.summaries.excerpts import without_marks
-from ctxtrim.summaries.sections import read
+from ctxtrim.summaries.sections import parse_facts
 from ctxtrim.tokens.counter import Counter
 
 _SEALED = "an encrypted summary was dropped for lack of room; no other summary can contain it"
@@ -298,5 +298,5 @@ def _covered_messages(message: Message) -> int:
     """
     text = "\n".join(part.text for part in message.parts)
     if message.is_summary:
-        return read(text).messages
+        return parse_facts(text).messages
     return 0 if message.role == "user" and markers.is_digest(text) else 1

@@ -26,7 +26,7 @@ from ctxtrim.summaries import (
 )
 from ctxtrim.summaries.facts import facts, gathered
 from ctxtrim.summaries.overlap import has_lines_of
-from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, Outline, read
+from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, Outline, parse_facts
 from ctxtrim.tokens.counter import Counter
 
 _UNLIMITED = 1 << 30  # tokens, more than any summary has
@@ -128,7 +128,7 @@ class SummaryWriter(Struct, frozen=True):
         """The earlier summary if it adds facts that these messages do not have; else None."""
         if self.earlier is None or any(message.is_summary for message in covered):
             return None
-        stored = read(markers.untitled(self.earlier.text))
+        stored = parse_facts(markers.untitled(self.earlier.text))
         if stored.lines.get(EARLIER.name):
             return self.earlier
         own = gathered(covered, shape_of(covered), self.redacts)

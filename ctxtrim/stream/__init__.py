@@ -55,11 +55,11 @@ def _array(
     array = first.lines[0].document
     assert array is not None
     waiting: Spool[tuple[int, Done]] = Spool(lambda item: 1 + item[0] // 1024)
-    written: list[Callable[[], None]] = []
+    after_writing: list[Callable[[], None]] = []
     is_lossy = False
     try:
         for chunk in chain((first,), others):
-            done = _done(path, chunk, job, keeper, written)
+            done = _done(path, chunk, job, keeper, after_writing)
             is_lossy |= done.is_lossy
             output = done.output if done.is_changed else None
             stored = () if keeper is None else keeper.take()
@@ -67,7 +67,7 @@ def _array(
             waiting.append((len(done.read), done_later))
             if chunk.element is None or chunk.element.is_last:
                 break
-        for remember in written if not is_lossy else ():
+        for remember in after_writing if not is_lossy else ():
             remember()
         start = 0
         for size, done in waiting:
@@ -91,9 +91,9 @@ def _done(
     chunk: Chunk,
     job: Job,
     keeper: Keeper | None,
-    written: list[Callable[[], None]] | None = None,
+    after_writing: list[Callable[[], None]] | None = None,
 ) -> Done:
-    """The result of a chunk. `written` collects what to do once it is written, instead of now."""
+    """The result of a chunk. `after_writing` collects what to do then, instead of now."""
     is_open = chunk.element is not None and not chunk.element.is_last
     if chunk.error is not None:
         finding = not_handled(chunk.error, chunk.lines[0].number, job.shows_tracebacks)
@@ -117,10 +117,10 @@ def _done(
     for task, result, is_left_out in zip(tasks, results, left_out, strict=True):
         is_written = data is not None and not is_left_out
         if is_written and job.memory is not None:
-            if written is None:
+            if after_writing is None:
                 task.remember(result)
             else:
-                written.append(partial(task.remember, result))
+                after_writing.append(partial(task.remember, result))
         rows.append(_row(chunk, task, result, is_written))
     return Done(
         chunk.data,

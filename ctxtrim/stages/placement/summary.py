@@ -77,7 +77,7 @@ class _Place(Struct, frozen=True):
 
 def place_summary(
     writer: SummaryWriter,
-    read_as: Sequence[Message],
+    as_read: Sequence[Message],
     transcript: Transcript,
     dropped: Set[int],
     available: int,
@@ -86,23 +86,23 @@ def place_summary(
     """A transcript with a summary of the dropped messages, in at most `available` tokens; None if
     there is no room.
 
-    `read_as` are the messages before they were shortened; the summary is written from them. If
+    `as_read` are the messages before they were shortened; the summary is written from them. If
     there is hardly any room, a line says that the summary was omitted, unless an earlier summary is
     kept. Also None if there are no facts, or if strict roles would not alternate. `written` is the
     summary if it is written already; only rules write it again.
     """
-    if not keeps_roles(read_as, transcript, dropped):
+    if not keeps_roles(as_read, transcript, dropped):
         return None
     covered = [
         piece
-        for position, message in enumerate(read_as)
+        for position, message in enumerate(as_read)
         for piece in _pieces_to_summarize(message, position in dropped)
     ]
     if writer.earlier is not None:
         left = missing_part(writer.earlier, transcript, dropped, writer.redacts)
         writer = replace(writer, earlier=left)
-    number, indices = _coverage(writer, read_as, covered, dropped)
-    place = _Place(writer.counter, transcript, dropped, number, takes_turns(read_as), indices)
+    number, indices = _coverage(writer, as_read, covered, dropped)
+    place = _Place(writer.counter, transcript, dropped, number, takes_turns(as_read), indices)
     room = available - place.placed(Summary("", FALLBACK)).tokens
     if room <= 0:
         summary = Summary("", FALLBACK)
@@ -126,12 +126,12 @@ def place_summary(
 
 
 def _coverage(
-    writer: SummaryWriter, read_as: Sequence[Message], covered: Sequence[Message], dropped: Set[int]
+    writer: SummaryWriter, as_read: Sequence[Message], covered: Sequence[Message], dropped: Set[int]
 ) -> tuple[int, frozenset[int]]:
     """The number of messages that a summary covers, and the indices of those that were read."""
     number = sum(map(_covered_messages, covered))
     indices = frozenset(
-        index for position in dropped if (index := read_as[position].index) is not None
+        index for position in dropped if (index := as_read[position].index) is not None
     )
     stored = writer.merges([piece for message in covered for piece in split_message(message)])
     if stored is None:
@@ -149,16 +149,16 @@ def _by_rules(
     return replace(replace(writer, summarizer=None).of(covered, room), trouble=trouble)
 
 
-def keeps_roles(read_as: Sequence[Message], transcript: Transcript, dropped: Set[int]) -> bool:
+def keeps_roles(as_read: Sequence[Message], transcript: Transcript, dropped: Set[int]) -> bool:
     """Whether strict roles that alternate still do so with a summary of the dropped messages.
 
     The new summary takes the place of an earlier one, which may separate two kept answers.
     """
     strict = transcript.strict_roles
-    if not (strict and starts_and_alternates(read_as, strict)):
+    if not (strict and starts_and_alternates(as_read, strict)):
         return True
     replaced = replace_messages(
-        transcript, dropped, markers.OMITTED, alternates=takes_turns(read_as)
+        transcript, dropped, markers.OMITTED, alternates=takes_turns(as_read)
     )
     return starts_and_alternates(replaced.transcript.messages, strict)
 

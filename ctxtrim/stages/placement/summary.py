@@ -178,14 +178,14 @@ def summarize_old(
     costs = [cost.total for cost in writer.counter.costs(messages)]
     most = writer.counter.tokens(transcript) - 1
     recent = [at for at, exchange in enumerate(shape.exchange) if exchange >= recent_start]
+    reasons = {**dict.fromkeys(recent, "recent"), **kept}
     if has_late_system(messages):
-        stays = {**dict.fromkeys(recent, "recent"), **kept}
-        kept = with_answers_after_system(messages, shape, costs, stays)
-    old = set(range(len(messages))) - kept.keys() - set(recent)
+        kept = reasons = with_answers_after_system(messages, shape, costs, reasons)
+    old = set(range(len(messages))) - reasons.keys()
     strict = transcript.strict_roles
     if strict and starts_and_alternates(messages, strict):
-        found, stay = elements(messages, strict), {*kept, *recent}
-        separate_elements(found, shape, costs, most, old, stay, is_led=True)
+        found = elements(messages, strict)
+        separate_elements(found, shape, costs, most, old, reasons, is_led=True)
     else:
         alternates = is_alternating(messages, shape)
         if alternates or has_late_system(messages):
@@ -202,7 +202,6 @@ def summarize_old(
     placed = place_summary(writer, messages, transcript, old, most)
     if placed is None or placed.summary.text == markers.OMITTED:
         return "a summary would not be smaller"
-    reasons = {**dict.fromkeys(recent, "recent"), **kept}
     changes = [
         change_of(messages, position, "dropped", "older than the kept messages")
         if position in old

@@ -164,6 +164,13 @@ def test_turns_of_a_question_form_a_single_conversation() -> None:
     assert left == line | {"question": [[SYSTEM], [], [user("second")]]}
 
 
+def test_functions_next_to_tools_count_with_them() -> None:
+    functions = [{"name": "look"}, {"name": "note"}]
+    (both,) = read(conversation(TALK, tools=functions[:1], functions=functions[1:]))
+    (tools,) = read(conversation(TALK, tools=functions))
+    assert both.transcripts[0].tools == tools.transcripts[0].tools
+
+
 def test_the_envelope_gives_model_id_and_tools() -> None:
     transcript = read(conversation(TALK, model="gpt-4o", id="t1", tools=[{"a": 1}]))[0].transcripts[
         0

@@ -31,8 +31,6 @@ def convert(
         losses.lose("message of an unknown role", f"{what} an unknown role")
     if transcript.options.output is not None:
         losses.lose("output schema", "the structured output of the request")
-    if _has_two_lists_of_tools(transcript):
-        losses.lose("tool schema", "the schemas in functions, next to those in tools")
     if _has_lost_numbers(transcript):
         losses.lose("number", "a number in the tool schemas that JSON does not have")
     if transcript.tool_choice not in (None, "auto"):
@@ -58,14 +56,6 @@ def _has_lost_numbers(transcript: Transcript) -> bool:
         return False
     fields = _fields(transcript)
     return not is_finite([fields.get(key) for key in _TOOLS])
-
-
-def _has_two_lists_of_tools(transcript: Transcript) -> bool:
-    """Whether the request has tools and functions: only the tools are read."""
-    if transcript.tools is None:
-        return False
-    fields = _fields(transcript)
-    return bool(fields.get("tools") and fields.get("functions"))
 
 
 def _members(transcript: Transcript, accepted: tuple[str, ...], losses: Losses) -> dict[str, Any]:

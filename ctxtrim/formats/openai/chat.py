@@ -234,8 +234,11 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """
     if len(value) == 1:  # the messages alone
         return _PLAIN
+    tools, functions = value.get("tools"), value.get("functions")
+    if isinstance(tools, list) and isinstance(functions, list):
+        tools = [*tools, *functions]
     # the last: ToolBench, BFCL
-    tools = value.get("tools") or value.get("functions") or value.get("function")
+    tools = tools or functions or value.get("function")
     # the second: inspect
     model = string(value.get("model")) or string(members(value.get("output")).get("model"))
     return Envelope(

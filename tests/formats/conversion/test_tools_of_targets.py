@@ -210,8 +210,14 @@ def test_anthropic_gets_schemas_for_calls_without_any() -> None:
 
 
 @each_target
-def test_functions_next_to_tools_are_listed(to: str) -> None:
-    source = request("openai-chat", SPELLED["openai-chat"]) | {"functions": [{"name": "note"}]}
-    found = converted(transcript_of(source), to)
-    assert found.value["tools"] == SPELLED[to]
-    assert found.kinds == {"lost tool schema": 1}
+def test_functions_next_to_tools_are_tools(to: str) -> None:
+    tools = SPELLED["openai-chat"]
+    functions = [tool["function"] for tool in tools]
+    others = [{"name": "note"}]
+    found = converted(transcript_of(request("openai-chat", tools) | {"functions": others}), to)
+    function = {"type": "function", "function": {"name": "note"}}
+    expected = converted(transcript_of(request("openai-chat", [*tools, function])), to)
+    assert (found.value, found.findings) == (expected.value, ())
+    again = converted(transcript_of(request("openai-chat", tools) | {"functions": functions}), to)
+    assert again.value["tools"] == SPELLED[to]
+    assert again.kinds == {"changed tool schema": 1}

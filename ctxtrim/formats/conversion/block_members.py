@@ -38,6 +38,8 @@ _KINDS_IN_TOOLS = {
     "defer_loading": "tool setting",
     "input_examples": "tool setting",
     "allowed_callers": "tool setting",
+    "async": "tool setting",  # OpenAI Responses, as the next
+    "output_schema": "result schema",
     "eager_input_streaming": "tool setting",
     "behavior": "tool setting",  # Gemini, as the next three
     "response": "result schema",
@@ -47,6 +49,8 @@ _KINDS_IN_TOOLS = {
     "annotations": "tool setting",
 }
 """The same for tools."""
+OF_ONE_API = ("defer_loading", "allowed_callers")
+"""The members of tools that refer to other tools of the API that they are written for."""
 _PHASES = ("commentary", "final_answer")
 _DIRECT = {"type": "direct"}  # the caller of a call that the model made, as without one
 
@@ -74,9 +78,10 @@ def members_of_message(value: Any) -> BlockMembers:
     return {key: inner for key, inner in found.items() if key != "phase"}  # of another program
 
 
-def members_of_tool(value: Any) -> BlockMembers:
-    """The members of a tool besides its name, text and schema; empty ones are missing."""
-    return _found(value, _KINDS_IN_TOOLS)
+def members_of_tool(value: Mapping[str, Any]) -> BlockMembers:
+    """The members of a tool besides its name, text and schema; null and empty ones are missing."""
+    found = {key: value.get(key) for key in _KINDS_IN_TOOLS}
+    return {key: inner for key, inner in found.items() if inner or inner is False}
 
 
 def _found(value: Any, kinds: Mapping[str, str]) -> BlockMembers:
@@ -105,8 +110,8 @@ def kept_members_of_tool(
     found: BlockMembers, accepted: Sequence[str], name: str, losses: Losses
 ) -> BlockMembers:
     """The members of a tool that a target accepts; the others are listed as lost."""
-    for key in found:
-        if key not in accepted:
+    for key, value in found.items():
+        if value and key not in accepted:
             what = f"the member {key} of the tool {name}"
             losses.lose(_KINDS_IN_TOOLS[key], what, severity="info")
     return {key: value for key, value in found.items() if key in accepted}

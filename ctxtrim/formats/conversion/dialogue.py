@@ -11,7 +11,11 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.conversion.block_members import kept_members_of_tool
+from ctxtrim.formats.conversion.block_members import (
+    OF_ONE_API,
+    BlockMembers,
+    kept_members_of_tool,
+)
 from ctxtrim.formats.conversion.identifiers import Identifiers
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
@@ -81,8 +85,19 @@ def _named(tool: Tool, target: Target, losses: Losses, names: Identifiers) -> To
         losses.change("tool schema", what)
         if tool.grammar is not None:
             losses.lose("grammar", f"the grammar of the custom tool {name}")
-    members = kept_members_of_tool(tool.members, target.tool_members, name, losses)
-    return replace(tool, name=name, members=members)
+    return replace(tool, name=name, members=_members(tool, target, losses))
+
+
+def _members(tool: Tool, target: Target, losses: Losses) -> BlockMembers:
+    """The members of a tool that a target accepts."""
+    is_responses = target.name == "openai-responses"
+    accepted: Sequence[str] = target.tool_members
+    if tool.is_of_responses != is_responses:
+        accepted = [key for key in accepted if key not in OF_ONE_API]
+    found = kept_members_of_tool(tool.members, accepted, tool.name, losses)
+    if found.get("strict") is False and not is_responses:  # the default
+        return {key: value for key, value in found.items() if key != "strict"}
+    return found
 
 
 def _calls_last(turn: Turn, losses: Losses) -> Turn:

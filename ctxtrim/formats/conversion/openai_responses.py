@@ -115,10 +115,11 @@ def _tool(tool: Tool) -> dict[str, Any]:
     description = {} if tool.description is None else {"description": tool.description}
     if tool.is_custom:
         format_ = {} if tool.grammar is None else {"format": tool.grammar}
-        return {"type": "custom", "name": tool.name, **description, **format_}
-    strict = {"strict": False} | dict(tool.members)  # the default of this API is true
-    function = {"name": tool.name, **description, "parameters": tool.schema, **strict}
-    return {"type": "function", **function}
+        return {"type": "custom", "name": tool.name, **description, **format_, **tool.members}
+    # the default of other APIs is false
+    strict = {} if tool.is_of_responses else {"strict": False}
+    function = {"name": tool.name, **description, "parameters": tool.schema}
+    return {"type": "function", **function, **strict, **tool.members}
 
 
 def _is_native(value: Any) -> bool:
@@ -141,6 +142,6 @@ TARGET = Target(
     has_refusals=True,
     members=("annotations", "namespace"),
     message_members=("phase",),
-    tool_members=("strict",),
+    tool_members=("strict", "defer_loading", "allowed_callers", "async", "output_schema"),
     invalid_name=re.compile(r"[^a-zA-Z0-9_-]"),
 )

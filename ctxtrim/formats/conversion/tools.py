@@ -30,7 +30,8 @@ class Tool(Struct, frozen=True):
 
     `is_custom`: a custom tool of OpenAI, whose argument is a text; `grammar` is the format of this
     text as Responses writes it. `schema` is then that of a function with the text as its `input`.
-    `members` are other members of the tool.
+    `members` are other members of the tool. `is_of_responses`: a tool as OpenAI Responses writes
+    it.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Tool(Struct, frozen=True):
     is_custom: bool = False
     grammar: dict[str, Any] | None = None
     members: BlockMembers = NO_MEMBERS
+    is_of_responses: bool = False
 
 
 def tools_in(text: str) -> Iterator[Tool | dict[str, Any]]:
@@ -83,7 +85,13 @@ def _function(function: dict[str, Any], tool: dict[str, Any]) -> Iterator[Tool |
         object_schema(schema),
         string(function.get("description")),
         members=members_of_tool(tool | function),
+        is_of_responses=_is_of_responses(tool),
     )
+
+
+def _is_of_responses(tool: dict[str, Any]) -> bool:
+    """Whether a function is written as in OpenAI Responses: with a type, and no object in it."""
+    return tool.get("type") == "function" and "parameters" in tool
 
 
 def _custom(tool: dict[str, Any]) -> Tool | None:
@@ -104,4 +112,5 @@ def _custom(tool: dict[str, Any]) -> Tool | None:
         is_custom=True,
         grammar=grammar,
         members=members_of_tool(tool | inner),
+        is_of_responses=inner is tool,
     )

@@ -125,6 +125,42 @@ def test_strict_tools_stay_so_except_in_gemini() -> None:
     assert tools_of(chat, "gemini")[1] == {"lost tool setting": 1}
 
 
+def responses_tools(tool: dict[str, Any], to: str) -> Any:
+    """The tools of a request of OpenAI Responses with one tool, and the kinds of its findings."""
+    found = converted(transcript_of({"input": [ASKED], "tools": [tool]}), to)
+    return found.value["tools"], found.kinds
+
+
+@pytest.mark.parametrize("strict", [{}, {"strict": False}, {"strict": True}])
+def test_functions_of_responses_are_as_strict_as_before(strict: dict[str, bool]) -> None:
+    tool = {"type": "function", "name": "look", "parameters": SCHEMA} | strict
+    assert responses_tools(tool, "openai-responses") == ([tool], {})
+    (chat,), _ = responses_tools(tool, "openai-chat")
+    assert chat["function"].get("strict", False) == strict.get("strict", False)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"defer_loading": True}, {"allowed_callers": ["programmatic"]}, {"async": True},
+     {"output_schema": SCHEMA}],
+)  # fmt: skip
+def test_settings_of_tools_stay_in_responses(settings: dict[str, Any]) -> None:
+    function = {"type": "function", "name": "look", "parameters": SCHEMA} | settings
+    custom = {"type": "custom", "name": "look"} | settings
+    for tool in (function, custom):
+        assert responses_tools(tool, "openai-responses") == ([tool], {})
+        for to in ("openai-chat", "anthropic", "gemini"):
+            tools, kinds = responses_tools(tool, to)
+            assert settings.keys().isdisjoint(tools[0])
+            assert kinds["lost tool setting"] + kinds["lost result schema"] == 1
+
+
+def test_deferred_tools_of_anthropic_stay_with_it() -> None:
+    tool = {"name": "look", "defer_loading": True, "input_schema": SCHEMA}
+    assert tools_of(tool, "anthropic") == ([tool], {})
+    assert tools_of(tool, "openai-responses")[1] == {"lost tool setting": 1}
+
+
 def test_schemas_of_results_stay_in_gemini() -> None:
     function = {"name": "look", "behavior": "NON_BLOCKING", "response": {"type": "STRING"}}
     tool = {"functionDeclarations": [function]}

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.conversion.losses import Losses
+from ctxtrim.formats.conversion.reasoning import litellm_signature
+from ctxtrim.formats.fields import members
 from ctxtrim.model import Message
 
 _KINDS = {
@@ -19,6 +21,9 @@ _KINDS = {
     "toolset_name": "call namespace",
     "caller": "call origin",
     "extra_content": "signature",  # Gemini's, in its API of Chat Completions
+    "scheduling": "result setting",  # Gemini, as the next four
+    "willContinue": "result setting",
+    "will_continue": "result setting",
     "partMetadata": "part metadata",
     "part_metadata": "part metadata",
     "pending_safety_checks": "safety check",
@@ -52,6 +57,7 @@ _KINDS_IN_TOOLS = {
 OF_ONE_API = ("defer_loading", "allowed_callers")
 """The members of tools that refer to other tools of the API that they are written for."""
 _PHASES = ("commentary", "final_answer")
+_RESPONSES = ("functionResponse", "function_response")
 _DIRECT = {"type": "direct"}  # the caller of a call that the model made, as without one
 
 BlockMembers = Mapping[str, Any]
@@ -60,7 +66,10 @@ NO_MEMBERS: BlockMembers = {}
 
 def members_of(value: Any) -> BlockMembers:
     """The members of a block or a call besides its content; empty ones are missing."""
-    return _found(value, _KINDS)
+    found = {**_found(value, _KINDS), **litellm_signature(value)}
+    for key in _RESPONSES:
+        found |= _found(members(value).get(key), _KINDS)
+    return found
 
 
 def has_resolution(found: BlockMembers) -> bool:
@@ -72,7 +81,7 @@ def members_of_message(value: Any) -> BlockMembers:
     """The members of a message besides its content; empty ones are missing."""
     if not isinstance(value, Mapping) or "role" not in value:  # a block, or an item
         return NO_MEMBERS
-    found = _found(value, _KINDS_IN_MESSAGES)
+    found = {**_found(value, _KINDS_IN_MESSAGES), **litellm_signature(value)}
     if found.get("phase") in _PHASES and value["role"] == "assistant":
         return found
     return {key: inner for key, inner in found.items() if key != "phase"}  # of another program

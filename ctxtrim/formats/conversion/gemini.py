@@ -23,6 +23,7 @@ from ctxtrim.model import Role
 UNSIGNED = "skip_thought_signature_validator"
 """The signature of a call that another model made. Source: Gemini API, thought signatures."""
 _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif")
+_SETTINGS = ("scheduling", "willContinue", "will_continue")
 _CODE = ("executableCode", "executable_code", "codeExecutionResult", "code_execution_result")
 
 
@@ -85,7 +86,9 @@ def _result(answer: CallResult) -> Iterator[dict[str, Any]]:
     call = answer.call
     response = _response(texts, bool(answer.is_error))
     result = {"id": call.call_id, "name": call.name, "response": response}
-    yield {"functionResponse": result, **answer.members}
+    others = dict(answer.members)
+    result |= {key: others.pop(key) for key in _SETTINGS if key in others}
+    yield {"functionResponse": result, **others}
     yield from (piece.value for piece in answer.pieces if piece.kind != "text")
 
 
@@ -155,6 +158,7 @@ TARGET = Target(
         "media_resolution",
         "partMetadata",
         "part_metadata",
+        *_SETTINGS,
     ),
     tool_members=("behavior", "response", "responseJsonSchema", "response_json_schema"),
 )

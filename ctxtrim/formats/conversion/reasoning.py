@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.formats.fields import elements, first_string, members, string
+from ctxtrim.text.records import dump
 
 _SIGNATURES = (
     "signature", "data", "encrypted_content", "thoughtSignature", "thought_signature",
     "thinkingSignature",
 )  # fmt: skip
+# [BerriAI/litellm, litellm/litellm_core_utils/prompt_templates/factory.py]
+_LITELLM = "provider_specific_fields"
 
 
 def native_reasoning(block: Any, message: Any) -> Any:
@@ -77,6 +80,24 @@ def thought_signature(block: Any) -> str | None:
     if not isinstance(block, Mapping):
         return None
     return first_string((block.get("thoughtSignature"), block.get("thought_signature")))
+
+
+def litellm_signature(value: Any) -> dict[str, Any]:
+    """The signature of Gemini that LiteLLM keeps in a call, or for the text of an answer, as the
+    member of Gemini's API of Chat Completions; empty without one.
+    """
+    outer = members(value)
+    fields = members(outer.get(_LITELLM)) or members(members(outer.get("function")).get(_LITELLM))
+    if not fields:
+        return {}
+    calls = dump(outer.get("tool_calls"))  # their signatures are repeated in the answer
+    listed = [
+        signature
+        for signature in elements(fields.get("thought_signatures"))
+        if isinstance(signature, str) and signature not in calls
+    ]
+    signature = first_string((fields.get("thought_signature"), *listed))
+    return {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
 
 
 def signature_beside(found: Mapping[str, Any]) -> str | None:

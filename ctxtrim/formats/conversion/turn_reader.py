@@ -205,10 +205,9 @@ class TurnReader:
             what = f"{found.description} in a message of role {role}"
             self._losses.lose(found.what, what, message)
             return
-        name = found.name if found.kind != "image" else None
         texts = [inner for inner in values_in(value) if isinstance(inner, str)]
-        if name and not any(text.startswith(name) for text in texts):
-            self._losses.lose("file name", f"the name {name}", message, "info")
+        if found.name and not any(text.startswith(found.name) for text in texts):
+            self._losses.lose("file name", f"the name {found.name}", message, "info")
         if found.detail not in (None, "auto", *texts) and not has_resolution(piece.members):
             what = f"the detail {found.detail} of {found.description}"
             self._losses.lose("image resolution", what, message, "info")

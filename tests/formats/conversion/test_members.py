@@ -197,6 +197,59 @@ def test_a_signature_of_gemini_in_chat_completions_stays_so_and_in_gemini() -> N
     assert converted(source, "openai-responses").kinds == {"lost signature": 2}
 
 
+@pytest.mark.parametrize("place", ["call", "function"])
+def test_signatures_of_gemini_in_litellm_are_those_of_chat_completions(place: str) -> None:
+    fields = {"provider_specific_fields": {"thought_signature": "c2ln"}}
+    call: dict[str, Any] = {
+        "id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"},
+    }  # fmt: skip
+    signed = call | fields
+    if place == "function":
+        signed = call | {"function": call["function"] | fields}
+    texts = {"provider_specific_fields": {"thought_signatures": ["c2ln", "dGV4dA=="]}}
+    messages = [
+        {"role": "user", "content": "Tide?"},
+        {"role": "assistant", "content": "I look.", "tool_calls": [signed]} | texts,
+        {"role": "tool", "tool_call_id": "a", "content": "low"},
+        {"role": "assistant", "content": "Low.", "provider_specific_fields": {"refusal": None}},
+    ]
+    source = transcript_of({"messages": messages})
+    same = converted(source, "openai-chat")
+    text = {"extra_content": {"google": {"thought_signature": "dGV4dA=="}}}
+    assert same.value["messages"][1] == {
+        "role": "assistant", "content": "I look.", "tool_calls": [call | SIGNED], **text,
+    }  # fmt: skip
+    assert same.findings == ()
+    gemini = converted(source, "gemini")
+    assert gemini.value["contents"][1]["parts"][1]["thoughtSignature"] == "c2ln"
+    assert gemini.kinds == {"lost signature": 1}  # that of the text
+    assert converted(source, "anthropic").kinds["lost signature"] == 2
+
+
+@each_target
+def test_settings_of_a_response_of_gemini_are_in_it_or_listed(to: str) -> None:
+    response = {"id": "a", "name": "look", "response": {"output": "low"},
+                "willContinue": True, "scheduling": "SILENT"}  # fmt: skip
+    call = {"functionCall": {"id": "a", "name": "look", "args": {}}, "thoughtSignature": "c2ln"}
+    contents: list[Any] = [
+        {"role": "user", "parts": [{"text": "Tide?"}]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [{"functionResponse": response}]},
+    ]
+    found = converted(transcript_of({"contents": contents}), to)
+    if to == "gemini":
+        assert (found.value["contents"], found.findings) == (contents, ())
+    else:
+        assert found.kinds["lost result setting"] == 2
+
+
+@each_target
+def test_the_name_of_an_image_is_listed(to: str) -> None:
+    image = {"inlineData": {"mimeType": "image/png", "data": PICTURE, "displayName": "buoy.png"}}
+    found = converted(transcript_of({"contents": [{"role": "user", "parts": [image]}]}), to)
+    assert found.kinds == {"lost file name": 1}
+
+
 @each_target
 @pytest.mark.parametrize("detail", ["low", "high", "auto", None])
 def test_the_detail_of_an_image_stays_for_openai(to: str, detail: str | None) -> None:

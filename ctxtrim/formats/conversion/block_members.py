@@ -5,8 +5,9 @@ from typing import Any
 
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.reasoning import litellm_signature
-from ctxtrim.formats.fields import members
+from ctxtrim.formats.fields import members, string
 from ctxtrim.model import Message
+from ctxtrim.text.records import value_in
 
 _KINDS = {
     "cache_control": "cache breakpoint",
@@ -66,10 +67,22 @@ NO_MEMBERS: BlockMembers = {}
 
 def members_of(value: Any) -> BlockMembers:
     """The members of a block or a call besides its content; empty ones are missing."""
-    found = {**_found(value, _KINDS), **litellm_signature(value)}
+    found = {**_found(value, _KINDS), **litellm_signature(value), **_phase_in_pi(value)}
     for key in _RESPONSES:
         found |= _found(members(value).get(key), _KINDS)
     return found
+
+
+def _phase_in_pi(block: Any) -> dict[str, Any]:
+    """The phase of an answer of OpenAI, which pi keeps in the signature of its text.
+
+    [earendil-works/pi, packages/ai/src/api/openai-responses-shared.ts]
+    """
+    signature = string(members(block).get("textSignature")) or ""
+    if not signature.startswith("{"):
+        return {}
+    phase = members(value_in(signature)).get("phase")
+    return {"phase": phase} if phase in _PHASES else {}
 
 
 def has_resolution(found: BlockMembers) -> bool:

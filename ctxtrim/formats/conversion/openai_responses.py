@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from msgspec.structs import replace
+
 from ctxtrim.formats.anthropic.detect import is_dated
 from ctxtrim.formats.conversion.arguments import is_object
 from ctxtrim.formats.conversion.attachments import WEB_IMAGES, Attachment
@@ -44,20 +46,27 @@ def _items(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
     """The items of a turn: runs of texts and attachments as messages, all others alone."""
     for answer in turn.results:
         yield _output(answer)
-    for is_content, together in groupby(turn.pieces, _is_content):
+    for (is_content, phase), together in groupby(turn.pieces, _kind):
         if is_content:
             spell = output_text if turn.role == "assistant" else input_text
-            content = content_blocks(together, spell)
+            content = content_blocks(map(_without_phase, together), spell)
             role = "developer" if turn.is_developer else turn.role
-            yield {"type": "message", "role": role, **turn.members, "content": content}
+            members = {"phase": phase} if phase else turn.members
+            yield {"type": "message", "role": role, **members, "content": content}
         else:
             for piece in together:
                 is_call = piece.kind == "call"
                 yield _call(piece, turn.message, losses) if is_call else piece.value
 
 
-def _is_content(piece: Piece) -> bool:
-    return piece.kind in ("text", "attachment")
+def _kind(piece: Piece) -> tuple[bool, Any]:
+    """Whether a piece belongs into a message, and the phase of its text."""
+    return piece.kind in ("text", "attachment"), piece.members.get("phase")
+
+
+def _without_phase(piece: Piece) -> Piece:
+    others = {key: value for key, value in piece.members.items() if key != "phase"}
+    return replace(piece, members=others)
 
 
 def _call(piece: Piece, message: Message | None, losses: Losses) -> dict[str, Any]:
@@ -140,7 +149,7 @@ TARGET = Target(
     is_native_tool=_is_native_tool,
     has_custom_tools=True,
     has_refusals=True,
-    members=("annotations", "namespace"),
+    members=("annotations", "namespace", "phase"),
     message_members=("phase",),
     tool_members=("strict", "defer_loading", "allowed_callers", "async", "output_schema"),
     invalid_name=re.compile(r"[^a-zA-Z0-9_-]"),

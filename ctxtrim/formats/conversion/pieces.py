@@ -23,7 +23,7 @@ from ctxtrim.formats.conversion.block_texts import (
 )
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.numbers import is_finite, json_text, values_in
-from ctxtrim.formats.conversion.reasoning import native_reasoning, signature_in, thought_signature
+from ctxtrim.formats.conversion.reasoning import native_reasoning, part_signature, signature_in
 from ctxtrim.formats.fields import members
 from ctxtrim.formats.lines import SourceValues
 from ctxtrim.formats.media_blocks import media_of, text_block
@@ -108,6 +108,10 @@ class PieceReader:
         """The JSON value that a part was read from; None if it is unknown."""
         span = part.source or part.block
         return None if span is None else self._values.at(span)
+
+    def signature_of(self, part: Part) -> str | None:
+        """The signature of Gemini in a text or a call."""
+        return part_signature(self.value_of(part), self._around(part))
 
     def arguments_of(self, call: Part) -> str:
         """The arguments of a call; NaN and infinity are words, which are null in the part."""
@@ -203,12 +207,15 @@ class PieceReader:
         if isinstance(value, str) and dump(value) == part.text:  # a text among blocks
             yield Piece("text", value)
             return
-        signature = thought_signature(self.value_of(part)) if part.sealed else None
         others = self.members_at(part.block)
         place = part.span or part.source
         is_refusal = place is not None and place.path[-1:] == ("refusal",)
         yield Piece(
-            "text", part.spelled, signature=signature, is_refusal=is_refusal, members=others
+            "text",
+            part.spelled,
+            signature=self.signature_of(part),
+            is_refusal=is_refusal,
+            members=others,
         )
 
     def _block(self, message: Message, part: Part, value: dict[str, Any]) -> Iterator[Piece]:

@@ -75,6 +75,21 @@ def raw_text(item: Any) -> str:
     return "\n\n".join(filter(None, texts))
 
 
+def part_signature(block: Any, message: Any) -> str | None:
+    """The signature that Gemini adds to a text or a call, also in sessions of opencode and pi.
+
+    pi keeps data of other APIs in the same members, and names the API of a message.
+    """
+    google = members(members(members(block).get("metadata")).get("google"))
+    found = thought_signature(block) or string(google.get("thoughtSignature")) or None
+    api = string(members(message).get("api"))
+    if api is None:
+        return found
+    if not api.startswith("google"):
+        return None
+    return found or string(members(block).get("textSignature"))
+
+
 def thought_signature(block: Any) -> str | None:
     """The signature that Gemini adds to a text, a thought or a call."""
     if not isinstance(block, Mapping):

@@ -16,7 +16,7 @@ from ctxtrim.formats.conversion.identifiers import Identifiers
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.numbers import values_in
 from ctxtrim.formats.conversion.pieces import Piece, PieceReader
-from ctxtrim.formats.conversion.reasoning import raw_text, signature_beside, thought_signature
+from ctxtrim.formats.conversion.reasoning import raw_text, signature_beside
 from ctxtrim.formats.conversion.target import CallResult, Target, Turn
 from ctxtrim.formats.lines import SourceValues
 from ctxtrim.model import Message, Part, Role, Transcript
@@ -126,7 +126,7 @@ class TurnReader:
         if kind is not None:
             self._losses.change("call type", f"the {kind} is a call of a function now", message)
         others = self._pieces.members_at(part.block)
-        signature = thought_signature(self._pieces.value_of(part)) if part.sealed else None
+        signature = self._pieces.signature_of(part)
         beside = signature_beside(others)
         if beside is not None and self._target.signs_parts:
             signature = signature or beside

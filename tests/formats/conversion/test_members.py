@@ -55,6 +55,61 @@ def test_phases_and_namespaces_stay_in_responses(ctxtrim: Run, data: bytes) -> N
     )
 
 
+def pi(api: str, *blocks: dict[str, Any]) -> Any:
+    """An answer of pi by an API, and the prompt before it."""
+    answer = {"role": "assistant", "content": blocks, "api": api, "stopReason": "stop"}
+    prompt = {"role": "user", "content": [{"type": "text", "text": "Tide?"}], "timestamp": 1}
+    return {"messages": [prompt, answer]}
+
+
+def test_phases_in_pi_stay_in_responses() -> None:
+    def text(words: str, phase: str) -> dict[str, Any]:
+        signature = json.dumps({"v": 1, "id": "msg_1", "phase": phase})
+        return {"type": "text", "text": words, "textSignature": signature}
+
+    plain = {"type": "text", "text": "Sure.", "textSignature": "msg_2"}
+    blocks = (text("I look first.", "commentary"), text("Low.", "final_answer"), plain)
+    source = transcript_of(pi("openai-responses", *blocks))
+    found = converted(source, "openai-responses")
+    said_plainly = {key: value for key, value in said("Sure.", "").items() if key != "phase"}
+    assert found.value["input"][1:] == [*ITEMS[1:2], said("Low.", "final_answer"), said_plainly]
+    assert found.findings == ()
+    assert converted(source, "anthropic").kinds == {"lost answer phase": 2}
+
+
+def test_signatures_of_gemini_in_pi_stay_in_gemini() -> None:
+    blocks: list[dict[str, Any]] = [
+        {"type": "text", "text": "I look.", "textSignature": "dGV4dA=="},
+        {"type": "toolCall", "id": "a", "name": "look", "arguments": {},
+         "thoughtSignature": "c2ln"},
+    ]  # fmt: skip
+    source = transcript_of(pi("google-generative-ai", *blocks))
+    parts = converted(source, "gemini").value["contents"][1]["parts"]
+    assert [part["thoughtSignature"] for part in parts] == ["dGV4dA==", "c2ln"]
+    assert converted(source, "openai-chat").kinds["lost signature"] == 2
+    others = transcript_of(pi("openai-completions", *blocks))
+    assert "dGV4dA==" not in (converted(others, "gemini").text or "")
+
+
+def test_signatures_of_gemini_in_opencode_stay_in_gemini() -> None:
+    def signed(signature: str) -> dict[str, Any]:
+        return {"metadata": {"google": {"thoughtSignature": signature}}}
+
+    state = {"status": "completed", "input": {}, "output": "low"}
+    answer = [
+        {"type": "text", "text": "I look."} | signed("dGV4dA=="),
+        {"type": "tool", "callID": "a", "tool": "look", "state": state} | signed("c2ln"),
+    ]
+    messages = [
+        {"info": {"role": role, "sessionID": "ses_1", "id": f"msg_{role}"}, "parts": parts}
+        for role, parts in (("user", [{"type": "text", "text": "Tide?"}]), ("assistant", answer))
+    ]
+    source = transcript_of({"info": {"id": "ses_1"}, "messages": messages})
+    parts = converted(source, "gemini").value["contents"][1]["parts"]
+    assert [part["thoughtSignature"] for part in parts] == ["dGV4dA==", "c2ln"]
+    assert converted(source, "openai-chat").kinds == {"lost signature": 2}
+
+
 def test_a_phase_of_another_program_is_not_written() -> None:
     answer = {"role": "assistant", "content": "Low.", "phase": "planning"}
     source = transcript_of({"messages": [{"role": "user", "content": "Tide?"}, answer]})

@@ -17,6 +17,7 @@ from ctxtrim.formats.conversion.block_members import (
     kept_members_of_tool,
 )
 from ctxtrim.formats.conversion.identifiers import Identifiers
+from ctxtrim.formats.conversion.json_schema import has_unions, without_unions
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
 from ctxtrim.formats.conversion.target import Dialogue, Target, Turn
@@ -85,7 +86,12 @@ def _named(tool: Tool, target: Target, losses: Losses, names: Identifiers) -> To
         losses.change("tool schema", what)
         if tool.grammar is not None:
             losses.lose("grammar", f"the grammar of the custom tool {name}")
-    return replace(tool, name=name, members=_members(tool, target, losses))
+    schema = tool.schema
+    if has_unions(schema) and not target.takes_unions:
+        what = f"the alternatives at the top of the schema of {name} are properties now"
+        losses.change("tool schema", what)
+        schema = without_unions(schema)
+    return replace(tool, name=name, schema=schema, members=_members(tool, target, losses))
 
 
 def _members(tool: Tool, target: Target, losses: Losses) -> BlockMembers:

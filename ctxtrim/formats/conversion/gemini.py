@@ -11,6 +11,7 @@ from typing import Any
 
 from ctxtrim.formats.conversion.arguments import object_of
 from ctxtrim.formats.conversion.attachments import Attachment
+from ctxtrim.formats.conversion.json_schema import has_unions
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
 from ctxtrim.formats.conversion.reasoning import thought_signature
@@ -130,7 +131,8 @@ def _thought(piece: Piece) -> dict[str, Any] | None:
 
 def _declaration(tool: Tool) -> dict[str, Any]:
     description = {} if tool.description is None else {"description": tool.description}
-    schema = {"parametersJsonSchema": tool.schema} if tool.schema["properties"] else {}
+    has_members = bool(tool.schema["properties"]) or has_unions(tool.schema)
+    schema = {"parametersJsonSchema": tool.schema} if has_members else {}
     return {"name": tool.name, **description, **schema, **tool.members}
 
 
@@ -151,6 +153,7 @@ TARGET = Target(
     is_blank=lambda text: not text,
     signs_parts=True,
     flags_errors=True,
+    takes_unions=True,
     members=(
         "videoMetadata",
         "video_metadata",

@@ -81,6 +81,7 @@ class Target(Struct, frozen=True):
     - `names_authors`: messages can have the name of their author
     - `has_custom_tools`: calls and tools may be custom ones of OpenAI
     - `has_refusals`: texts of an answer may be refusals
+    - `takes_unions`: schemas of tools may have alternatives (`anyOf`) at the top
     """
 
     name: str
@@ -101,6 +102,7 @@ class Target(Struct, frozen=True):
     names_authors: bool = False
     has_custom_tools: bool = False
     has_refusals: bool = False
+    takes_unions: bool = False
     members: tuple[str, ...] = ()
     message_members: tuple[str, ...] = ()
     tool_members: tuple[str, ...] = ()

@@ -74,8 +74,8 @@ def test_a_property_may_have_the_name_of_a_keyword(home: str, name: str) -> None
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
-        ("tuple", {"type": "array"}),
-        ("list", {"type": "array"}),
+        ("tuple", {"type": "array", "items": {}}),
+        ("list", {"type": "array", "items": {}}),
         ("dict", {"type": "object"}),
         ("str", {"type": "string"}),
         ("String", {"type": "string"}),
@@ -102,6 +102,54 @@ def test_members_of_a_schema_that_are_null_are_missing() -> None:
     assert schema_of({"type": "object", "properties": {"berth": berth}})["properties"] == {
         "berth": berth
     }
+
+
+def test_arrays_have_items() -> None:
+    parameters = {"type": "object", "properties": {"berths": {"type": ["array", "null"]}}}
+    assert schema_of(parameters)["properties"]["berths"]["items"] == {}
+
+
+def test_a_schema_that_refers_to_a_definition_is_that_definition() -> None:
+    parameters = {"$ref": "#/$defs/Look", "$defs": {"Look": SCHEMA}}
+    assert schema_of(parameters) == SCHEMA | {"$defs": {"Look": SCHEMA}}
+
+
+NAMED = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+@each_target
+@pytest.mark.parametrize(
+    ("union", "required"), [("anyOf", ["deck"]), ("oneOf", ["deck"]), ("allOf", ["deck", "name"])]
+)
+def test_alternatives_at_the_top_of_a_schema_are_properties_except_in_gemini(
+    to: str, union: str, required: list[str]
+) -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"deck": {"type": "integer"}},
+        "required": ["deck"],
+        union: [{"$ref": "#/$defs/Named"}, {"properties": {"berth": {"type": "integer"}}}],
+        "$defs": {"Named": NAMED},
+    }
+    tools = [{"name": "look", "input_schema": schema}]
+    found = converted(transcript_of(request("anthropic", tools)), to)
+    if to == "gemini":
+        assert found.value["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"] == schema
+        assert found.findings == ()
+        return
+    tool = found.value["tools"][0]
+    inner = tool.get("input_schema") or (tool.get("function") or tool)["parameters"]
+    assert inner.keys() == {"type", "properties", "required", "$defs"}
+    assert inner["properties"].keys() == {"deck", "name", "berth"}
+    assert inner["required"] == required
+    assert found.kinds == {"changed tool schema": 1}
+
+
+def test_a_schema_of_alternatives_alone_stays_in_gemini() -> None:
+    tools = [{"name": "look", "input_schema": {"oneOf": [SCHEMA, NAMED]}}]
+    found = converted(transcript_of(request("anthropic", tools)), "gemini")
+    schema = found.value["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"]
+    assert schema["oneOf"] == [SCHEMA, NAMED]
 
 
 def test_values_in_a_schema_stay() -> None:

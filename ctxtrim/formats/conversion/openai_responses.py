@@ -70,6 +70,8 @@ def _without_phase(piece: Piece) -> Piece:
 
 
 def _call(piece: Piece, message: Message | None, losses: Losses) -> dict[str, Any]:
+    if piece.value is not None:
+        return _with_id(piece.value, piece)
     item = {"call_id": piece.call_id, "name": piece.name, **piece.members}
     if not is_object(piece):
         if not piece.is_custom:
@@ -79,8 +81,15 @@ def _call(piece: Piece, message: Message | None, losses: Losses) -> dict[str, An
     return {"type": "function_call", **item, "arguments": piece.text.strip() or "{}"}
 
 
+def _with_id(item: dict[str, Any], call: Piece) -> dict[str, Any]:
+    """A built-in call or its output with the id of the call; older ones have it in `id`."""
+    return item | ({"call_id": call.call_id} if "call_id" in item else {})
+
+
 def _output(answer: CallResult) -> dict[str, Any]:
     """The output of a call: one text as a string, else blocks."""
+    if answer.value is not None:
+        return _with_id(answer.value, answer.call)
     content = content_of(content_blocks(answer.pieces, input_text)) or ""
     kind = "function_call_output" if is_object(answer.call) else "custom_tool_call_output"
     return {"type": kind, "call_id": answer.call.call_id, "output": content}
@@ -147,6 +156,7 @@ TARGET = Target(
     attachment=_attachment,
     is_native=_is_native,
     is_native_tool=_is_native_tool,
+    has_built_in_tools=True,
     has_custom_tools=True,
     has_refusals=True,
     members=("annotations", "namespace", "phase"),

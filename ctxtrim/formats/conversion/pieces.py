@@ -40,10 +40,11 @@ class Piece(Struct, frozen=True):
     """One piece of a message.
 
     `text` is the text, or the arguments of a call. `value` is the JSON value in the source; for
-    `native` pieces, and for reasoning and attachments that a target keeps, it is the value to
-    write. `signature` is what the provider signed or encrypted. `call_id` and `name` are those of a
-    call. `is_custom`: a call of a custom tool of OpenAI, whose argument is a text. `is_refusal`: a
-    text with which the model of OpenAI refused. `members` are other members of its block.
+    `native` pieces, and for reasoning, attachments and calls that a target keeps, it is the value
+    to write. `signature` is what the provider signed or encrypted. `call_id` and `name` are those
+    of a call. `is_custom`: a call of a custom tool of OpenAI, whose argument is a text.
+    `is_refusal`: a text with which the model of OpenAI refused. `members` are other members of its
+    block.
     """
 
     kind: PieceKind
@@ -148,11 +149,18 @@ class PieceReader:
         item = members(self._values.at(Span(call.span.line, path)))
         return path[-1:] == ("custom",) or item.get("type") == "custom_tool_call"
 
-    def built_in(self, call: Part) -> str | None:
-        """The type of a call of a tool that OpenAI defines and the client runs; None for others."""
+    def built_in(self, call: Part) -> dict[str, Any] | None:
+        """The call of a tool that OpenAI defines and the client runs; None for others."""
         span = call.source or call.block
-        kind = members(self._item_at(span)).get("type") if span is not None else None
-        return kind if kind in _BUILT_IN else None
+        item = members(self._item_at(span)) if span is not None else {}
+        return item if item.get("type") in _BUILT_IN else None
+
+    def output_of(self, call: dict[str, Any], message: Message) -> dict[str, Any] | None:
+        """The output in a message, if it is of the kind of such a call."""
+        output = members(self._item_at(message.spans[0])) if message.spans else {}
+        kind = call["type"]
+        kinds = (f"{kind}_output", f"{kind.removesuffix('_call')}_output")
+        return output if output.get("type") in kinds else None
 
     def is_developer(self, message: Message) -> bool:
         """Whether a message has the role `developer`, also inside an event of Codex."""

@@ -17,7 +17,8 @@ from ctxtrim.model import Message, Role
 class CallResult(Struct, frozen=True):
     """The result of a call. `message` is the result as read; None for a repaired call.
 
-    `members` are other members of its block.
+    `members` are other members of its block. `value` is the JSON value to write for a call that the
+    target keeps.
     """
 
     call: Piece
@@ -25,6 +26,7 @@ class CallResult(Struct, frozen=True):
     is_error: bool | None = None
     message: Message | None = None
     members: BlockMembers = NO_MEMBERS
+    value: dict[str, Any] | None = None
 
 
 class Turn(Struct, frozen=True):
@@ -79,6 +81,7 @@ class Target(Struct, frozen=True):
     - `signs_parts`: texts and calls can have a signature
     - `flags_errors`: a result can be marked as an error
     - `names_authors`: messages can have the name of their author
+    - `has_built_in_tools`: calls may be those of tools that OpenAI defines and the client runs
     - `has_custom_tools`: calls and tools may be custom ones of OpenAI
     - `has_refusals`: texts of an answer may be refusals
     - `takes_unions`: schemas of tools may have alternatives (`anyOf`) at the top
@@ -100,6 +103,7 @@ class Target(Struct, frozen=True):
     signs_parts: bool = False
     flags_errors: bool = False
     names_authors: bool = False
+    has_built_in_tools: bool = False
     has_custom_tools: bool = False
     has_refusals: bool = False
     takes_unions: bool = False

@@ -1,6 +1,7 @@
 """From a transcript to turns: the messages that the model reads, with calls and results paired."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -122,9 +123,12 @@ class TurnReader:
             self._losses.change("call id", f"the call id {part.call_id} is now {call_id}", message)
         if name != part.name:
             self._losses.change("tool name", f"the tool {part.name} is now {name}", message)
-        kind = self._pieces.built_in(part)
-        if kind is not None:
-            self._losses.change("call type", f"the {kind} is a call of a function now", message)
+        item = self._pieces.built_in(part)
+        if item is not None:
+            if self._built_in_output(part, item) is not None:
+                return Piece("call", value=item, call_id=call_id, name=name)
+            what = f"the {item['type']} is a call of a function now"
+            self._losses.change("call type", what, message)
         others = self._pieces.members_at(part.block)
         signature = self._pieces.signature_of(part)
         beside = signature_beside(others)
@@ -142,6 +146,13 @@ class TurnReader:
         )
         return self._signed(message, piece)
 
+    def _built_in_output(self, part: Part, item: dict[str, Any]) -> dict[str, Any] | None:
+        """The output of a built-in call, if the target keeps both."""
+        position = self._results.get(id(part))
+        if position is None or not self._target.has_built_in_tools:
+            return None
+        return self._pieces.output_of(item, self._messages[position])
+
     def _no_result(self, message: Message, call: Piece) -> CallResult:
         what = f"call {call.call_id} of {call.name} has no result; one is inserted that says so"
         self._losses.change("result", what, message)
@@ -151,6 +162,9 @@ class TurnReader:
         message = self._messages[position]
         if position in self._separated:
             self._losses.change("order", "the result now follows its call directly", message)
+        if call.value is not None:
+            output = self._pieces.output_of(call.value, message)
+            return CallResult(call, (), message=message, value=output)
         # an exit code in the text is no flag
         flags = [part.is_error for part in message.parts if part.wrapper is None]
         is_error = next((flag for flag in flags if flag is not None), None)

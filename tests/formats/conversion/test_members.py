@@ -377,30 +377,51 @@ def test_a_cache_breakpoint_next_to_a_content_is_listed(to: str) -> None:
     assert found.kinds["lost cache breakpoint"] == 3
 
 
-@each_target
-def test_safety_checks_of_a_computer_call_are_listed(to: str) -> None:
-    check = {"id": "s", "code": "odd", "message": "Odd."}
-    items = [
-        ASKED,
-        {"type": "computer_call", "call_id": "a", "action": {"type": "wait"},
-         "pending_safety_checks": [check]},
-        {"type": "computer_call_output", "call_id": "a", "output": "tide",
-         "acknowledged_safety_checks": [check]},
-    ]  # fmt: skip
-    found = converted(transcript_of({"input": items}), to)
-    assert "Odd." not in (found.text or "")
-    assert found.kinds["lost safety check"] == 2
+CHECK = {"id": "s", "code": "odd", "message": "Odd."}
+BUILT_IN: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"type": "computer_call", "id": "c", "call_id": "a", "action": {"type": "wait"},
+      "status": "completed", "pending_safety_checks": [CHECK]},
+     {"type": "computer_call_output", "call_id": "a", "output": "tide",
+      "acknowledged_safety_checks": [CHECK]}),
+    ({"type": "tool_search_call", "call_id": "a", "execution": "client",
+      "arguments": {"query": "tide"}},
+     {"type": "tool_search_output", "call_id": "a", "execution": "client", "tools": []}),
+    ({"type": "shell_call", "call_id": "a", "action": {"commands": ["tide"]}},
+     {"type": "shell_call_output", "call_id": "a", "output": [{"stdout": "low"}]}),
+    ({"type": "local_shell_call", "id": "a", "status": "completed",
+      "action": {"type": "exec", "command": ["tide"], "env": {}}},
+     {"type": "local_shell_call_output", "id": "a", "output": "low"}),
+    ({"type": "apply_patch_call", "call_id": "a", "status": "completed",
+      "operation": {"type": "delete_file", "path": "tide"}},
+     {"type": "apply_patch_call_output", "call_id": "a", "status": "completed", "output": "ok"}),
+]  # fmt: skip
 
 
 @each_target
-def test_a_search_for_tools_that_the_client_ran_becomes_a_listed_call(to: str) -> None:
-    items = [
-        ASKED,
-        {"type": "tool_search_call", "call_id": "a", "execution": "client",
-         "arguments": {"query": "tide"}},
-        {"type": "tool_search_output", "call_id": "a", "execution": "client", "tools": []},
-    ]  # fmt: skip
-    assert converted(transcript_of({"input": items}), to).kinds["changed call type"] == 1
+@pytest.mark.parametrize(("call", "output"), BUILT_IN, ids=lambda item: item["type"])
+def test_calls_of_tools_that_openai_defines_stay_in_responses(
+    to: str, call: dict[str, Any], output: dict[str, Any]
+) -> None:
+    items = [ASKED, call, output]
+    found = converted(transcript_of({"model": "gpt-5.4", "input": items}), to)
+    assert found.breaches == set()
+    if to == "openai-responses":
+        assert (found.value["input"], found.findings) == (items, ())
+    else:
+        assert "Odd." not in (found.text or "")
+        assert found.kinds["changed call type"] == 1
+        assert found.kinds["lost safety check"] == 2 * (call["type"] == "computer_call")
+
+
+def test_a_built_in_call_with_the_result_of_a_function_or_none_is_a_function_call() -> None:
+    shell = BUILT_IN[3][0] | {"call_id": "a"}
+    output = {"type": "function_call_output", "call_id": "a", "output": "low"}
+    for items in ([ASKED, shell, output], [ASKED, shell]):
+        source = transcript_of({"model": "gpt-5.4", "input": items})
+        found = converted(source, "openai-responses")
+        kinds = [item["type"] for item in found.value["input"][1:]]
+        assert kinds == ["function_call", "function_call_output"]
+        assert found.kinds["changed call type"] == 1
 
 
 @each_target

@@ -27,6 +27,7 @@ from ctxtrim.model import Transcript
 
 OPENING = "[The conversation starts with an answer.]"
 """The text of a user message that is inserted before a first message of the assistant."""
+_BEFORE_CALLS = ("text", "native")  # the kinds of pieces that may not follow a call
 _TOOL = "tool"  # the name of a tool without a name
 
 
@@ -107,16 +108,17 @@ def _members(tool: Tool, target: Target, losses: Losses) -> BlockMembers:
 
 
 def _calls_last(turn: Turn, losses: Losses) -> Turn:
-    """The turn with its texts before its first call."""
+    """The turn with its texts, and calls that the provider ran, before its first call."""
     calls = [position for position, piece in enumerate(turn.pieces) if piece.kind == "call"]
     if not calls:
         return turn
     before, rest = turn.pieces[: calls[0]], turn.pieces[calls[0] :]
-    late = [piece for piece in rest if piece.kind == "text"]
+    late = [piece for piece in rest if piece.kind in _BEFORE_CALLS]
     if not late:
         return turn
-    losses.change("order", "the text after a call is before it now", turn.message)
-    others = [piece for piece in rest if piece.kind != "text"]
+    what = "text" if any(piece.kind == "text" for piece in late) else "server tool"
+    losses.change("order", f"the {what} after a call is before it now", turn.message)
+    others = [piece for piece in rest if piece.kind not in _BEFORE_CALLS]
     return replace(turn, pieces=(*before, *late, *others))
 
 

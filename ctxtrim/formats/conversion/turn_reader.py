@@ -199,7 +199,10 @@ class TurnReader:
 
     def _in_target(self, message: Message, piece: Piece, role: Role) -> Iterator[Piece]:
         """The piece as the target holds it, if it can."""
-        if piece.kind == "reasoning":
+        if piece.kind == "reasoning" and role != "assistant":
+            what = f"reasoning in a message of role {role}"
+            self._losses.lose("reasoning text", what, message)
+        elif piece.kind == "reasoning":
             yield from self._reasoning(message, piece)
         elif piece.attachment is not None:
             yield from self._attached(message, piece, piece.attachment, role)

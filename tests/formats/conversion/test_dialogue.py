@@ -250,6 +250,31 @@ def test_a_custom_call_stays_custom_for_openai(to: str) -> None:
             assert found.kinds["changed argument"] == 1
 
 
+def test_a_server_tool_after_a_call_is_before_it_for_anthropic() -> None:
+    call = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
+    search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    answer = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
+    messages = [
+        {"role": "user", "content": "Tide?"},
+        {"role": "assistant", "content": [call, search, answer]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]},
+    ]
+    found = converted(transcript_of({"messages": messages}), "anthropic")
+    assert found.value["messages"][1]["content"] == [search, answer, call]
+    assert found.kinds["changed order"] == 1
+    assert found.breaches == set()
+
+
+@each_target
+@pytest.mark.parametrize("role", ["user", "system"])
+def test_reasoning_of_others_than_the_model_is_listed(to: str, role: str) -> None:
+    block = {"type": "thinking", "thinking": "Low, I think.", "signature": "s"}
+    messages = [{"role": "user", "content": "Tide?"}, {"role": role, "content": [block]}]
+    found = converted(transcript_of({"messages": messages}), to)
+    assert "Low" not in (found.text or "")
+    assert found.kinds == {"lost reasoning text": 1, "lost empty message": 1}
+
+
 @each_target
 @pytest.mark.parametrize("kind", ["local_shell_call", "shell_call", "apply_patch_call"])
 def test_a_call_of_a_tool_that_openai_defines_is_a_function_call_elsewhere(

@@ -75,7 +75,7 @@ class Target(Struct, frozen=True):
     Its rules for messages:
 
     - `alternates`: roles alternate, a user message comes first, system messages are not in the list
-    - `calls_last`: no text may follow a call in its answer
+    - `calls_last`: no text and no server tool may follow a call in its answer
     - `is_blank`: texts that the target refuses
     - `may_end_with_reasoning`: an answer may contain reasoning alone
     - `signs_parts`: texts and calls can have a signature

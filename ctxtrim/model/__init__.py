@@ -47,8 +47,7 @@ class _Readable(Struct, frozen=True, eq=False, gc=False):
 
 
 class Media(Struct, frozen=True, gc=False):
-    """One attachment. A field is None where it is unknown; the attachment then costs the most that
-    it can.
+    """An attachment. A field is None if it is unknown; the attachment then costs its maximum.
 
     `width` and `height` are pixels. `detail` is the requested resolution (low, high, auto,
     original; for Gemini low, medium, high, ultra_high). `seconds` is the length of a sound, `pages`
@@ -159,10 +158,10 @@ class Part(_Readable, frozen=True, eq=False):
     - `sealed`: the number of characters of encrypted reasoning attached to the part
     - `server`: how the part relates to tools that the provider runs
     - `cites`: a source that the answer must cite, for which the provider adds a prompt
+    - `stored`: the provider has the reasoning that `text` summarizes, and the model reads it
     - `span`: the place of the string that contains `text`; None if it cannot be rewritten
     - `block`: the place of the element to remove with the part; None if it cannot be removed alone
-    - `source`: the place of the value that a part was read from, if that value has more than `text`
-      and `block` does not name it
+    - `source`: the place of the value with the part, if it has more than `text` and is not `block`
     - `text_block`: writes a text in place of an attachment; None if the format cannot hold one
     """
 
@@ -180,6 +179,7 @@ class Part(_Readable, frozen=True, eq=False):
     source: Span | None = None
     server: tuple[ServerLink, ...] = ()
     cites: bool = False
+    stored: bool = False
 
     def _read(self) -> tuple[object, ...]:
         return (

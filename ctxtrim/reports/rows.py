@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ctxtrim.findings import Finding
 from ctxtrim.metering import BOUNDED
-from ctxtrim.model import Transcript
+from ctxtrim.model import Message, Transcript
 from ctxtrim.pipeline import PipelineRun
 from ctxtrim.reports.model import Difference, Explained, Row
 from ctxtrim.stage import Change
@@ -83,7 +83,7 @@ def row(
         budget=meter.budget,
         is_written=is_written,
         steps=result.steps if details.changes else (),
-        findings=(*_notes(result), *_uncounted(transcript, details), *result.findings),
+        findings=(*_notes(result), *_uncounted(transcript, result, details), *result.findings),
         usage=transcript.usage,
         lines=_lines(transcript, result) if details.changes else {},
         explained=tuple(explained(transcript, result)) if details.explained else (),
@@ -149,8 +149,11 @@ def _notes(result: PipelineRun) -> Iterator[Finding]:
             yield note
 
 
-def _uncounted(transcript: Transcript, details: Details) -> Iterator[Finding]:
-    """The parts that are not counted. A conversion lists messages of unknown roles as lost."""
+def _uncounted(transcript: Transcript, result: PipelineRun, details: Details) -> Iterator[Finding]:
+    """The parts that are not counted.
+
+    A conversion lists messages of unknown roles as lost, and has no ids of stored reasoning.
+    """
     number = 0 if details.converts else transcript.uncounted
     if number:
         noun = "message has" if number == 1 else "messages have"
@@ -165,6 +168,20 @@ def _uncounted(transcript: Transcript, details: Details) -> Iterator[Finding]:
     if base := transcript.options.base:
         text = f"the session continues {base}, whose messages are in another file; not counted"
         yield Finding("not-counted", "warning", text)
+    if details.converts or result.count.exactness != "estimated":
+        return
+    number = sum(map(_has_stored_reasoning, result.transcript.messages))
+    if number:
+        noun = "answer has" if number == 1 else "answers have"
+        text = f"`reasoning`: {number} {noun} only the id of text that the provider stored"
+        yield Finding("not-counted", "warning", f"{text}; not counted")
+
+
+def _has_stored_reasoning(message: Message) -> bool:
+    """Whether the provider stored reasoning of an answer without a summary."""
+    if message.role != "assistant" or not message.agent_visible:
+        return False
+    return any(part.stored and not part.text for part in message.parts)
 
 
 def explained(transcript: Transcript, result: PipelineRun) -> Iterator[Explained]:

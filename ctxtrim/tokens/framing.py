@@ -119,12 +119,12 @@ def _has_text(message: Message) -> bool:
 
 
 def is_assumed(part: Part) -> bool:
-    """Whether the cost of a part is an assumption: encrypted reasoning, the text of a PDF, or media
-    of unknown length.
+    """Whether the cost of a part is an assumption: encrypted or stored reasoning, the text of a
+    PDF, or media of unknown length.
     """
     media = part.media
     if media is None or part.sealed:
-        return part.sealed > 0
+        return part.stored or part.sealed > 0
     if media.kind == "image":
         return False
     return media.kind != "audio" or media.seconds is None

@@ -83,7 +83,7 @@ class MessageCosts(Struct, frozen=True):
         is_guessed = False
         for part in message.parts:
             kind = part.kind
-            if kind in _PLAIN and part.media is None and not part.sealed:
+            if kind in _PLAIN and part.media is None and not (part.sealed or part.stored):
                 text = part.text if part.wrapper is None else part.spelled
                 tokens = count(text if quoted is None else quoted(text))
             elif kind == "tool_call" and not (part.sealed or framing.spells_arguments):

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from builders import user
+from conftest import Run
 from harness import run
 
 CHAT = {"model": "gpt-4o", "messages": [user("How deep?")]}
@@ -80,6 +81,62 @@ def test_an_item_that_the_provider_stored_makes_an_estimate(more: dict[str, Any]
     items = [{"id": "msg_1"} | more, user("How deep?")]
     exactness, messages = counted(RESPONSES | {"input": items})
     assert (exactness, len(messages)) == ("estimated", 1)
+
+
+CALL = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
+RESULT = {"type": "function_call_output", "call_id": "c1", "output": "2 m"}
+SUMMARY = [{"type": "summary_text", "text": "Look it up."}]
+STORED = ["`reasoning`: 1 answer has only the id of text that the provider stored; not counted"]
+
+
+def reasoned(**fields: Any) -> list[dict[str, Any]]:
+    """A call of a tool after reasoning, and its result."""
+    return [user("How deep?"), {"type": "reasoning", "summary": []} | fields, CALL, RESULT]
+
+
+@pytest.mark.parametrize(
+    ("fields", "exactness", "messages"),
+    [
+        ({"id": "rs_1"}, "estimated", STORED),
+        ({"id": "rs_1", "encrypted_content": None, "content": []}, "estimated", STORED),
+        ({"id": "rs_1", "summary": SUMMARY}, "estimated", []),
+        ({"id": "rs_1", "content": [{"type": "reasoning_text", "text": "why"}]}, "bounded", []),
+        ({"id": "rs_1", "encrypted_content": "QUJD" * 300}, "estimated", []),
+        ({}, "bounded", []),
+        ({"id": None, "summary": SUMMARY}, "bounded", []),
+    ],
+)
+def test_reasoning_that_the_provider_stored_makes_an_estimate(
+    fields: dict[str, Any], exactness: str, messages: list[str]
+) -> None:
+    """Newer models also read that of earlier turns."""
+    talk = reasoned(**fields)
+    later = [*talk, {"role": "assistant", "content": "2 m."}, user("And wide?")]
+    for items in (talk, later):
+        assert counted({"model": "o4-mini", "input": items}) == (exactness, messages)
+
+
+@pytest.mark.parametrize("form", ["list", "lines", "batch"])
+def test_stored_reasoning_makes_an_estimate_in_each_form_until_it_is_dropped(
+    ctxtrim: Run, form: str
+) -> None:
+    second = CALL | {"call_id": "c2"}, RESULT | {"call_id": "c2", "output": "3 m"}
+    talk = [*reasoned(id="rs_1"), user("And wide? " * 30), *second]
+    data = {
+        "list": json.dumps(talk),
+        "lines": "\n".join(map(json.dumps, talk)),
+        "batch": json.dumps({"body": {"model": "o4-mini", "input": talk}}),
+    }[form]
+    words = ("--format", "openai-responses", "--model", "o4-mini", "--json")
+    ran = ctxtrim("count", *words, stdin=data.encode())
+    (before,) = json.loads(ran.out)["transcripts"]
+    assert before["exactness"] == "estimated"
+    assert [finding["message"] for finding in before["findings"]] == STORED
+
+    shorter = ctxtrim("trim", *words[:-1], "--budget", "150", stdin=data.encode())
+    (after,) = json.loads(ctxtrim("count", *words, stdin=shorter.out).out)["transcripts"]
+    assert b"rs_1" not in shorter.out
+    assert (after["exactness"], after["findings"]) == ("bounded", [])
 
 
 def test_a_request_with_context_management_is_recognized() -> None:

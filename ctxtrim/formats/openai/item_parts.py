@@ -69,19 +69,17 @@ def is_own_call(value: dict[str, Any]) -> bool:
 
 
 def _reasoning(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Part]:
-    """The text of reasoning, or its public summary and the encrypted text; empty if the API stored
-    them.
+    """The text of reasoning, or its public summary and the encrypted text; the summary alone if the
+    API stored the text under the id.
     """
-    texts = [
-        value.get("text"),
-        *(block for key in ("content", "summary") for block in _blocks(value.get(key))),
-    ]
-    texts = [text for text in texts if isinstance(text, str)]
+    texts = _texts(value.get("text")) + _texts(value.get("content"))
     is_sealed = isinstance(value.get("encrypted_content"), str)
+    is_stored = not is_sealed and not any(texts) and bool(value.get("id"))
+    texts += _texts(value.get("summary"))
     if not texts and not is_sealed:
         texts = [""]
     for text in texts:
-        yield Part("reasoning", text, block=whole, source=span)
+        yield Part("reasoning", text, block=whole, source=span, stored=is_stored)
     if is_sealed:
         media = sealed_media(value["encrypted_content"])
         yield Part("reasoning", media=media, block=whole, source=span)
@@ -124,9 +122,11 @@ def communication(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     )
 
 
-def _blocks(content: Any) -> Iterator[Any]:
-    for block in content if isinstance(content, list) else [content]:
-        yield block.get("text") if isinstance(block, dict) else block
+def _texts(content: Any) -> list[str]:
+    """The texts of a string, or of a block or a list of them."""
+    blocks = content if isinstance(content, list) else [content]
+    texts = (block.get("text") if isinstance(block, dict) else block for block in blocks)
+    return [text for text in texts if isinstance(text, str)]
 
 
 def _call(value: dict[str, Any], span: Span, whole: Span) -> Part:

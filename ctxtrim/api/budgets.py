@@ -5,7 +5,7 @@ from typing import Generic, Unpack
 
 from ctxtrim.api.configs import CountConfig, PromptConfig, TrimConfig
 from ctxtrim.api.fit import fitted
-from ctxtrim.api.messages import M, PlainMessages, System, Tools, conversation
+from ctxtrim.api.messages import M, PlainMessages, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import parse_options
 from ctxtrim.errors import must_be_whole
 from ctxtrim.model import Source, Transcript
@@ -60,6 +60,7 @@ def estimate_tokens(
     *,
     system: System = None,
     tools: Tools = None,
+    request: RequestFields = None,
     **options: Unpack[CountConfig],
 ) -> int:
     """The tokens of a request: messages, calls, results, framing, system prompt and tools.
@@ -71,6 +72,7 @@ def estimate_tokens(
         model: selects the tokenizer; without it, `o200k_base` counts.
         system: Anthropic's system prompt, a text or blocks.
         tools: the tool schemas of the request.
+        request: further fields of the request, such as `response_format` and `thinking`.
         **options: `tokenizer`. `safety` divides budgets, so it has no effect on a count.
 
     Returns:
@@ -81,7 +83,7 @@ def estimate_tokens(
         UsageError: an option is unknown or invalid.
     """
     settings = parse_options("estimate_tokens", {"model": model, **options})
-    read = conversation(messages, system, tools)
+    read = conversation(messages, system, tools, request)
     meter = settings.metering.meter(read.transcript)
     return meter.counter.tokens(read.transcript)
 
@@ -113,6 +115,7 @@ def enforce_context_limit(
     *,
     system: System = None,
     tools: Tools = None,
+    request: RequestFields = None,
     **options: Unpack[TrimConfig],
 ) -> EnforcedLimit[M]:
     """A list of at most `max_input_tokens` tokens. A list that fits is not changed.
@@ -122,6 +125,7 @@ def enforce_context_limit(
         max_input_tokens: the most tokens of messages, system prompt, tools and framing.
         system: Anthropic's system prompt, which is counted and never dropped.
         tools: the tool schemas of the request, which are counted.
+        request: further fields of the request, such as `response_format` and `thinking`.
         **options: `model` or `tokenizer`, and the settings of `trim`.
 
     Returns:
@@ -135,7 +139,7 @@ def enforce_context_limit(
     """
     must_be_whole(max_input_tokens, "enforce_context_limit: max_input_tokens", least=1)
     settings = parse_options("enforce_context_limit", options, {"budget": max_input_tokens})
-    done = fitted(messages, settings, system, tools)
+    done = fitted(messages, settings, system, tools, request)
     usage = done.usage
     return EnforcedLimit(done.messages, usage.trimmed, usage.dropped, usage.final_tokens)
 
@@ -146,6 +150,7 @@ def trim_conversation(
     *,
     system: System = None,
     tools: Tools = None,
+    request: RequestFields = None,
     **options: Unpack[TrimConfig],
 ) -> list[M]:
     """A list of at most `target_tokens` tokens, as from `enforce_context_limit`.
@@ -155,6 +160,7 @@ def trim_conversation(
         target_tokens: the most tokens of messages, system prompt, tools and framing.
         system: Anthropic's system prompt, which is counted and never dropped.
         tools: the tool schemas of the request, which are counted.
+        request: further fields of the request, such as `response_format` and `thinking`.
         **options: `model` or `tokenizer`, and the settings of `trim`.
 
     Returns:
@@ -167,4 +173,4 @@ def trim_conversation(
     """
     must_be_whole(target_tokens, "trim_conversation: target_tokens", least=1)
     settings = parse_options("trim_conversation", options, {"budget": target_tokens})
-    return fitted(messages, settings, system, tools).messages
+    return fitted(messages, settings, system, tools, request).messages

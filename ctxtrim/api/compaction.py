@@ -6,7 +6,7 @@ from typing import Any, Generic, Unpack
 
 from ctxtrim.api.configs import CompactConfig
 from ctxtrim.api.fit import run_stages
-from ctxtrim.api.messages import M, PlainMessages, System, Tools, conversation
+from ctxtrim.api.messages import M, PlainMessages, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import Options, Settings, parse_options
 from ctxtrim.errors import must_be_function
 from ctxtrim.model import Source, Transcript
@@ -101,6 +101,7 @@ def compact(
     *,
     system: System = None,
     tools: Tools = None,
+    request: RequestFields = None,
     summarizer: Summarizer | None = None,
     **options: Unpack[CompactConfig],
 ) -> Compacted[M]:
@@ -115,6 +116,7 @@ def compact(
         on_event: is called at the start and at the end.
         system: Anthropic's system prompt, which is counted and never dropped.
         tools: the tool schemas of the request, which are counted.
+        request: further fields of the request, such as `response_format` and `thinking`.
         summarizer: writes the summary. Without it, or if it fails, rules write it.
         **options: keys of the config as keywords; they take precedence.
 
@@ -128,7 +130,7 @@ def compact(
     settings = _session("compact", config, options)
     if on_event is not None:
         must_be_function(on_event, "compact: on_event")
-    read = conversation(messages, system, tools)
+    read = conversation(messages, system, tools, request)
     meter = settings.metering.meter(read.transcript)
     services = Services(summarizer=summarizer, on_event=on_event, cause="the program requested it")
     result = run_stages(read, settings.pipeline(settings.config.spec("compact")), services, meter)

@@ -6,7 +6,7 @@ from typing import Any, Generic, Unpack
 
 from ctxtrim.api.configs import PromptConfig
 from ctxtrim.api.fit import OnUsage, PromptUsage, fitted
-from ctxtrim.api.messages import M, PlainConversation, System, Tools, conversation
+from ctxtrim.api.messages import M, PlainConversation, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.errors import must_be_function, must_be_text
 from ctxtrim.summaries import Summarizer
@@ -27,12 +27,13 @@ class FinalPrompt(Generic[M]):
     summary: str | None = None
 
 
-def build_final_prompt(
+def build_final_prompt(  # noqa: PLR0913 - the keywords are public
     messages: Sequence[M],
     config: PromptConfig | None = None,
     *,
     system: System = None,
     tools: Tools = None,
+    request: RequestFields = None,
     summarizer: Summarizer | None = None,
     conversation_summary: str | None = None,
     on_usage: OnUsage | None = None,
@@ -47,6 +48,7 @@ def build_final_prompt(
             dropped messages. With `enabled` false the list is only counted.
         system: Anthropic's system prompt, which is counted and never dropped.
         tools: the tool schemas of the request, which are counted.
+        request: further fields of the request, such as `response_format` and `thinking`.
         summarizer: writes the summary. Without it, or if it fails, rules write it.
         conversation_summary: the summary of an earlier prompt. It is inserted if there is room,
             and continued if more messages are dropped. A text of your own gets a title. A blank
@@ -71,10 +73,10 @@ def build_final_prompt(
     is_blank = conversation_summary is None or not conversation_summary.strip()
     earlier = None if is_blank else conversation_summary
     if settings.is_on:
-        done = fitted(messages, settings, system, tools, summarizer, earlier)
+        done = fitted(messages, settings, system, tools, request, summarizer, earlier)
         prompt = FinalPrompt(done.messages, done.usage.final_tokens, True, done.usage, done.summary)
     else:
-        prompt = _counted(conversation(messages, system, tools), settings, earlier)
+        prompt = _counted(conversation(messages, system, tools, request), settings, earlier)
     if on_usage is not None:
         on_usage(prompt.usage)
     return prompt

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ctxtrim.api.messages import (
     PlainConversation,
     PlainMessages,
+    RequestFields,
     System,
     Tools,
     conversation,
@@ -63,6 +64,7 @@ def fitted(
     settings: Settings,
     system: System = None,
     tools: Tools = None,
+    request: RequestFields = None,
     summarizer: Summarizer | None = None,
     stored: str | None = None,
 ) -> Fitted:
@@ -70,7 +72,7 @@ def fitted(
 
     `stored` is the text of an earlier summary.
     """
-    read = conversation(messages, system, tools)
+    read = conversation(messages, system, tools, request)
     meter = settings.metering.meter(read.transcript)
     has_prompt = bool(read.transcript.messages)  # without messages there is no place for a summary
     summary = _stored(stored, meter) if stored is not None and has_prompt else None

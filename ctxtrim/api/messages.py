@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from ctxtrim.errors import InputError, SelfCheckError
+from ctxtrim.errors import InputError, SelfCheckError, UsageError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.reading import open_reading
@@ -34,6 +34,7 @@ M = TypeVar("M", bound=Mapping[str, Any] | Dumpable)
 """The type of the messages in a list, such as `ChatCompletionMessageParam`."""
 System = str | Sequence[Mapping[str, Any]] | None
 Tools = Sequence[Mapping[str, Any]] | None
+RequestFields = Mapping[str, Any] | None
 
 _FORMATS = tuple(FORMATS[name] for name in ("anthropic", "openai-chat"))
 _SHAPE = "the shape of OpenAI or Anthropic"
@@ -77,24 +78,26 @@ def _must_be_well_formed(chunk: Chunk) -> None:
 
 
 def conversation(
-    messages: PlainMessages, system: System = None, tools: Tools = None
+    messages: PlainMessages,
+    system: System = None,
+    tools: Tools = None,
+    request: RequestFields = None,
 ) -> PlainConversation:
     """The conversation of messages in the shape of OpenAI or Anthropic: dicts, or objects of SDKs.
 
-    `system` is for Anthropic only: a text or blocks. `tools` are schemas in either shape. Raises
-    `InputError` for a value that is not JSON or not a message of them, with its position, counted
-    from 0, and for a `system` or `tools` that would not count.
+    `system` is for Anthropic only: a text or blocks. `tools` are schemas in either shape. `request`
+    has further fields of the request, and may have these two. Raises `InputError` for a value that
+    is not JSON or not a message of them, with its position, counted from 0, and for a field that
+    would not count.
     """
     messages = message_list(messages)
-    if system and not isinstance(system, str | list | tuple):
-        raise InputError(f"system: expected a text or a list of blocks, found {str(system)[:80]}")
-    if tools and not isinstance(tools, list | tuple):
-        raise InputError(f"tools: expected a list of schemas, found {str(tools)[:80]}")
+    fields = _fields(system, tools, request)
+    system = fields.get("system")
     values = [_message(message, position) for position, message in enumerate(messages)]
     line = b'"messages": [' + b", ".join(values) + b"]"
-    services = (("system", system), ("tools", tools))
     members = [
-        b'"%s": %s' % (name.encode(), _spelled(value, name)) for name, value in services if value
+        _spelled(str(name), "request") + b": " + _spelled(value, name)
+        for name, value in fields.items()
     ]
     chunks = list(open_reading([b"{" + b", ".join((line, *members)) + b"}"], _FORMATS).chunks)
     found = [transcript for chunk in chunks for transcript in chunk.transcripts]
@@ -107,6 +110,28 @@ def conversation(
     _must_be_counted(transcript, values)
     has_objects = not all(isinstance(message, Mapping) for message in messages)
     return PlainConversation(chunk, transcript, has_objects)
+
+
+def _fields(system: System, tools: Tools, request: RequestFields) -> dict[str, Any]:
+    """The fields of a request besides its messages.
+
+    Raises `UsageError` for contradicting arguments, `InputError` for a field that would not count.
+    """
+    if not isinstance(request, Mapping | None):
+        raise UsageError(f"request: expected an object, found {str(request)[:80]}")
+    fields = dict(request or {})
+    if "messages" in fields:
+        raise UsageError("request: the messages are a separate argument; remove `messages`")
+    for name, value in (("system", system), ("tools", tools)):
+        if value and fields.get(name):
+            raise UsageError(f"{name} is given twice; remove it from request")
+        fields[name] = value or fields.get(name)
+    system, tools = fields["system"], fields["tools"]
+    if system and not isinstance(system, str | list | tuple):
+        raise InputError(f"system: expected a text or a list of blocks, found {str(system)[:80]}")
+    if tools and not isinstance(tools, list | tuple):
+        raise InputError(f"tools: expected a list of schemas, found {str(tools)[:80]}")
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _must_be_counted(transcript: Transcript, values: Sequence[bytes]) -> None:

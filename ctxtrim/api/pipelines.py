@@ -8,7 +8,7 @@ from typing import Generic, Unpack
 from ctxtrim.api.configs import PipelineConfig
 from ctxtrim.api.files import file_reader, no_transcript, opened, path_text
 from ctxtrim.api.fit import must_fit, run_stages
-from ctxtrim.api.messages import M, System, Tools, conversation
+from ctxtrim.api.messages import M, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import parse_options
 from ctxtrim.errors import STDIN, UsageError, excerpt, source_name
 from ctxtrim.findings import Finding
@@ -106,7 +106,12 @@ class Pipeline:
         object.__setattr__(self, "files", FilePipeline(file_reader(settings), job))
 
     def run(
-        self, messages: Sequence[M], *, system: System = None, tools: Tools = None
+        self,
+        messages: Sequence[M],
+        *,
+        system: System = None,
+        tools: Tools = None,
+        request: RequestFields = None,
     ) -> MessagesOutcome[M]:
         """Run the stages over a message list.
 
@@ -114,6 +119,7 @@ class Pipeline:
             messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
             system: Anthropic's system prompt, which is counted and never dropped.
             tools: the tool schemas of the request, which are counted.
+            request: further fields of the request, such as `response_format` and `thinking`.
 
         Returns:
             A new list of dicts, and its row.
@@ -122,8 +128,10 @@ class Pipeline:
             ContextOverflowError: a stage should make the list fit, and cannot. With `on_overflow`
                 `keep` the messages are returned unchanged instead.
             InputError: a message cannot be read; the text has its position, from 0.
+            UsageError: `request` has messages, or a field that is also given separately.
         """
-        read, job = conversation(messages, system, tools), self.files.job
+        read = conversation(messages, system, tools, request)
+        job = self.files.job
         result = run_stages(read, job.pipeline, Services(summarizer=job.summarizer))
         is_kept = result.overflows and job.on_overflow == "keep"
         if job.pipeline.fits_budget and not is_kept:

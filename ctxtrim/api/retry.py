@@ -13,6 +13,7 @@ from ctxtrim.api.fit import must_fit, run_stages
 from ctxtrim.api.messages import (
     PlainConversation,
     PlainMessages,
+    RequestFields,
     System,
     Tools,
     conversation,
@@ -32,13 +33,14 @@ _CAUSE = "the provider says that the prompt is too long"
 _LEFT = 3, 4  # fraction of the refused prompt to keep
 
 
-def with_recovery(
+def with_recovery(  # noqa: PLR0913 - the keywords are public
     send: Callable[[list[Any]], T],
     messages: PlainMessages,
     config: PromptConfig | None = None,
     *,
     system: System = None,
     tools: Tools = None,
+    request: RequestFields = None,
     summarizer: Summarizer | None = None,
     on_event: OnEvent | None = None,
     **options: Unpack[PromptConfig],
@@ -56,6 +58,7 @@ def with_recovery(
         config: keys of the blocks `compactor` and `contextManagement`, such as `model`.
         system: Anthropic's system prompt, which is counted and never dropped.
         tools: the tool schemas of the request, which are counted.
+        request: further fields of the request, such as `response_format` and `thinking`.
         summarizer: writes the summary. Without it, or if it fails, rules write it.
         on_event: is called when the compaction starts and ends.
         **options: keys of the config as keywords; they take precedence.
@@ -74,7 +77,7 @@ def with_recovery(
     if on_event is not None:
         must_be_function(on_event, "with_recovery: on_event")
     services = Services(summarizer=summarizer, on_event=on_event)
-    refused = _Prompt(message_list(messages), system, tools)
+    refused = _Prompt(message_list(messages), system, tools, request)
     try:
         answer = send(list(refused.messages))
     except Exception as error:
@@ -111,10 +114,11 @@ class _Prompt(NamedTuple):
     messages: PlainMessages
     system: System
     tools: Tools
+    request: RequestFields
 
     def shorter(self, settings: Settings, error: Exception, services: Services) -> list[Any]:
         """The messages for the second request. An overflow has the error as its cause."""
-        read = conversation(self.messages, self.system, self.tools)
+        read = conversation(self.messages, self.system, self.tools, self.request)
         try:
             return _shorter(read, settings, error, services)
         except ContextOverflowError as overflow:

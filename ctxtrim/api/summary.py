@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from ctxtrim.api.configs import SummaryConfig
-from ctxtrim.api.messages import PlainMessages, System, Tools, conversation
+from ctxtrim.api.messages import PlainMessages, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import parse_options
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries import Summarizer
@@ -52,6 +52,7 @@ def summarize_context(
     *,
     system: System = None,
     tools: Tools = None,
+    request: RequestFields = None,
     summarizer: Summarizer | None = None,
     **options: Unpack[SummaryConfig],
 ) -> ContextSummary:
@@ -63,6 +64,7 @@ def summarize_context(
         messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
         system: Anthropic's system prompt; it is counted, not summarized.
         tools: the tool schemas of the request, which are counted.
+        request: further fields of the request, such as `response_format` and `thinking`.
         summarizer: writes the summary. Without it, or if it fails, rules write it.
         **options: `summary_tokens` (at most, by default 1000), `redact`, `model` or `tokenizer`.
 
@@ -75,7 +77,7 @@ def summarize_context(
     """
     settings = parse_options("summarize_context", options)
     chosen = settings.of_stage("summarize")
-    read = conversation(messages, system, tools)
+    read = conversation(messages, system, tools, request)
     counter = settings.metering.meter(read.transcript).counter
     usable = [message for message in read.transcript.messages if message.role != "system"]
     limit = chosen["summary_tokens"]

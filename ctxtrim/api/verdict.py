@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ctxtrim.api.configs import PipelineConfig
 from ctxtrim.api.files import path_text
-from ctxtrim.api.messages import PlainMessages, System, Tools
+from ctxtrim.api.messages import PlainMessages, RequestFields, System, Tools
 from ctxtrim.api.options import parse_options
 from ctxtrim.api.pipelines import Pipeline
 from ctxtrim.errors import InputError, UsageError, place_of
@@ -67,6 +67,7 @@ def fits(
     *,
     system: System = None,
     tools: Tools = None,
+    request: RequestFields = None,
     **options: Unpack[PipelineConfig],
 ) -> BudgetVerdict:
     """Whether transcripts are within their budget. The value is for `assert` and `if`.
@@ -80,6 +81,7 @@ def fits(
         source: a file, a folder of transcripts, or a message list.
         system: Anthropic's system prompt of a message list.
         tools: the tool schemas of a message list.
+        request: further fields of the request, such as `response_format` and `thinking`.
         **options: `model`, and `context_window` and `reserve`, or `budget`, in tokens. By default
             the model in the transcript and its window. No stage of a `preset` runs, and the stages
             of a `pipeline` may only report, as `check` does.
@@ -93,7 +95,7 @@ def fits(
     """
     pipeline = Pipeline(**(options | {"explain": True, "enabled": _has_stages(options)}))
     if not isinstance(source, str | Path):
-        row = pipeline.run(source, system=system, tools=tools).row
+        row = pipeline.run(source, system=system, tools=tools, request=request).row
         return BudgetVerdict((row,), tuple(_problems(row.path, row.findings)))
     rows: list[Row] = []
     problems: list[tuple[str, Finding]] = []

@@ -23,6 +23,7 @@ PROGRAM = """
 import ctxtrim
 from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
+from openai.types.chat.completion_create_params import CompletionCreateParams
 
 client, waiting = OpenAI(), AsyncOpenAI()
 messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Hello."}]
@@ -48,6 +49,8 @@ create(ctxtrim.Pipeline("trim", model="gpt-4o").run(messages).messages)
 text, tokens = ctxtrim.summarize_context(messages, summary_tokens=100)
 names = (ctxtrim.tokenizers.count("a", "gpt-4o"), ctxtrim.STAGES, ctxtrim.__version__)
 number: int = dropped + tokens + ctxtrim.estimate_tokens(messages, "gpt-4o")
+fields: CompletionCreateParams = {"model": "gpt-4o", "messages": [], "tool_choice": "none"}
+number += ctxtrim.estimate_tokens(messages, request=fields)
 answer: ChatCompletion = ctxtrim.with_recovery(create, messages, model="gpt-4o")
 
 

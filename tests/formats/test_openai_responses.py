@@ -770,3 +770,21 @@ def test_chats_with_calls_that_are_not_set_stay_chats(unset: Any) -> None:
     for whole in (data({"messages": talk}), data(talk), data({"input": called}), lines):
         form = open_reading(BytesIO(whole)).format
         assert form is not None and form.name == "openai-chat"
+
+
+def test_items_on_lines_of_their_own_are_no_chat(ctxtrim: Run) -> None:
+    sealed = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAA" * 300}
+    prompts: list[Item] = [{"role": "user", "content": text * 20} for text in ("Hi. ", "More. ")]
+    exchange = [prompts[0], sealed, says("assistant", "Hello.")]
+    called = [prompts[0], sealed, calls("c1"), returns("c1"), says("assistant", "Hello.")]
+    for session in ([*exchange, prompts[1]], [*called, *prompts, *prompts, *prompts]):
+        file = b"".join(map(data, session))
+        checked = ctxtrim("check", "--profile", "openai-responses", "--explain-format", stdin=file)
+        assert (checked.code, "taken for openai-responses" in checked.err) == (0, True)
+        assert "warning" not in checked.err
+    file = b"".join(map(data, exchange * 3 + prompts))
+    ran = ctxtrim("trim", "--budget", "400", "--explain-format", stdin=file)
+    assert (ran.code, "taken for openai-responses" in ran.err) == (0, True)
+    assert len(ran.out) < len(file)
+    again = ctxtrim("check", "--budget", "400", "--explain-format", stdin=ran.out)
+    assert (again.code, "taken for openai-responses" in again.err) == (0, True)

@@ -124,11 +124,11 @@ def _in_result(block: Block) -> MediaSource:
 def _document(block: Block) -> MediaSource | None:
     """Anthropic: a PDF unless its source names another type.
 
-    None for a source of text or blocks.
+    None for a source of text or blocks, and for Cohere's documents, which are texts or objects.
     """
     source = block.get("source")
     if not isinstance(source, Mapping):
-        return MediaSource("pdf")
+        return None if "document" in block else MediaSource("pdf")
     if source.get("type") in ("text", "content"):
         return None
     return _anthropic(source, "pdf", block.get("title"))

@@ -10,15 +10,18 @@ from ctxtrim.text.records import dump
 Fields = Mapping[str, Any]
 
 _PLAIN_CHAT = RequestOptions("chat")
+_COSTLY = frozenset(("response_format", "thinking", "documents"))
+_DOCUMENTS = "`documents` next to the messages are not read"
 
 
 def chat_options(fields: Fields) -> RequestOptions:
     """OpenAI Chat Completions: `response_format` with a `json_schema`; `json_object` costs nothing.
 
-    Compatible APIs, such as DeepSeek's, also have `thinking`.
+    Compatible APIs also have `thinking`, such as DeepSeek's, and `documents` (Cohere, vLLM), whose
+    cost depends on the template of the model.
     """
     hidden = _injected(fields)
-    if not hidden and "response_format" not in fields and "thinking" not in fields:
+    if not hidden and _COSTLY.isdisjoint(fields):
         return _PLAIN_CHAT
     wanted = members(members(fields.get("response_format")).get("json_schema"))
     is_thinking = members(fields.get("thinking")).get("type") == "enabled"
@@ -27,6 +30,7 @@ def chat_options(fields: Fields) -> RequestOptions:
         output=_output(wanted, "schema"),
         reasoning="enabled" if is_thinking else None,
         hidden=hidden,
+        unread=(_DOCUMENTS,) if elements(fields.get("documents")) else (),
     )
 
 

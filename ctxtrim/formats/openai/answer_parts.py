@@ -7,7 +7,8 @@ from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.model import Part, Span
 
-_REASONING = ("reasoning", "reasoning_content", "thinking")  # the last: Ollama, data for gpt-oss
+# the last two: Ollama and data for gpt-oss, Cohere
+_REASONING = ("reasoning", "reasoning_content", "thinking", "tool_plan")
 # of OpenRouter, LiteLLM, and Hermes Agent
 _BLOCKS = ("reasoning_details", "thinking_blocks", "codex_reasoning_items")
 

@@ -52,7 +52,7 @@ _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta", "_checkpoint", "_usage")  # records of agents, never sent
 _WITH_PARTS = frozenset({
     "refusal", "audio", "reasoning", "reasoning_content", "reasoning_details", "thinking",
-    "thinking_blocks", "codex_reasoning_items",
+    "thinking_blocks", "tool_plan", "codex_reasoning_items",
 })  # fmt: skip
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
@@ -73,6 +73,7 @@ _FUNCTIONS = module_table(
         "add_results": "chat_results:add_results",
         "call": "ai_sdk:call",
         "calls_in_content": "chat_calls:calls_in_content",
+        "document": "chat_results:document",
         "images": "answer_parts:images",
         "resolved": "inspect_attachments:resolved",
         "with_calls": "chat_calls:with_calls",
@@ -347,6 +348,8 @@ def _block(block: Any, span: Span) -> Part:
         return Part("text", block["text"], span=span.inside("text"), block=span)
     if kind == "tool-call":
         return cast(Part, _FUNCTIONS["call"](block, span))
+    if kind == "document":
+        return cast(Part, _FUNCTIONS["document"](block, span))
     if kind == "refusal" and isinstance(block.get("refusal"), str):
         return Part("text", block["refusal"], span=span.inside("refusal"), block=span)
     if kind in ("reasoning", "think"):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Format, Layout
-from ctxtrim.formats.fields import json_in, log_messages
+from ctxtrim.formats.fields import json_in, log_messages, members
 from ctxtrim.formats.lines import LineRecords
 from ctxtrim.formats.list_search import MOST_STRINGS, ListSearch
 from ctxtrim.formats.message_lists import (
@@ -21,10 +21,14 @@ from ctxtrim.formats.message_lists import (
     messages_as,
 )
 from ctxtrim.model import Line, Message, Source, Span, Transcript
+from ctxtrim.model.request import RequestOptions
 from ctxtrim.text.json_paths import Path, Place
 from ctxtrim.text.records import BLANK, JsonRecord, value_in
 
 _ROLES = frozenset(("role", "from"))  # members that messages of most formats have
+_ANSWERS = {"request": "response", "request_body": "response_body"}
+"""The members of a log with an answer, by those with its request."""
+_NO_ANSWERS = ("choices", "output", "candidates")  # members of responses, if they are empty
 _element = partial(tuple.__new__, Element)  # without a call of a Python function
 
 
@@ -149,6 +153,9 @@ class _Lists:
             envelope |= dialect.envelope(place.envelope, span.inside(*place.envelope_path))
             own, resolved = _elements(span, place, consumes), dialect.resolved
             elements.append(own if resolved is None else resolved(own, place.envelope))
+        unread = _unread_answer(_top(value, lists[0].path), lists)
+        if unread:
+            envelope |= Envelope(options=RequestOptions(unread=unread))
         pointer = (*span.path, *_pointer(lists))
         return _Talk(chain.from_iterable(elements), envelope, pointer)
 
@@ -200,6 +207,25 @@ def _top(value: Any, path: Path) -> Any:
     if isinstance(value, list) and path and isinstance(path[0], int):
         return value[path[0]]
     return value
+
+
+def _unread_answer(record: Any, lists: Sequence[Place]) -> tuple[str, ...]:
+    """What the log of a request says about its answer if none of some lists has it."""
+    path = lists[0].path
+    name = next((_ANSWERS[key] for key in path[:2] if key in _ANSWERS), None)
+    if name is None or any(name in place.path[:2] for place in lists):
+        return ()
+    answer = members(record).get(name)
+    response = members(answer)
+    if "body" in response or "headers" in response:  # of HTTP
+        answer = response.get("body")
+    if isinstance(answer, str):
+        answer = json_in(answer) or answer
+    if not answer or "error" in members(answer):
+        return ()
+    if any(members(answer).get(key) == [] for key in _NO_ANSWERS):
+        return ()
+    return (f"the answer in `{name}` is not read",)
 
 
 def _elements(around: Span, place: Place, consumes: bool) -> Iterator[Element]:

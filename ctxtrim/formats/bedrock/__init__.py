@@ -189,7 +189,7 @@ DIALECT = Dialect(
         "messages",
         "[*].messages",
         "",
-        "request.messages",
+        "request.messages + response.output.message",
         "body.messages",
         "data.messages",
         _LOG,

@@ -22,11 +22,14 @@ PLACES = (
 _IN_VALUES = (
     ("conversations",),
     ("conversation",),
-    ("request.messages + response.choices[0].message",),  # logs of proxies, as the next seven
+    ("request.messages + response.choices[0].message",),  # logs of proxies, as the next ten
+    ("request.messages + response.message",),  # of Ollama and Cohere
     ("request.messages",),
     ("request.body.messages + response.body.choices[0].message",),
+    ("request.body.messages + response.body.message",),
     ("request.body.messages",),
-    ("request_body.messages + response_body.choices[0].message",),  # Helicone, as the next
+    ("request_body.messages + response_body.choices[0].message",),  # Helicone, as the next two
+    ("request_body.messages + response_body.message",),
     ("request_body.messages",),
     ("kwargs.messages",),
     ("chat.messages",),

@@ -189,6 +189,18 @@ def no_content(conversation: CheckedMessages) -> Breaches:
             yield Breach(position, f"the {message.role} message has no content")
 
 
+def result_without_content(conversation: CheckedMessages) -> Breaches:
+    """Results whose content is null, absent or an empty list. Those without an id are of the legacy
+    role `function`, whose content may be null.
+    """
+    for position, message in conversation.sent:
+        if message.role == "tool" and len(message.parts) == 1:
+            part = message.parts[0]
+            is_empty = not part.text and part.media is None
+            if is_empty and part.call_id is not None and part.span is None and part.block is None:
+                yield Breach(position, f"{_result(message)} has no content")
+
+
 def blank_text(conversation: CheckedMessages) -> Breaches:
     """Texts of only white space. The last assistant message and a whole result may be empty."""
     for position, message in conversation.sent:

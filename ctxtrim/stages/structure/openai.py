@@ -11,6 +11,7 @@ _UNANSWERED = (
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
     "'tool_call_id'. [pydantic/pydantic-ai#2360]"
 )
+_NO_CONTENT = "Invalid value for 'content': expected a string, got null. [vercel/ai#13744]"
 RULES: tuple[Rule, ...] = (
     *checks.pairing(
         "messages with role 'tool' must be a response to a preceeding message with "
@@ -18,11 +19,8 @@ RULES: tuple[Rule, ...] = (
         _UNANSWERED,
     ),
     Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
-    Rule(
-        "empty-content",
-        checks.no_content,
-        "Invalid value for 'content': expected a string, got null. [vercel/ai#13744]",
-    ),
+    Rule("empty-content", checks.no_content, _NO_CONTENT),
+    Rule("empty-content", checks.result_without_content, _NO_CONTENT),
     Rule(
         "arguments-not-json",
         checks.arguments_no_json,

@@ -55,10 +55,24 @@ def test_openai_accepts_empty_content_next_to_calls(how: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("content", [None, [], ...])
+def test_openai_refuses_a_result_without_content(content: Any) -> None:
+    answer = {"role": "tool", "tool_call_id": "a", "content": content}
+    if content is ...:
+        del answer["content"]
+    talk = [user("go"), call("a"), answer, user("and?")]
+    assert broken("openai", talk, tools=TOOLS) == ["empty-content"]
+    assert broken("strict", talk, tools=TOOLS) == ["empty-content"]
+    asks = {"role": "assistant", "function_call": {"name": "look", "arguments": "{}"}}
+    legacy = [user("go"), asks, {"role": "function", "name": "look", "content": None}, user("and?")]
+    assert broken("openai", legacy) == []
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
         ("", []),
+        (None, []),
         ([{"type": "text", "text": "low"}], []),
         ([{"type": "text", "text": " "}, {"type": "text", "text": "low"}], ["empty-content"]),
         ([{"type": "text", "text": ""}], ["empty-content"]),

@@ -68,7 +68,7 @@ def estimate_tokens(
     The count is the model's own, or an estimate that is rather too high.
 
     Args:
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
         model: selects the tokenizer; without it, `o200k_base` counts.
         system: Anthropic's system prompt, a text or blocks.
         tools: the tool schemas of the request.
@@ -121,7 +121,7 @@ def enforce_context_limit(
     """A list of at most `max_input_tokens` tokens. A list that fits is not changed.
 
     Args:
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
         max_input_tokens: the most tokens of messages, system prompt, tools and framing.
         system: Anthropic's system prompt, which is counted and never dropped.
         tools: the tool schemas of the request, which are counted.
@@ -156,7 +156,7 @@ def trim_conversation(
     """A list of at most `target_tokens` tokens, as from `enforce_context_limit`.
 
     Args:
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
         target_tokens: the most tokens of messages, system prompt, tools and framing.
         system: Anthropic's system prompt, which is counted and never dropped.
         tools: the tool schemas of the request, which are counted.

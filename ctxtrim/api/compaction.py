@@ -38,7 +38,7 @@ def estimate_context_tokens(messages: PlainMessages) -> int:
     trim.
 
     Args:
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
 
     Returns:
         The number of tokens.
@@ -74,7 +74,7 @@ def should_compact(
     """Whether compaction is due by tokens, else by messages; never with `auto` false.
 
     Args:
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
         config: the keys of `effective_token_limit`, `max_messages` and `auto`.
         **options: the same keys as keywords; they take precedence.
 
@@ -111,7 +111,7 @@ def compact(
     not change.
 
     Args:
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
         config: keys of the block `compactor`, such as `keep_recent_tokens`.
         on_event: is called at the start and at the end.
         system: Anthropic's system prompt, which is counted and never dropped.

@@ -42,7 +42,7 @@ def build_final_prompt(  # noqa: PLR0913 - the keywords are public
     """A list that fits the budget of the config. A list that fits is not changed.
 
     Args:
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
         config: keys of `ctxtrim.toml` and of the block `contextManagement`, such as `model`,
             `context_window` and `reserve` in tokens. With `summarize` one summary replaces the
             dropped messages. With `enabled` false the list is only counted.

@@ -37,7 +37,7 @@ Tools = Sequence[Mapping[str, Any]] | None
 RequestFields = Mapping[str, Any] | None
 
 _FORMATS = tuple(FORMATS[name] for name in ("anthropic", "openai-chat"))
-_SHAPE = "the shape of OpenAI or Anthropic"
+_SHAPE = "the shape of Chat Completions or Anthropic"
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ def conversation(
     tools: Tools = None,
     request: RequestFields = None,
 ) -> PlainConversation:
-    """The conversation of messages in the shape of OpenAI or Anthropic: dicts, or objects of SDKs.
+    """The conversation of messages, dicts or objects of SDKs, in the shape of Chat Completions or
+    Anthropic.
 
     `system` is for Anthropic only: a text or blocks. `tools` are schemas in either shape. `request`
     has further fields of the request, and may have these two. Raises `InputError` for a value that
@@ -105,7 +106,8 @@ def conversation(
     transcript = found[0] if found else Transcript((), Source(chunk.lines, ()))
     if system and (chunk.format is None or chunk.format.name != "anthropic"):
         raise InputError(
-            "system is for Anthropic's messages only; in a list of OpenAI, pass a system message"
+            "system is for Anthropic's messages only; "
+            "in a list of Chat Completions, pass a system message"
         )
     _must_be_counted(transcript, values)
     has_objects = not all(isinstance(message, Mapping) for message in messages)
@@ -169,22 +171,26 @@ def _message(message: PlainMessage, position: int) -> bytes:
         plain = message if isinstance(message, Mapping) else _dumped(message)
     except ValueError as error:
         raise InputError(f"message {position}: cannot be written as JSON: {error}") from error
-    if not isinstance(plain, Mapping) or not isinstance(plain.get("role"), str):
-        raise InputError(
-            f"message {position}: expected an object with a role, found {str(message)[:80]}"
-        )
-    other = _of_other_api(plain)
+    other = _of_other_api(plain) if isinstance(plain, Mapping) else None
     if other is not None:
         raise InputError(
             f"message {position}: {other}; expected a message in {_SHAPE}; "
             "Pipeline.run_lines reads requests of other APIs"
         )
+    if not isinstance(plain, Mapping) or not isinstance(plain.get("role"), str):
+        raise InputError(
+            f"message {position}: expected an object with a role, found {str(message)[:80]}"
+        )
     return _spelled(plain, f"message {position}")
 
 
 def _of_other_api(message: Mapping[str, Any]) -> str | None:
-    """What shows that a message belongs to Gemini or Amazon Bedrock; None for other messages."""
-    content = message.get("content")
+    """What shows that a message belongs to OpenAI Responses, Gemini or Amazon Bedrock; None for
+    other messages.
+    """
+    kind, content = message.get("type"), message.get("content")
+    if isinstance(kind, str) and "role" not in message:
+        return f"an item of type {kind!r} without a role"
     if content is None and "parts" in message:
         return "it has parts instead of content"
     for block in content if isinstance(content, list | tuple) else ():

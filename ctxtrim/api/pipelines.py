@@ -116,7 +116,7 @@ class Pipeline:
         """Run the stages over a message list.
 
         Args:
-            messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+            messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
             system: Anthropic's system prompt, which is counted and never dropped.
             tools: the tool schemas of the request, which are counted.
             request: further fields of the request, such as `response_format` and `thinking`.

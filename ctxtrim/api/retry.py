@@ -53,8 +53,8 @@ def with_recovery(  # noqa: PLR0913 - the keywords are public
 
     Args:
         send: sends a list of messages. It may be a coroutine function: await the result.
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic. The first call gets them
-            unchanged, the second call gets dicts.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic. The first call
+            gets them unchanged, the second call gets dicts.
         config: keys of the blocks `compactor` and `contextManagement`, such as `model`.
         system: Anthropic's system prompt, which is counted and never dropped.
         tools: the tool schemas of the request, which are counted.

@@ -61,7 +61,7 @@ def summarize_context(
     Summaries in the list are merged into the new one.
 
     Args:
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
         system: Anthropic's system prompt; it is counted, not summarized.
         tools: the tool schemas of the request, which are counted.
         request: further fields of the request, such as `response_format` and `thinking`.

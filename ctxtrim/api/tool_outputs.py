@@ -27,7 +27,7 @@ def count_steps(messages: PlainMessages) -> int:
     A step is an assistant message with calls; parallel calls are one step.
 
     Args:
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
 
     Returns:
         The number of steps.
@@ -42,7 +42,7 @@ def tag_steps(messages: PlainMessages) -> tuple[int, ...]:
     """The step of each message of a list.
 
     Args:
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
 
     Returns:
         A number for each message, from 1; 0 before the first step.
@@ -71,7 +71,7 @@ def active_files(
     """The files in use in the last steps.
 
     Args:
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
         active_steps: the number of last steps.
         current_step: the step from which ages count; by default the last one.
 
@@ -128,7 +128,7 @@ def truncate_old_tool_outputs(
     (characters) and `_truncatedAt` (age in steps), unless `metadata` is false.
 
     Args:
-        messages: dicts or SDK objects in the shape of OpenAI or Anthropic.
+        messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.
         config: settings of `truncate` and their aliases: `max_age` in steps, `max_tokens` of a
             result, and others. With `enabled` false the messages are unchanged.
         current_step: the step from which ages count; by default the last one.

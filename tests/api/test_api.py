@@ -547,7 +547,7 @@ def test_an_invalid_config_is_one_clear_line(config: dict[str, Any], error: str)
         (
             [{"role": "user", "content": "x"}, {"role": "banana", "content": "x"}],
             "message 1: role 'banana' cannot be counted; expected a message in the shape "
-            "of OpenAI or Anthropic",
+            "of Chat Completions or Anthropic",
         ),
         (
             [{"role": "user", "content": {1, 2}}],
@@ -597,9 +597,9 @@ def test_a_system_prompt_or_tools_that_would_not_count_are_refused(
 
 def test_only_anthropic_has_a_separate_system_prompt() -> None:
     error = error_text(InputError, openai_turn(0), system="x", call=estimate_tokens)
-    assert (
-        error
-        == "system is for Anthropic's messages only; in a list of OpenAI, pass a system message"
+    assert error == (
+        "system is for Anthropic's messages only; "
+        "in a list of Chat Completions, pass a system message"
     )
     plain = [{"role": "user", "content": "hello"}]
     assert (

@@ -166,6 +166,7 @@ CONVERSE: Any = [
     {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "berths"}}]},
     {"role": "user", "content": [{"toolResult": {"toolUseId": "t1", "content": []}}]},
 ]
+RESPONSES: Any = [*HI, {"type": "function_call", "call_id": "c1", "name": "berths"}]
 GEMINI: Any = [*HI, {"role": "model", "parts": [{"text": "Berths 2 and 4."}]}]
 LISTS: dict[str, Callable[[Any], Any]] = {
     "estimate_tokens": ctxtrim.estimate_tokens,
@@ -187,6 +188,8 @@ def test_a_list_of_another_api_is_not_read(name: str) -> None:
         LISTS[name](CONVERSE)
     with pytest.raises(InputError, match=r"^message 1: it has parts instead of content; "):
         LISTS[name](GEMINI)
+    with pytest.raises(InputError, match=r"^message 1: an item of type 'function_call' without "):
+        LISTS[name](RESPONSES)
 
 
 PATHS: dict[str, Callable[[Any], Any]] = {

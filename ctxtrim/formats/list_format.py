@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Format, Layout
-from ctxtrim.formats.fields import json_in, log_messages, members
+from ctxtrim.formats.fields import elements, json_in, log_messages, members
 from ctxtrim.formats.lines import LineRecords
 from ctxtrim.formats.list_search import MOST_STRINGS, ListSearch
 from ctxtrim.formats.message_lists import (
@@ -28,7 +28,8 @@ from ctxtrim.text.records import BLANK, JsonRecord, value_in
 _ROLES = frozenset(("role", "from"))  # members that messages of most formats have
 _ANSWERS = {"request": "response", "request_body": "response_body"}
 """The members of a log with an answer, by those with its request."""
-_NO_ANSWERS = ("choices", "output", "candidates")  # members of responses, if they are empty
+_TEXTS = ("message", "content", "delta", "text", "output")
+"""The members with the text of an answer, in a response or in one of its choices."""
 _element = partial(tuple.__new__, Element)  # without a call of a Python function
 
 
@@ -148,16 +149,16 @@ class _Lists:
         """The conversation in some lists, with contents that are stored next to them."""
         dialect = self._dialect
         envelope = dialect.header(_top(value, lists[0].path))
-        elements = []
+        streams = []
         for place in lists:
             envelope |= dialect.envelope(place.envelope, span.inside(*place.envelope_path))
             own, resolved = _elements(span, place, consumes), dialect.resolved
-            elements.append(own if resolved is None else resolved(own, place.envelope))
+            streams.append(own if resolved is None else resolved(own, place.envelope))
         unread = _unread_answer(_top(value, lists[0].path), lists)
         if unread:
             envelope |= Envelope(options=RequestOptions(unread=unread))
         pointer = (*span.path, *_pointer(lists))
-        return _Talk(chain.from_iterable(elements), envelope, pointer)
+        return _Talk(chain.from_iterable(streams), envelope, pointer)
 
     def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The conversations in some records. Their values lose the elements that were read."""
@@ -193,8 +194,8 @@ class _Lists:
         dialect = self._dialect
         edit = dialect.relink(edit)
         if dialect.separate is not None:
-            elements = [element for talk in self._talks(edit.values) for element in talk.elements]
-            edit = replace(edit, inserted=dialect.separate(elements, edit))
+            items = [item for talk in self._talks(edit.values) for item in talk.elements]
+            edit = replace(edit, inserted=dialect.separate(items, edit))
         if not dialect.texts:
             return edit
         replaced = {insert.span for insert in edit.inserted if insert.replaces}
@@ -221,11 +222,17 @@ def _unread_answer(record: Any, lists: Sequence[Place]) -> tuple[str, ...]:
         answer = response.get("body")
     if isinstance(answer, str):
         answer = json_in(answer) or answer
-    if not answer or "error" in members(answer):
-        return ()
-    if any(members(answer).get(key) == [] for key in _NO_ANSWERS):
-        return ()
-    return (f"the answer in `{name}` is not read",)
+    return (f"the answer in `{name}` is not read",) if _is_answer(answer) else ()
+
+
+def _is_answer(response: Any) -> bool:
+    """Whether a response has an answer: no error, and no rest of a response that lost its answer."""
+    if not isinstance(response, dict):
+        return bool(response)
+    if response.get("error"):
+        return False
+    choices = (*elements(response.get("choices")), *elements(response.get("candidates")))
+    return any(members(value).get(name) for value in (response, *choices) for name in _TEXTS)
 
 
 def _elements(around: Span, place: Place, consumes: bool) -> Iterator[Element]:

@@ -89,8 +89,22 @@ def test_an_answer_that_is_not_read_makes_an_estimate(value: Any, name: str) -> 
         {"body": {"error": "overloaded"}},
         {"status": 200, "headers": {"x-id": "1"}},
         {"choices": []},
+        {"choices": [{"index": 0, "finish_reason": "stop"}], "error": None},
+        {"model": "gpt-oss", "done": True},
+        {"output": {}},
+        {"candidates": [{"index": 0}]},
         {"choices": [{"index": 0, "message": ANSWER}]},
     ],
 )
 def test_a_request_without_an_answer_stays_exact(response: Any) -> None:
     assert counted({"request": CHAT, "response": response}) == [("exact", [])]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [{"choices": [{"index": 0, "message": ANSWER}]}, {"message": ANSWER}],
+)
+def test_an_answer_that_a_stage_drops_is_not_missing(ctxtrim: Run, response: Any) -> None:
+    ran = ctxtrim("trim", "--budget", "12", stdin=encoded({"request": CHAT, "response": response}))
+    assert (ran.code, b"Seven" in ran.out) == (0, False)
+    assert counted(json.loads(ran.out)) == [("exact", [])]

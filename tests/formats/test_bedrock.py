@@ -206,6 +206,21 @@ def test_all_blocks_are_counted() -> None:
     assert found[2].parts[1].media is not None
 
 
+def test_a_guarded_image_costs_the_same_as_an_image() -> None:
+    image = {"image": {"format": "png", "source": {"bytes": PICTURE}}}
+    plain, guarded = (
+        messages(says("user", text("Look."), block, result("a", block)))
+        for block in (image, {"guardContent": image})
+    )
+    assert [[part.media for part in message.parts] for message in guarded] == [
+        [part.media for part in message.parts] for message in plain
+    ]
+    assert guarded[0].parts[1].media is not None
+    request = {"system": [text("Look."), {"guardContent": image}], "messages": TALK}
+    system = formats_and_transcripts(line(request))[1][0].messages[0]
+    assert system.parts[1].media == plain[0].parts[1].media
+
+
 def test_results_are_shortened_and_other_bytes_stay() -> None:
     data = line(REQUEST)
     out = run(data, [("truncate", {"max_tokens": 50})], model="gpt-4o").data

@@ -98,10 +98,13 @@ def _content(value: Any, span: Span) -> Part:
     block = members(value)
     if isinstance(block.get("text"), str):
         return Part("text", block["text"], span=span.inside("text"), block=span)
-    guarded = members(members(block.get("guardContent")).get("text"))
+    guard = members(block.get("guardContent"))
+    guarded = members(guard.get("text"))
     if isinstance(guarded.get("text"), str):
         home = span.inside("guardContent", "text", "text")
         return Part("text", guarded["text"], span=home, block=span)
+    if isinstance(guard.get("image"), dict):
+        return _attachment("image", guard, span)
     if "json" in block:
         return _json(block["json"], span)
     kind = next((key for key in _MEDIA if isinstance(block.get(key), dict)), None)

@@ -8,6 +8,7 @@ import pytest
 from conftest import Run
 from harness import read, run
 from msgspec.structs import replace
+from pictures import PICTURE
 
 from ctxtrim.conversation.tasks import current_task
 from ctxtrim.conversation.turns import shape
@@ -194,6 +195,26 @@ def test_a_fetched_pdf_is_a_document(ctxtrim: Run) -> None:
     assert (ran.code, ran.out) == (0, data)
     converted = json.loads(ctxtrim("convert", "--to", "anthropic", stdin=data).out)
     assert converted["messages"][1]["content"][:2] == [use, answer]
+
+
+def test_images_in_a_document_are_images(ctxtrim: Run) -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": PICTURE}
+    image = {"type": "image", "source": source}
+    content = [text("The pier."), image, image]
+    document = {"type": "document", "source": {"type": "content", "content": content}}
+    talk = [user([document]), says(tool_use("a")), user([result("a", [document])])]
+    data = line(*talk, model="claude-opus-4-6")
+    for message in (transcript(data).messages[0], transcript(data).messages[2]):
+        assert [part.media and part.media.pixels for part in message.parts] == [
+            None, (1024, 768), (1024, 768),
+        ]  # fmt: skip
+        assert PICTURE not in message.parts[0].text and "The pier." in message.parts[0].text
+    ran = ctxtrim("run", "-s", "drop-images:max-age=0", stdin=data)
+    assert (ran.code, ran.out) == (0, data) and "3 old images or documents are kept" in ran.err
+    same = json.loads(ctxtrim("convert", "--to", "anthropic", stdin=data).out)
+    assert same["messages"] == talk
+    other = json.loads(ctxtrim("convert", "--to", "gemini", stdin=data).out)
+    assert len([part for part in other["contents"][0]["parts"] if "inlineData" in part]) == 2
 
 
 def test_a_signature_is_not_counted() -> None:

@@ -68,6 +68,28 @@ def block(value: Any, span: Span) -> Part:
     return Part("text", dump(value), block=span)
 
 
+def _is_document(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("type") == "document"
+
+
+def _document(value: dict[str, Any], span: Span) -> Iterator[Part]:
+    """The parts of a document: one part, or its JSON without its images, and each image.
+
+    No text can replace one part of several.
+    """
+    source = members(value.get("source"))
+    content = elements(source.get("content"))
+    images = [inner for inner in map(members, content) if inner.get("type") == "image"]
+    if not images:
+        yield block(value, span)
+        return
+    others = [inner for inner in content if inner not in images]
+    rest = value | {"source": source | {"content": others}}
+    yield Part("attachment", dump(rest), source=span, cites=_cites(value))
+    for image in images:
+        yield Part("attachment", media=media_of(image), source=span)
+
+
 def _server_links(value: dict[str, Any]) -> tuple[ServerLink, ...]:
     """How a block belongs to server tools: it is the use or the result of one, or one made it.
 
@@ -130,10 +152,13 @@ def result(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     if isinstance(content, str):
         place = inside(span, "content")
         return (Part("tool_result", content, call_id, name, is_error, span=place),)
-    parts = [
-        block(inner, span.inside("content", position))
-        for position, inner in enumerate(elements(content))
-    ]
+    parts: list[Part] = []
+    for position, inner in enumerate(elements(content)):
+        home = span.inside("content", position)
+        if _is_document(inner):
+            parts += _document(inner, home)
+        else:
+            parts.append(block(inner, home))
     return result_parts(parts, call_id, name, is_error)
 
 
@@ -197,6 +222,9 @@ def user_messages(
             index += 1
         elif isinstance(value, dict) and is_file(value):
             run += _file(value, span)
+            spans.append(span)
+        elif _is_document(value):
+            run += _document(value, span)
             spans.append(span)
         else:
             part = block(value, span)

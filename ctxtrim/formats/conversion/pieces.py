@@ -99,7 +99,8 @@ class PieceReader:
             if part.kind == "reasoning":
                 yield self._reasoning(together)
             elif part.media is not None:
-                yield from self._attachment(message, part)
+                if part.media.kind == "sealed" or part.source not in whole:
+                    yield from self._attachment(message, part)
             elif part.kind != "tool_call" and part.source not in whole:
                 if part.source is not None:
                     whole.add(part.source)

@@ -90,6 +90,12 @@ def _audio(block: Block) -> MediaSource:
     return MediaSource("audio", _first(block, "data", "audio", "base64"), _first(block, *_MIMES))
 
 
+def _audio_url(block: Block) -> MediaSource:
+    """vLLM and others: `audio_url` is an object with `url`; Kimi Code writes `audioUrl`."""
+    inner = block.get("audio_url", block.get("audioUrl"))
+    return MediaSource("audio", inner.get("url") if isinstance(inner, Mapping) else inner)
+
+
 def _file(block: Block) -> MediaSource:
     """OpenAI: `file` with `file_data`, or the same keys in the block (`input_file`).
 
@@ -170,6 +176,7 @@ _READERS: dict[str, Callable[[Block], MediaSource | None]] = {
     "image": _image,
     "input_audio": _audio,
     "audio": _audio,
+    "audio_url": _audio_url,
     "file": _file,
     "input_file": _file,
     "document": _document,

@@ -317,6 +317,15 @@ def test_images_are_read_from_every_format(
         ({"type": "file", "base64": PAPER, "mime_type": "application/pdf"}, ("pdf", None, 2)),
         ({"inlineData": {"mimeType": "video/mp4", "data": "AAAA"}}, ("file", None, None)),
         ({"type": "video_url", "video_url": {"url": "https://example.com"}}, ("file", None, None)),
+        (
+            {"type": "audio_url", "audio_url": {"url": f"data:audio/wav;base64,{SOUND}"}},
+            ("audio", 1.5, None),
+        ),
+        ({"type": "audio_url", "audio_url": "https://example.com/a.wav"}, ("audio", None, None)),
+        (
+            {"type": "audio_url", "audioUrl": {"url": "https://example.com/a.wav"}},
+            ("audio", None, None),
+        ),
         ({"type": "encrypted_content", "encrypted_content": "gAAA"}, ("sealed", None, None)),
         ({"type": "image_generation_call", "result": None}, ("image", None, None)),
         (

@@ -91,7 +91,7 @@ def _audio(block: Block) -> MediaSource:
 
 
 def _audio_url(block: Block) -> MediaSource:
-    """vLLM and others: `audio_url` is an object with `url`; Kimi Code writes `audioUrl`."""
+    """Kimi: `audio_url` or `audioUrl` is an object with `url`, or the URL."""
     inner = block.get("audio_url", block.get("audioUrl"))
     return MediaSource("audio", inner.get("url") if isinstance(inner, Mapping) else inner)
 
@@ -117,14 +117,16 @@ def _file(block: Block) -> MediaSource:
 
 
 def _in_result(block: Block) -> MediaSource:
-    """The AI SDK: a file in a result, as data, URL or id. One without data counts as a PDF."""
+    """The AI SDK: a file in a result, as data, URL or id; LangChain: a file for Gemini.
+
+    One without data counts as a PDF.
+    """
     kind: MediaKind = "file" if "data" in block else "pdf"
     if block["type"].startswith("image"):
         kind = "image"
-    url, file_id, name = block.get("url"), block.get("fileId"), block.get("filename")
-    return MediaSource(
-        kind, block.get("data"), block.get("mediaType"), url=url, file_id=file_id, name=name
-    )
+    data, mime, url = block.get("data"), _first(block, *_MIMES), _first(block, "url", "file_uri")
+    file_id, name = block.get("fileId"), block.get("filename")
+    return MediaSource(kind, data, mime, url=url, file_id=file_id, name=name)
 
 
 def _document(block: Block) -> MediaSource | None:

@@ -272,6 +272,10 @@ SOUND = b64(wav(1.5))
             ("image", None, None, None),
         ),
         ({"type": "image_url"}, ("image", None, None, None)),
+        (
+            {"type": "media", "mime_type": "image/png", "data": PICTURE},
+            ("image", 640, 480, None),
+        ),
         ({"type": "image", "source": 7, "data": [1]}, ("image", None, None, None)),
     ],
 )
@@ -334,6 +338,11 @@ def test_images_are_read_from_every_format(
         ),
         ({"type": "file-data", "data": "YSxi", "mediaType": "text/csv"}, ("file", None, None)),
         ({"type": "media", "data": SOUND, "mediaType": "audio/wav"}, ("audio", 1.5, None)),
+        ({"type": "media", "data": SOUND, "mime_type": "audio/wav"}, ("audio", 1.5, None)),
+        (
+            {"type": "media", "mime_type": "image/png", "file_uri": "gs://pier/a.png"},
+            ("image", None, None),
+        ),
         ({"type": "image-url", "url": "https://example.com"}, ("image", None, None)),
         ({"type": "image-file-id", "fileId": "file-1"}, ("image", None, None)),
         ({"type": "file-url", "url": "https://example.com"}, ("pdf", None, None)),

@@ -236,6 +236,18 @@ def test_a_picture_in_an_event_of_its_own_counts_where_it_is_used(ctxtrim: Run) 
         assert (found[0] > inline[0], found[1]) == (True, "bounded")
 
 
+def test_an_attachment_with_only_a_path_is_a_text_of_the_prompt_unless_it_is_a_picture(
+    ctxtrim: Run,
+) -> None:
+    def used(*attachments: dict[str, Any]) -> tuple[int, str]:
+        return tokens(ctxtrim, prompt("Look.", attachments=list(attachments)), answer("A lamp."))
+
+    plain, absent = used(), used(OMITTED | {"type": "blob"})
+    assert used({"type": "file", "path": "/lamp.PNG"}) == absent
+    assert used({"type": "file", "path": "/lamp.py"}, {"type": "directory", "path": "/"}) == plain
+    assert absent[1] == "bounded"
+
+
 def test_a_picture_of_a_result_counts(ctxtrim: Run) -> None:
     def returned(*binaries: dict[str, Any]) -> tuple[int, str]:
         shown = {"content": "Done.", "binaryResultsForLlm": [*binaries]}

@@ -41,6 +41,7 @@ _SUMMARY = ("data", "summaryContent")
 _INITIAL = ("data", "initialMessage")
 _BYTES = frozenset(("data", "assetId", "omittedReason"))
 """Members of attachments whose bytes are sent: the data, their place, or why they are absent."""
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _EMPTIED = ("summaryContent", "content")
 """Members that become an empty text if their message is dropped: the event keeps its effect."""
 
@@ -115,10 +116,12 @@ def _prompt(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
 
 
 def _attachments(state: _Session, values: Any, span: Span) -> list[Part]:
-    """The attachments in a list whose bytes are sent; others are texts of the prompt."""
+    """The attachments in a list whose bytes are sent, and images with only a path; others are texts
+    of the prompt.
+    """
     found = []
     for index, value in enumerate(map(members, elements(values))):
-        if not _BYTES.isdisjoint(value):
+        if not _BYTES.isdisjoint(value) or _is_picture(value):
             place, name = span.inside(index), string(value.get("assetId"))
             found.append(_attachment(value, place))
             if name is not None and "data" not in value:
@@ -129,9 +132,14 @@ def _attachments(state: _Session, values: Any, span: Span) -> list[Part]:
 def _attachment(value: dict[str, Any], span: Span) -> Part:
     """An attachment; of unknown size if its bytes are elsewhere."""
     data = string(value.get("data"))
-    kind: MediaKind = "image" if value.get("type") == "image" else "file"
+    kind: MediaKind = "image" if value.get("type") == "image" or _is_picture(value) else "file"
     media = inline_media(data, value.get("mimeType"), kind)
     return Part("attachment", media=media, source=span if data is None else span.inside("data"))
+
+
+def _is_picture(value: dict[str, Any]) -> bool:
+    """Whether an attachment has the path of an image."""
+    return (string(value.get("path")) or "").lower().endswith(_PICTURES)
 
 
 def _asset(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:

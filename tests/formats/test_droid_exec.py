@@ -85,6 +85,25 @@ def test_a_result_is_a_text_or_json(value: Any, text: str, is_error: bool | None
     assert (part.text, part.is_error, part.call_id) == (text, is_error, "c1")
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "is_error"),
+    [
+        (False, 1, True),
+        (True, 0, True),
+        (False, 0, False),
+        (None, 0, False),
+        (False, None, False),
+        (True, None, True),
+    ],
+)
+def test_is_error_and_an_exit_code_mark_an_error(
+    error: bool | None, code: int | None, is_error: bool
+) -> None:
+    failed = result("c1", {"stdout": "out", "exitCode": code}) | {"isError": error}
+    part = messages(message("user", "Go."), call("c1"), failed)[2].result
+    assert part is not None and part.is_error is is_error
+
+
 def test_a_result_in_an_object_is_shortened_there() -> None:
     value = {"stdout": LONG, "exitCode": 0}
     data = stream(message("user", "Go."), call("c1"), result("c1", value))

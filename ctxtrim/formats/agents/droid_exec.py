@@ -111,11 +111,9 @@ def _result(value: dict[str, Any], span: Span) -> Part:
     """A result: a text, or an object with a text; any other value counts as its JSON."""
     content, content_span = value["value"], span.inside("value")
     error, code = value.get("isError"), members(content).get("exitCode")
-    is_error: bool | None = None
-    if isinstance(error, bool):
-        is_error = error
-    elif isinstance(code, int):
-        is_error = code != 0
+    is_error = error if isinstance(error, bool) else None
+    if isinstance(code, int):
+        is_error = code != 0 or error is True
     key = next((key for key in _TEXTS if string(members(content).get(key)) is not None), None)
     if key is not None and set(content) <= {key, "exitCode"}:
         content, content_span = content[key], content_span.inside(key)

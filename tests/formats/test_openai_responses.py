@@ -143,6 +143,25 @@ def test_a_request_with_only_text_and_model_is_recognized(
 
 
 @pytest.mark.parametrize(
+    ("around", "roles"),
+    [
+        ({"prompt": {"id": "pmpt_1"}}, ["user"]),
+        ({"conversation": "conv_1"}, ["user"]),
+        ({"conversation": {"id": "conv_1"}}, ["user"]),
+        ({"previous_response_id": "resp_1"}, ["user"]),
+        ({"instructions": "Be brief."}, ["system", "user"]),
+    ],
+)
+def test_a_request_needs_no_model_next_to_what_no_other_api_has(
+    around: dict[str, Any], roles: list[str]
+) -> None:
+    file = data({"input": "hi"} | around)
+    assert layout(file) == ("openai-responses", "conversation")
+    assert [role for role, _ in role_texts(read(file)[0].transcripts[0])] == roles
+    assert run(file).data == file
+
+
+@pytest.mark.parametrize(
     "other",
     [
         {"input": "hi", "model": "text-embedding-3-small"},
@@ -150,6 +169,12 @@ def test_a_request_with_only_text_and_model_is_recognized(
         {"input": "hi", "model": "gpt-4o-mini-tts", "voice": "alloy"},
         {"input": "hi", "model": "gpt-4.1", "output": "hello"},
         {"input": "hi"},
+        {"input": "hi", "metadata": {}},
+        {"input": "hi", "prompt": "Answer:"},
+        {"input": "hi", "conversation": "A long talk."},
+        {"input": "hi", "conversation": ["hello"]},
+        {"input": "hi", "instructions": "Translate.", "output": "salut"},
+        {"input": "hi", "instructions": "Translate.", "category": "easy"},
     ],
 )
 def test_a_request_to_another_api_is_not_recognized(other: dict[str, Any]) -> None:

@@ -5,13 +5,13 @@ string is a user message, an output string the answer. Training data in items (`
 log probabilities) is not read by any model.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Insertion, Site, content_owner
-from ctxtrim.formats.fields import elements, string
+from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, sent_site
 from ctxtrim.formats.message_parts import system_prompt
 from ctxtrim.formats.openai.items import NO_MESSAGE, TEXTS, kind_of, read_items, runs_tools
@@ -141,10 +141,21 @@ def owns_place(place: Place) -> bool:
     if isinstance(items, str):
         model = around.get("model")
         if not isinstance(model, str):
-            return False
+            return _FIELDS.issuperset(around) and _needs_no_model(around)
         is_other = any(word in model.lower() for word in _OTHER_APIS)
         return not _REQUEST.isdisjoint(around) or (_FIELDS.issuperset(around) and not is_other)
     return any(admits(item) and kind_of(item) not in NO_MESSAGE for item in items)
+
+
+def _needs_no_model(around: Mapping[str, Any]) -> bool:
+    """Whether a request has instructions or continues something that OpenAI stores, by its id."""
+    ids = (
+        members(around.get("prompt")).get("id"),
+        members(around.get("conversation")).get("id", around.get("conversation")),
+        around.get("previous_response_id"),
+    )
+    is_stored = any(isinstance(name, str) and name and " " not in name for name in ids)
+    return is_stored or isinstance(around.get("instructions"), str)
 
 
 def is_request(place: Place) -> bool:

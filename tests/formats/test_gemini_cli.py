@@ -172,6 +172,22 @@ def test_a_failed_or_cancelled_call_is_an_error() -> None:
     ]
 
 
+def test_a_failed_call_is_an_error_whose_result_is_in_a_user_message() -> None:
+    calls = [
+        call("c1", response("c1", "x"), status="error"),
+        call("c2", response("c2", "x"), status="cancelled"),
+        call("c3", response("c3", "x")),
+    ]
+    sent = user("c", [response(name, "x") for name in ("c1", "c2", "c3")])
+    data = session(user("a", "go"), gemini("b", toolCalls=calls), sent, gemini("d", "Hm."))
+    results = [message.result for message in transcript(data).messages if message.result]
+    assert [part.is_error for part in results] == [True, True, None]
+    long = user("c", [response(name, "x " * 500) for name in ("c1", "c2", "c3")])
+    data = session(user("a", "go"), gemini("b", toolCalls=calls), long, gemini("d", "Hm."))
+    out = run(data, [("truncate", {"max_tokens": 50})]).data or b""
+    assert len(out) < len(data)
+
+
 def test_display_data_is_not_context_and_is_kept() -> None:
     notes = [user(kind, "note " * 99) | {"type": kind} for kind in ("info", "warning", "error")]
     data = session(user("a", "old " * 99), notes[0], gemini("b", "x"), *notes[1:], user("c", "now"))

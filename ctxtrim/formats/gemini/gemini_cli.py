@@ -7,7 +7,7 @@ only for the screen. `gemini_cli_log` replays a log.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from operator import itemgetter
 from typing import Any
 
@@ -66,15 +66,17 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
     entries = replayed(elements)
     copies = _copies(entries)
     calls: dict[str, int] = {}  # by call id: the last entry with the call
+    failures: dict[str, bool] = {}  # by call id: whether it failed
     answered: dict[tuple[int, str], int] = {}  # results in user messages: their message index
     for number, entry in enumerate(entries):
         kind, value = entry.value.get("type"), entry.value
         if kind in _MODEL:
-            calls.update(dict.fromkeys(_call_ids(value), number))
+            calls.update(dict.fromkeys(_failures(value), number))
+            failures |= _failures(value)
             _model(entry, copies.get(number, set()), found)
         elif kind == "user":
             for message in _user(entry):
-                _take(message, calls, answered, found)
+                _take(_with_failure(message, failures), calls, answered, found)
         else:
             found.uncounted += kind not in _SCREEN and "content" in value
     values = (element.value for element in elements)
@@ -84,10 +86,14 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
     )
 
 
-def _call_ids(value: dict[str, Any]) -> list[str]:
-    """The ids of the calls in a model message."""
-    ids = (members(call).get("id") for call in elements(value.get("toolCalls")))
-    return [name for name in ids if isinstance(name, str)]
+def _failures(value: dict[str, Any]) -> dict[str, bool]:
+    """Whether each call in a model message failed, by its id."""
+    calls = map(members, elements(value.get("toolCalls")))
+    return {call["id"]: _has_failed(call) for call in calls if isinstance(call.get("id"), str)}
+
+
+def _has_failed(call: dict[str, Any]) -> bool:
+    return call.get("status") in ("error", "cancelled")
 
 
 def _pieces(entry: LoggedMessage) -> list[LocatedPart]:
@@ -105,7 +111,7 @@ def _copies(entries: Sequence[LoggedMessage]) -> dict[int, set[str]]:
     copies: dict[int, set[str]] = {}
     for number, entry in enumerate(entries):
         if entry.value.get("type") in _MODEL:
-            calls.update(dict.fromkeys(_call_ids(entry.value), number))
+            calls.update(dict.fromkeys(_failures(entry.value), number))
         elif entry.value.get("type") == "user" and isinstance(entry.value.get("content"), list):
             for part in entry.value["content"]:
                 name = (member(part, ("functionResponse",)) or {}).get("id")
@@ -187,7 +193,7 @@ def _results(
 ) -> Iterator[Message]:
     """The result of a call: a function response with its media, or a string."""
     result = call.get("result")
-    is_error = True if call.get("status") in ("error", "cancelled") else None
+    is_error = True if _has_failed(call) else None
     if isinstance(result, str):
         part = Part(
             "tool_result", result, call_part.call_id, call_part.name, is_error, None, result_span
@@ -244,6 +250,18 @@ def _user(entry: LoggedMessage) -> list[Message]:
     return [
         replace(message, parts=parts, metadata=metadata_in(entry.value), spans=tuple(entry.lines))
     ]
+
+
+def _with_failure(message: Message, failures: Mapping[str, bool]) -> Message:
+    """The message; a result of a call that failed is an error."""
+    result = message.result
+    if result is None or not failures.get(result.call_id or ""):
+        return message
+    parts = (
+        replace(part, is_error=True) if part.kind == "tool_result" else part
+        for part in message.parts
+    )
+    return replace(message, parts=tuple(parts))
 
 
 def _take(

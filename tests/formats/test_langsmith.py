@@ -163,6 +163,8 @@ def test_a_root_with_requests_inside_or_without_messages_does_not_count() -> Non
     root = chain([HUMAN], [HUMAN, TEN])
     request = langsmith.run(TALK, 0, "T")
     assert len(only(line(root) + line(request)).messages) == 5
+    (finding,) = run(line(root) + line(request), [("truncate", {"max_tokens": 60})]).findings
+    assert "trace T has 2 records, which repeat their messages" in finding.message
     root["child_runs"] = [request | {"parent_run_id": "root"}]
     assert len(only(line(root)).messages) == 5
     text = chain([], []) | {"inputs": {"input": "Fog?"}, "outputs": {"output": "At ten."}}

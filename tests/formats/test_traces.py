@@ -157,7 +157,7 @@ def test_each_request_is_edited_on_the_command_line(
     path.write_bytes(b"".join(log(name, growing(TALK))))
     refused = ctxtrim("trim", "--budget", "100", path)
     assert (refused.code, refused.out) == (1, b"")
-    assert "3 requests" in refused.err
+    assert "3 records" in refused.err
     words = ("--each-request", "--budget", "100")
     ran = ctxtrim("trim", *words, "--archive", tmp_path / "a", path, "-o", out)
     assert ran.code == 0

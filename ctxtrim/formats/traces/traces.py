@@ -115,7 +115,7 @@ def _read_traces(
         locked = ""
         if len(together) > 1:
             locked = (
-                f"trace {name} has {len(together)} requests, which repeat their messages; "
+                f"trace {name} has {len(together)} records, which repeat their messages; "
                 "--each-request edits each request"
             )
         talks = _conversations(together)

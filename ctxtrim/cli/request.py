@@ -25,7 +25,7 @@ from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.formats.conversion import TARGETS, Conversion
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.paths import mode_of
-from ctxtrim.metering import Metering
+from ctxtrim.metering import USAGE, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.rows import Details
@@ -213,7 +213,7 @@ class _Jobs(Struct, frozen=True):
             summarizer=summarizer_of(values),
             memory=self.store,
             remembers=not values.get("dry_run"),
-            convert=None if api is None else _converter(api, values),
+            convert=None if api is None else _converter(api, values, pipeline.metering),
         )
 
     def by_path(self, config: Config) -> dict[str, Job]:
@@ -254,8 +254,16 @@ def _api(values: Values) -> str | None:
     return str(api)
 
 
-def _converter(api: str, values: Values) -> Callable[[Transcript], Conversion]:
-    """The function from a transcript to its request."""
+def _converter(api: str, values: Values, metering: Metering) -> Callable[[Transcript], Conversion]:
+    """The function from a transcript to its request.
+
+    Raises `UsageError` if recorded usage counts the transcripts.
+    """
+    if metering.tokenizer == USAGE:
+        raise UsageError(
+            f"--tokenizer {USAGE}: recorded usage cannot be used for convert, because the request "
+            "has none; use it with count and check"
+        )
     from ctxtrim.formats.conversion.request import convert  # for the command `convert` only
 
     keeps = OPTIONS["reasoning"].parse("--reasoning", values["reasoning"] or "keep") == "keep"

@@ -36,6 +36,12 @@ def test_the_model_can_be_set(ctxtrim: Run) -> None:
     assert json.loads(named.out)["model"] == "claude-opus-4-6"
 
 
+def test_recorded_usage_counts_no_request(ctxtrim: Run) -> None:
+    ran = ctxtrim("convert", "--to", "gemini", "--tokenizer", "usage", stdin=TALK)
+    assert (ran.code, ran.out) == (2, b"")
+    assert "--tokenizer usage: recorded usage cannot be used for convert" in ran.err
+
+
 def test_documents_share_standard_output(ctxtrim: Run) -> None:
     files = ("fixtures/document.json", "fixtures/opencode.json", "fixtures/kimi.jsonl")
     ran = ctxtrim("convert", "--to", "openai-chat", *files)

@@ -11,6 +11,7 @@ from harness import parse
 from ctxtrim.api.retention import FULL_TURNS, HEAD_LINES, POINTER
 from ctxtrim.config.presets import PRESETS
 from ctxtrim.findings import Code
+from ctxtrim.formats import FORMATS
 
 ROOT = Path(__file__).resolve().parents[1]
 LIFECYCLE = (ROOT / "docs/architecture/context-management.md").read_text()
@@ -70,6 +71,13 @@ def test_the_policy_and_the_preset_agree() -> None:
         HEAD_LINES,
         POINTER,
     )
+
+
+def test_the_lifecycle_names_the_formats_whose_digests_are_part_of_an_answer() -> None:
+    (named,) = re.findall(r"whose roles must alternate \(([^)]*)\)", LIFECYCLE)
+    alternating = [name for name in FORMATS if FORMATS[name].must_alternate]
+    assert re.findall(r"`([\w-]+)`", named) == sorted(alternating)
+    assert not any(FORMATS[name].visibility for name in alternating)
 
 
 def test_every_test_named_in_the_designs_exists() -> None:

@@ -72,6 +72,10 @@ def _is_document(value: Any) -> bool:
     return isinstance(value, dict) and value.get("type") == "document"
 
 
+def _is_image(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("type") == "image"
+
+
 def _document(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """The parts of a document: one part, or its JSON without its images, and each image.
 
@@ -79,14 +83,13 @@ def _document(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """
     source = members(value.get("source"))
     content = elements(source.get("content"))
-    images = [inner for inner in map(members, content) if inner.get("type") == "image"]
-    if not images:
+    others = [inner for inner in content if not _is_image(inner)]
+    if len(others) == len(content):
         yield block(value, span)
         return
-    others = [inner for inner in content if inner not in images]
     rest = value | {"source": source | {"content": others}}
     yield Part("attachment", dump(rest), source=span, cites=_cites(value))
-    for image in images:
+    for image in filter(_is_image, content):
         yield Part("attachment", media=media_of(image), source=span)
 
 

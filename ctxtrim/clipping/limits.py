@@ -1,7 +1,7 @@
 """Limits of lines, characters and bytes on a tool result, and the notices that report removals.
 
-The limits apply to the kept content; the marker in its middle and the notice after it are added to
-it.
+The limits apply to the kept content; the marker in its middle or before it and the notice after it
+are added to it.
 """
 
 import re
@@ -26,6 +26,7 @@ SPILLED = re.compile(
 )
 """The text that replaces a text moved to a file."""
 _LONGEST = 300  # characters of a notice
+_MODES = ("head", "tail", "head_tail", "head-tail")
 _LEAST = 4  # a smaller limit leaves no room for a head and a tail
 
 
@@ -62,20 +63,21 @@ def truncate_text(
     """A text cut to limits of lines, then characters (code points), then bytes (UTF-8); 0 is no
     limit.
 
-    Mode `head` keeps the beginning; `head_tail` (or `head-tail`) keeps both ends under every limit,
-    with a marker between them. A limit below 4 keeps the beginning. A text that was limited before
-    keeps the totals of its original, and changes only if a limit is smaller now. A limit that is
-    not a whole number from 0, an unknown mode and a value that is not a text are a `UsageError`.
+    Mode `head` keeps the beginning; `tail` keeps the end, below a marker; `head_tail` (or
+    `head-tail`) keeps both ends under every limit, with a marker between them, or the beginning
+    under a limit below 4. A text that was limited before keeps the totals of its original, and
+    changes only if a limit is smaller now. A limit that is not a whole number from 0, an unknown
+    mode and a value that is not a text are a `UsageError`.
     """
     must_be_text(text, "truncate_text: text")
-    if mode not in ("head", "head_tail", "head-tail"):
-        raise mismatch("truncate_text: mode", "head or head_tail", mode)
+    if mode not in _MODES:
+        raise mismatch("truncate_text: mode", "head, tail or head_tail", mode)
     for name, limit in (("lines", max_lines), ("bytes", max_bytes), ("chars", max_chars)):
         if not isinstance(limit, int) or limit < 0:
             raise mismatch(f"truncate_text: max_{name}", "a whole number from 0", limit)
     before = _notice_of(text)
     content, ranges = _before(text, before) if before else (text, ((0, len(text)),))
-    kept = _Kept(content, ranges, mode != "head")
+    kept = _Kept(content, ranges, mode)
     less = kept.within(LINES, max_lines).within(CHARACTERS, max_chars).within(BYTES, max_bytes)
     if less == kept:
         return Limited(content, text[before.start() :].lstrip("\n") if before else "")
@@ -153,11 +155,11 @@ def _before(text: str, notice: re.Match[str]) -> tuple[str, tuple[Range, ...]]:
 
 @dataclass(frozen=True)
 class _Kept:
-    """The kept ranges of a text, in order: all of it, a head, or a head and a tail."""
+    """The kept ranges of a text, in order: all of it, a head, a tail, or a head and a tail."""
 
     text: str
     ranges: tuple[Range, ...]
-    keeps_tail: bool
+    mode: str
 
     def within(self, unit: TextUnit, limit: int) -> "_Kept":
         """The ranges cut to at most `limit` units; 0 is no limit."""
@@ -165,7 +167,10 @@ class _Kept:
             return self
         sizes = [unit.size(self.text, start, end) for start, end in self.ranges]
         ranges: list[Range] = []
-        if not self.keeps_tail or limit < _LEAST:
+        if self.mode == "tail":
+            start, end = self.ranges[-1]
+            ranges.append((unit.tail(self.text, start, end, limit), end))
+        elif self.mode == "head" or limit < _LEAST:
             for (start, end), size in zip(self.ranges, sizes, strict=True):
                 ranges.append((start, unit.head(self.text, start, end, limit)))
                 limit = max(limit - size, 0)

@@ -810,11 +810,11 @@ WRONG_VALUES: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any], str]] = {
         {"max_bytes": -1},
         "truncate_text: max_bytes: expected a whole number from 0, found -1",
     ),
-    "mode is that of a stage": (
+    "mode is unknown": (
         ctxtrim.truncate_text,
         ("a",),
-        {"mode": "tail"},
-        "truncate_text: mode: expected head or head_tail, found 'tail'",
+        {"mode": "middle"},
+        "truncate_text: mode: expected head, tail or head_tail, found 'middle'",
     ),
     "target is a text": (
         ctxtrim.trim_conversation,

@@ -17,7 +17,7 @@ SIZES = dict.fromkeys(("max_lines", "max_bytes", "max_chars"), 0)
 limits = st.fixed_dictionaries(
     {name: st.sampled_from([0, 1, 3, 4, 5, 9, 20, 100, 1000]) for name in SIZES}
 )
-modes = st.sampled_from(["head", "head_tail"])
+modes = st.sampled_from(["head", "tail", "head_tail"])
 
 
 def notice(text: str) -> list[str]:
@@ -64,6 +64,25 @@ def test_s3_5_mode_head_keeps_the_beginning_alone() -> None:
     output = truncate_text(LOG, max_lines=10, mode="head")
     assert output.content == "".join(LOG.splitlines(True)[:10])
     assert notice(output.text) == ["10/5000 lines, 70B/47.7KB bytes, 70/48890 chars"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 10])
+def test_s3_5_mode_tail_keeps_the_end_alone(limit: int) -> None:
+    output = truncate_text(LOG, max_lines=limit, mode="tail")
+    end = "".join(LOG.splitlines(True)[-limit:])
+    assert output.content == f"... [truncated {5000 - limit} lines] ...\n{end}"
+    size = len(end)
+    assert notice(output.text) == [f"{limit}/5000 lines, {size}B/47.7KB bytes, {size}/48890 chars"]
+    for unit in ("max_chars", "max_bytes"):
+        cut = truncate_text("abcdefgh" * 9, mode="tail", **{unit: limit}).content
+        assert cut == f"... [truncated {72 - limit} characters] ...\n{('abcdefgh' * 2)[-limit:]}"
+
+
+def test_s3_5_the_tail_of_a_head_and_a_tail_is_its_tail() -> None:
+    both = truncate_text(LOG, max_lines=10)
+    assert truncate_text(both.text, max_lines=8, mode="tail") == truncate_text(
+        LOG, max_lines=5, mode="tail"
+    )
 
 
 def test_s3_5_both_names_of_the_mode_mean_the_same() -> None:
@@ -119,10 +138,11 @@ def test_s3_7_smaller_limits_replace_the_notice_and_keep_the_totals_of_the_origi
     assert "/5000 lines, 20B/47.7KB bytes, 20/48890 chars]" in third.text
 
 
-@pytest.mark.parametrize("bad", [{"mode": "tail"}, {"max_lines": -1}])
+@pytest.mark.parametrize("bad", [{"mode": "middle"}, {"max_lines": -1}])
 def test_an_invalid_limit_is_refused(bad: dict[str, object]) -> None:
     with pytest.raises(
-        UsageError, match=r"truncate_text: .*expected (head or head_tail|a whole number from 0)"
+        UsageError,
+        match=r"truncate_text: .*expected (head, tail or head_tail|a whole number from 0)",
     ):
         truncate_text("a", **bad)  # type: ignore[arg-type]
 
@@ -137,7 +157,7 @@ def test_s3_7_limits_count_the_content_that_is_kept(
         assert output.text is text
         return
     marks = MARKER.findall(output.content)
-    assert len(marks) <= (mode == "head_tail")
+    assert len(marks) <= (mode != "head")
     kept = walked(text, output.content, is_whole=False)  # only the notice shows the removed end
     bare = "".join(text[start:end] for start, end in kept)
     assert {edge for span in kept for edge in span} <= edges(text)
@@ -167,19 +187,20 @@ def test_a_notice_counts_the_content_without_the_marker() -> None:
         assert f"truncated {len(text) - shown} characters" in output.content
 
 
+@pytest.mark.parametrize("mode", ["head_tail", "tail"])
 @pytest.mark.parametrize("limit", range(1, 8))
-def test_a_second_run_changes_no_text_with_line_breaks_at_the_cut(limit: int) -> None:
+def test_a_second_run_changes_no_text_with_line_breaks_at_the_cut(limit: int, mode: str) -> None:
     for pieces in product(["a", "bc", "\n", "\r\n"], repeat=5):
-        once = truncate_text("".join(pieces), max_chars=limit).text
-        assert truncate_text(once, max_chars=limit).text == once
+        once = truncate_text("".join(pieces), max_chars=limit, mode=mode).text
+        assert truncate_text(once, max_chars=limit, mode=mode).text == once
 
 
-@given(st.lists(st.sampled_from(["a", "\n", marker(2, 0), marker(2, 3)])), limits)
+@given(st.lists(st.sampled_from(["a", "\n", marker(2, 0), marker(2, 3)])), limits, modes)
 def test_a_second_run_changes_no_text_with_older_markers(
-    pieces: list[str], wanted: dict[str, int]
+    pieces: list[str], wanted: dict[str, int], mode: str
 ) -> None:
-    once = truncate_text("\n".join(pieces), **wanted).text
-    assert truncate_text(once, **wanted).text == once
+    once = truncate_text("\n".join(pieces), **wanted, mode=mode).text
+    assert truncate_text(once, **wanted, mode=mode).text == once
 
 
 @pytest.mark.parametrize("path", ["/tmp/ai_tool_outputs/ab.txt", "C:\\out puts\\x, sha256 y.txt"])

@@ -35,6 +35,7 @@ def limited(text: str, **settings: Any) -> str:
         {"max_lines": 10},
         {"max_lines": 3},
         {"max_lines": 10, "mode": "head"},
+        {"max_lines": 2, "mode": "tail"},
         {"max_bytes": 400},
         {"max_chars": 400},
         {"max_lines": 40, "max_chars": 500, "max_bytes": 300},

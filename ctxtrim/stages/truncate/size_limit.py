@@ -72,8 +72,7 @@ class SizeLimits:
         limit of tokens.
         """
         reasons = []
-        ends = "head" if self.mode == "head" else "head_tail"
-        limited = truncate_text(text, self.lines, self.bytes, self.characters, ends).text
+        limited = truncate_text(text, self.lines, self.bytes, self.characters, self.mode).text
         if limited != text:
             reasons.append("above the limits of lines, bytes or characters")
         tokens = counter.text(limited) if self.tokens else 0

@@ -65,9 +65,17 @@ class _Limits:
     max_tokens: int = setting(
         2000, "Limit one result to N tokens, marker included; 0 for no limit.", least=0
     )
-    max_lines: int = setting(0, "Keep at most N lines of one result; 0 for no limit.", least=0)
-    max_bytes: int = setting(0, "Keep at most N bytes of one result; 0 for no limit.", least=0)
-    max_chars: int = setting(0, "Keep at most N characters of one result; 0 for no limit.", least=0)
+    max_lines: int = setting(
+        0, "Keep at most N lines of one result, plus marker and notice; 0 for no limit.", least=0
+    )
+    max_bytes: int = setting(
+        0, "Keep at most N bytes of one result, plus marker and notice; 0 for no limit.", least=0
+    )
+    max_chars: int = setting(
+        0,
+        "Keep at most N characters of one result, plus marker and notice; 0 for no limit.",
+        least=0,
+    )
     mode: Mode = setting("head-tail", "Keep this part of a clipped result.", choices=CLIPS)
     spill_above: int = setting(
         0, "Move results of more than N characters to a file; 0 for no limit.", least=0

@@ -85,12 +85,12 @@ def delayed() -> Iterator[None]:
 
     In other threads than the main one: nothing.
     """
-    waiting: list[int] = []
+    waiting: list[tuple[int, FrameType | None]] = []
     former = {}
     try:
         for signum in (signal.SIGINT, *_TERMINATION):
             if signal.getsignal(signum) not in (signal.SIG_IGN, None):
-                former[signum] = signal.signal(signum, lambda signum, frame: waiting.append(signum))
+                former[signum] = signal.signal(signum, lambda *received: waiting.append(received))
     except ValueError:  # not in the main thread, where no signal interrupts
         pass
     try:
@@ -98,8 +98,13 @@ def delayed() -> Iterator[None]:
     finally:
         for signum, handler in former.items():
             signal.signal(signum, handler)
-        for signum in waiting:
-            signal.raise_signal(signum)
+        for signum, frame in waiting:
+            handler = former[signum]
+            # A loop of asyncio has noticed the signal already: to raise it again would be a second.
+            if callable(handler):
+                handler(signum, frame)
+            else:
+                signal.raise_signal(signum)
 
 
 def block_interrupts() -> None:

@@ -3,6 +3,8 @@
 An import may replace the exception of a signal, and a finalizer drops it.
 """
 
+import asyncio
+import os
 import random
 import signal
 import subprocess
@@ -12,6 +14,8 @@ from pathlib import Path
 import pytest
 from conftest import ENVIRONMENT, FIXTURES
 from samples import chat, line
+
+from ctxtrim.io.signals import delayed
 
 CODE = """
 import os, sys
@@ -77,3 +81,34 @@ def test_a_signal_while_numpy_loads_ends_the_run(tmp_path: Path) -> None:
     path.write_bytes(line(chat(" ".join(words))))
     for number in (signal.SIGINT, signal.SIGTERM):
         assert sent(["count", str(path)], "numpy.linalg", "raised", number) == (128 + number, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_delayed_signal_reaches_a_loop_of_asyncio_once(number: int) -> None:
+    calls: list[str] = []
+
+    async def work() -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(number, calls.append, "received")
+        with delayed():
+            os.kill(os.getpid(), number)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        loop.remove_signal_handler(number)
+
+    asyncio.run(work())
+    assert calls == ["received"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signals")
+def test_a_delayed_signal_reaches_its_handler_after_the_block() -> None:
+    calls: list[int] = []
+    former = signal.signal(signal.SIGTERM, lambda number, frame: calls.append(number))
+    try:
+        with delayed():
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert not calls
+        assert calls == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, former)

@@ -18,7 +18,7 @@ from ctxtrim.errors import UsageError
 from ctxtrim.metering import USAGE, Metering
 from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.stages.reasoning import Thinking
-from ctxtrim.tokenizers import family_of, tokenizer
+from ctxtrim.tokenizers import family_of, registrations, tokenizer
 from ctxtrim.tokens.models import Model, assumed_model
 
 Options = Mapping[str, Any]
@@ -63,7 +63,9 @@ def parse_options(
             f"{location}: tokenizer {USAGE}: recorded usage cannot be used to trim; name "
             "another tokenizer"
         )
-    metering = config.metering(tokenizer, _model_of, is_session=is_session)
+    metering = config.metering(
+        tokenizer, _model_of, is_session=is_session, registrations=registrations
+    )
     thinking = None if values["thinking"] == "auto" else values["thinking"]
     return Settings(config, metering, config.pipeline(), config.enabled.value, thinking)
 

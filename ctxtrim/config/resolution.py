@@ -93,6 +93,7 @@ class Config(Struct, frozen=True, dict=True):
         model_of: ModelOf,
         *,
         is_session: bool = False,
+        registrations: Callable[[], int] = int,
     ) -> Metering:
         """The tokenizer, model and budget for transcripts.
 
@@ -120,6 +121,7 @@ class Config(Struct, frozen=True, dict=True):
             model_of=model_of,
             max_window=self.preset.window,
             default_reserve=default_reserve,
+            registrations=registrations,
             session_limit=session_limit,
         )
 

@@ -60,6 +60,7 @@ class Metering:
     - `max_window`: the maximum of an assumed window
     - `default_reserve`: the reserve if none is given and the window is larger
     - `session_limit`: the limit if neither a limit nor a window is known; 0 for none
+    - `registrations`: a number that changes when names have other tokenizers
 
     Facts that depend on the model alone are computed once per model.
     """
@@ -76,7 +77,8 @@ class Metering:
     max_window: int | None = None
     default_reserve: int | None = None
     session_limit: int | None = None
-    _known: dict[tuple[str | None, Api | None], Meter] = field(
+    registrations: Callable[[], int] = int  # always 0
+    _known: dict[tuple[str | None, Api | None, int], Meter] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -114,7 +116,8 @@ class Metering:
         return replace(meter, counter=counter, budget=budget, notes=(*meter.notes, note))
 
     def _meter_of(self, name: str | None, api: Api | None = None) -> Meter:
-        return self._known.get((name, api)) or keep(self._known, (name, api), self._make(name, api))
+        key = name, api, self.registrations()
+        return self._known.get(key) or keep(self._known, key, self._make(name, api))
 
     def _make(self, name: str | None, api: Api | None) -> Meter:
         model = self.model_of(name)

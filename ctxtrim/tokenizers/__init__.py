@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from ctxtrim.errors import TokenizerError, UsageError, must_be_text
 from ctxtrim.loading.lazy_table import LazyTable, module_table
-from ctxtrim.tokenizers.program_tokenizers import OWN, add, family_of
-from ctxtrim.tokenizers.tokenizer_files import SUFFIXES, TokenizerFile, is_path
+from ctxtrim.tokenizers.program_tokenizers import OWN, add, family_of, registrations
+from ctxtrim.tokenizers.tokenizer_files import SUFFIXES, is_path, tokenizer_file
 from ctxtrim.tokens import Encodes, Tokenizer
 from ctxtrim.tokens.models import assumed_model, find_model
 
@@ -28,6 +28,7 @@ __all__ = [
     "encode",
     "family_of",
     "of_model",
+    "registrations",
     "tokenizer",
 ]
 
@@ -91,7 +92,10 @@ def tokenizer(name: str, is_light: bool = False) -> Tokenizer:
     the same.
     """
     must_be_text(name, "tokenizer: name")
-    return OWN.get(name.lower()) or _built(name, is_light)
+    own = OWN.get(name.lower())
+    if own is None and is_path(name):
+        return tokenizer_file(name)
+    return own or _built(name, is_light)
 
 
 def _plugins() -> "dict[str, EntryPoint]":
@@ -104,8 +108,6 @@ def _plugins() -> "dict[str, EntryPoint]":
 def _built(name: str, is_light: bool) -> Tokenizer:
     if name in TOKENIZERS:
         return TOKENIZERS[name](is_light)
-    if is_path(name):
-        return TokenizerFile(name)
     try:
         check_name(name)
     except ValueError as error:

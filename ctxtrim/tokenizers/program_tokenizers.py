@@ -12,6 +12,9 @@ OWN: dict[str, Tokenizer] = {}
 """The registered tokenizers by name; they take precedence over all others."""
 
 
+_added: list[str] = []  # the names given to `add`, in order
+
+
 class Own(Struct, frozen=True):
     """A tokenizer made from any object that counts or encodes. Its counts are estimates."""
 
@@ -63,7 +66,13 @@ def add(name: str, own: Any) -> None:
         if all(hasattr(own, attribute) for attribute in ("name", "exactness", "count", "ceiling"))
         else None
     )
+    _added.append(name)
     OWN[name.lower()] = tokenizer or (OwnEncoding if hasattr(own, "encode") else Own)(name, own)
+
+
+def registrations() -> int:
+    """The number of calls of `add`: while it is the same, every name has the same tokenizer."""
+    return len(_added)
 
 
 def family_of(model: str) -> str | None:

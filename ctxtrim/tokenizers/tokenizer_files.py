@@ -6,6 +6,7 @@ chat template.
 """
 
 import json
+import stat
 import struct
 from collections.abc import Callable
 from functools import cache, partial
@@ -49,11 +50,13 @@ class TokenizerFile(Struct, frozen=True):
     """
 
     path: str
+    version: tuple[int, ...] = ()
+    """What identifies the file and its content: another folder or a new file has another."""
     exactness: Exactness = "exact"
 
     def __post_init__(self) -> None:
         """Load the file, so that errors appear before anything is counted."""
-        _engine(self.path)
+        _engine(self.path, self.version)
 
     @property
     def name(self) -> str:
@@ -62,19 +65,31 @@ class TokenizerFile(Struct, frozen=True):
 
     def count(self, text: str) -> int:
         """The tokens of a text. Special tokens count as text."""
-        return int(_engine(self.path)(text).size)
+        return int(_engine(self.path, self.version)(text).size)
 
     def encode(self, text: str) -> list[int]:
         """The token ids of a text."""
-        return [int(token) for token in _engine(self.path)(text)]
+        return [int(token) for token in _engine(self.path, self.version)(text)]
 
     def ceiling(self, text: str) -> int:
         """The UTF-8 bytes of a text, times the growth that a normalizer may cause."""
         return _GROWTH * len(text.encode(errors="surrogatepass")) + _GROWTH
 
 
+def tokenizer_file(path: str) -> TokenizerFile:
+    """The tokenizer in a file, as it is now. A pipe is read once."""
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return TokenizerFile(path)  # raises the error
+    if not stat.S_ISREG(status.st_mode):
+        return TokenizerFile(path)
+    version = status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+    return TokenizerFile(path, version)
+
+
 @cache
-def _engine(path: str) -> Callable[[str], Any]:
+def _engine(path: str, version: tuple[int, ...]) -> Callable[[str], Any]:
     try:
         data = contents_of(Path(path), _MAX_SIZE)
     except OSError as error:

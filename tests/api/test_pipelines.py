@@ -11,9 +11,10 @@ from conftest import FIXTURES, Run
 from sessions import ANTHROPIC_TOOLS, SYSTEM, anthropic_session, openai_session
 
 import ctxtrim
-from ctxtrim import ContextOverflowError, Pipeline
+from ctxtrim import ContextOverflowError, Pipeline, tokenizers
 from ctxtrim.errors import InputError, OutputError, UsageError
 from ctxtrim.reports.json import transcript
+from ctxtrim.tokenizers.program_tokenizers import OWN
 
 AGENT = FIXTURES / "agent.jsonl"
 STAGES = ("truncate:max-age=2,max-tokens=100", "trim")
@@ -254,3 +255,22 @@ def test_a_verdict_includes_the_rules_of_the_stage_check(tmp_path: Path) -> None
         assert "25 messages, above max-messages 2" in repr(verdict)
         large = ctxtrim.fits(source, pipeline=["check"], budget=100)
         assert "of 100 tokens" in repr(large)
+
+
+class Letters:
+    """A tokenizer of a program that counts characters."""
+
+    def count(self, text: str) -> int:
+        return len(text)
+
+
+def test_a_pipeline_counts_with_a_tokenizer_that_is_registered_later() -> None:
+    messages = [{"role": "user", "content": "y" * 1000}]
+    old = Pipeline("trim", model="llama-3-70b", budget=5000)
+    before = old.run(messages).row.tokens_read
+    try:
+        tokenizers.add("llama", Letters())
+        new = Pipeline("trim", model="llama-3-70b", budget=5000)
+        assert old.run(messages).row.tokens_read == new.run(messages).row.tokens_read != before
+    finally:
+        OWN.clear()

@@ -228,3 +228,33 @@ def test_a_tokenizer_of_another_package_is_found_by_name(
     )
     with pytest.raises(UsageError, match="halves"):
         tokenizer("thirds")
+
+
+def merged(*merges: str) -> str:
+    """A tokenizer file of which only some merges are left."""
+    value = tokenizer_json()
+    value["model"]["merges"] = list(merges)
+    return json.dumps(value)
+
+
+def test_a_relative_path_names_the_file_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = []
+    for folder, merges in (("a", ["t i"]), ("b", ["t i", "d e", "ti de"])):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "tokenizer.json").write_text(merged(*merges))
+        monkeypatch.chdir(tmp_path / folder)
+        counts.append(tokenizer("tokenizer.json").count("tide"))
+    assert counts == [len(["ti", "d", "e"]), len(["tide"])]
+
+
+def test_a_replaced_tokenizer_file_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(merged("t i"))
+    first = tokenizer(str(path))
+    path.write_text(merged("t i", "d e", "ti de"))
+    assert (first.count("tide"), tokenizer(str(path)).count("tide")) == (3, 1)
+    path.unlink()
+    with pytest.raises(UsageError, match="cannot be read"):
+        tokenizer(str(path))

@@ -44,8 +44,8 @@ def restore(
     """Restore the input of the last run on FILE, byte for byte, from its archive.
 
     Run it again to undo the run before. Lines that a program appended to FILE since the run are
-    kept at the end. A compressed input is restored uncompressed, unless FILE is replaced in place;
-    a container as JSON lines.
+    kept at the end. A compressed input is restored uncompressed, unless FILE is replaced in place
+    or the name of the output ends in .gz or .zst; a container as JSON lines.
     """
     _must_agree(files, output, replaces)
     output = None if output == STDOUT else output

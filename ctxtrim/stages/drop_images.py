@@ -3,7 +3,7 @@
 Agents that use a browser or a screen send a screenshot with every step, and each costs as much as a
 long text. The recent ones show the state of the screen. A line replaces each older one::
 
-    [image, 1024×768, ~1,105 tokens, removed]
+    [image, 1024×768, ~765 tokens, removed]
 
 The stage keeps audio, pinned and hidden messages, and attachments that are smaller than their line.
 """

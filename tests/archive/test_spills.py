@@ -8,7 +8,7 @@ from conftest import Ran, run
 from samples import line, step_text
 
 QUICK = ("--tokenizer", "chars4")
-STAGES = ("-s", "truncate:clock=none,spill-above=100", "-s", "check", "--budget", "700")
+STAGES = ("-s", "truncate:clock=none,spill-above=100", "-s", "check", "--budget", "9000")
 FOR_ONE_TOOL = ("truncate", "--clock", "none", "--tool", "look:spill-above=100")
 
 

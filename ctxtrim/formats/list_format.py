@@ -226,7 +226,7 @@ def _unread_answer(record: Any, lists: Sequence[Place]) -> tuple[str, ...]:
 
 
 def _is_answer(response: Any) -> bool:
-    """Whether a response has an answer: no error, and no rest of a response that lost its answer."""
+    """Whether a response has an answer; not an error, and not what an edit leaves without it."""
     if not isinstance(response, dict):
         return bool(response)
     if response.get("error"):

@@ -5,7 +5,9 @@ from mmap import PAGESIZE
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
+from weakref import WeakSet
 
+from ctxtrim.io.forks import call_when_forked
 from ctxtrim.io.signals import delayed
 from ctxtrim.tokenizers.pieces import pieces
 from ctxtrim.tokens.tokenizer import printable
@@ -59,6 +61,7 @@ class _Bounded:
         self._lock = Lock()
         self._build()
         self._left = _LOOK  # characters until the next measurement
+        _ALL.add(self)
 
     def _build(self) -> None:
         encode: Callable[[str | bytes], Any] = self._make().backend.encode
@@ -67,6 +70,13 @@ class _Bounded:
         self._encode: Callable[[str | bytes], Any] | None = encode
         self._peak = _resident()
         self._size: float = _FIRST  # bytes of the cache, estimated
+
+    def forget(self) -> None:
+        """Drop the tokenizer and the lock, which another thread may use; the next text builds
+        another tokenizer.
+        """
+        self._lock = Lock()
+        self._encode = None
 
     def count(self, text: str) -> int:
         """The number of tokens of a text. A lone surrogate counts as U+FFFD."""
@@ -129,6 +139,18 @@ class _Bounded:
             self._left = _LOOK
             if self._size > _ROOM:
                 self._encode = None  # frees its memory before the next one is built
+
+
+_ALL: WeakSet[_Bounded] = WeakSet()
+
+
+def _forget_all() -> None:
+    """Drop all tokenizers of a forked process, where no other thread will release them."""
+    for bounded in _ALL:
+        bounded.forget()
+
+
+call_when_forked(_forget_all)
 
 
 def _utf_8(text: str) -> bytes:

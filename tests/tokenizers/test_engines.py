@@ -1,5 +1,6 @@
 """The engines on texts that are too long, too strange or too new, and from several threads."""
 
+import os
 import random
 import string
 import subprocess
@@ -222,6 +223,41 @@ def test_threads_count_at_the_same_time() -> None:
     for thread in threads:
         thread.join()
     assert counts == [expected] * 4
+
+
+FORKED = """
+import os
+import random
+import signal
+import time
+from threading import Thread
+
+from ctxtrim.tokenizers import tokenizer
+
+own = tokenizer("o200k_base")
+own.count("hello")  # builds the tokenizer
+text = " ".join("%x" % random.getrandbits(60) for _ in range(200_000))
+
+def count():
+    while True:
+        own.count(text)
+
+Thread(target=count, daemon=True).start()
+for _ in range(5):
+    time.sleep(0.05)
+    process = os.fork()
+    if not process:
+        signal.alarm(60)
+        os._exit(own.count("hello world"))
+    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_process_counts_while_a_thread_of_its_parent_does() -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2"] * 5
 
 
 def test_unrepeated_names_are_not_cached() -> None:

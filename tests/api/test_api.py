@@ -710,6 +710,18 @@ def test_s1_6_rules_write_the_summary_after_any_failure(answer: object, trouble:
     assert prompt.summary
 
 
+def test_s1_6_no_summarizer_is_used_if_there_is_nothing_to_summarize() -> None:
+    class Failing:
+        name = "failing"
+
+        def summarize(self, prompt: str, max_tokens: int) -> str:
+            raise AssertionError(prompt)
+
+    for messages in ([], [{"role": "user", "content": " "}]):
+        summary = ctxtrim.summarize_context(messages, summarizer=Failing())
+        assert (summary.summary, summary.by, summary.trouble) == ("", "facts", None)
+
+
 def test_s1_6_a_summarizer_may_return_only_the_text() -> None:
     summary = summarize_context(openai_session(8), summarizer=Failing("Lamps."), **CHARS)
     assert (summary.by, summary.trouble) == ("failing", None)

@@ -633,6 +633,22 @@ def test_protected_messages_leave_less_room_and_the_summary_is_shorter(ctxtrim: 
         assert budget - 20 < run(ran.out).rows[0].count.tokens <= budget
 
 
+@pytest.mark.parametrize("budget", (150, 180, 200, 230))
+def test_a_model_writes_only_about_dropped_messages(
+    ctxtrim: Run, tmp_path: Path, budget: int
+) -> None:
+    output = "line of output\n" * 60
+    first, second = (step(name, output, "read_file", path="/a/0.py") for name in ("c1", "c2"))
+    data = conversation([user("Read the file twice."), *first, *second, says("Done.")])
+    prompt = tmp_path / "prompt"
+    command = f"cat > {shlex.quote(str(prompt))}; echo 'Goal: read'"
+    words = ("--budget", str(budget), "-m", "gpt-4o", "--llm-command", command)
+    ran = ctxtrim("trim", "--summarize", *words, stdin=data)
+    is_whole = len(contents(ran.out)) == 6
+    assert is_whole == (leads(ran.out) is None)
+    assert not (is_whole and prompt.exists())
+
+
 def test_an_answer_is_summarized_if_only_its_announcement_is_found_too(ctxtrim: Run) -> None:
     answer = "The boats are at the quay. " * 100 + "\nNext, I will count the ropes."
     data = conversation([user("Where are the boats?"), says(answer)])

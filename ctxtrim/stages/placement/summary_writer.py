@@ -80,10 +80,11 @@ class SummaryWriter(Struct, frozen=True):
             )
 
         summarizer = self.summarizer if below > 0 else None
-        prompt = self._prompt(covered, shape, earlier, below) if summarizer is not None else None
-        if summarizer is None:
+        text = "" if summarizer is None else self._input(covered, shape, earlier)
+        has_earlier = earlier is not None or any(message.is_summary for message in covered)
+        if summarizer is None or not text.strip():
             summary = Summary(fallback(), FALLBACK)
-        elif prompt is None:
+        elif (prompt := self._prompt(text, below, has_earlier)) is None:
             trouble = f"{name_of(summarizer)}: the budget has no room for the prompt"
             summary = Summary(fallback(), FALLBACK, trouble)
         else:
@@ -108,16 +109,17 @@ class SummaryWriter(Struct, frozen=True):
     def _layout(self) -> Outline:
         return CHECKPOINT if self.is_checkpoint else FACTS
 
-    def _prompt(
-        self, covered: Sequence[Message], shape: Shape, earlier: str | None, below: int
-    ) -> str | None:
-        """The prompt for a summarizer within its limit; None if the limit is too small."""
+    def _input(self, covered: Sequence[Message], shape: Shape, earlier: str | None) -> str:
+        """The earlier summary and the messages, as a summarizer reads them."""
         text = transcribed(covered, shape, redacts=self.redacts)
-        has_earlier = earlier is not None or any(message.is_summary for message in covered)
         if earlier:
             # mask before the prompt is cut to its limit
             earlier = redacted(earlier, self.redacts)
             text = f"{earlier}\n\n{text}"
+        return text
+
+    def _prompt(self, text: str, below: int, has_earlier: bool) -> str | None:
+        """The prompt for a summarizer within its limit; None if the limit is too small."""
         for part in _PARTS:
             prompt = checkpoint_prompt(text, below, INPUT // part, has_earlier)
             if self.max_prompt is None or self.counter.text(prompt) <= self.max_prompt:

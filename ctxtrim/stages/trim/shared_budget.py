@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.conversation.protection import is_sealed_summary
+from ctxtrim.conversation.turns import visible
 from ctxtrim.model import Transcript
 from ctxtrim.stages.placement.summary import Placed, place_summary
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
@@ -43,8 +44,9 @@ class SharedBudget:
     available: int
     filled: Callable[[Fit], Fit]
 
-    def shared(self, fit: Fit) -> Shared | None:
-        """The messages to keep with a summary of the others; None if there is no room.
+    def shared(self, fit: Fit) -> Shared | Fit | None:
+        """The messages to keep with a summary of the others; a fit if it drops none; None if there
+        is no room.
 
         `fit` is the fit without a summary. Kept earlier summaries become part of the new one, so
         their tokens are free for other messages. Messages get the room that the summary leaves.
@@ -58,10 +60,17 @@ class SharedBudget:
         # protected messages leave less room for the summary
         for limit in dict.fromkeys((max(least, room + merged), max(least, room))):
             narrow = self.filled(Fit(fit.ranking, fit.forms, fit.fixed, limit))
+            if narrow.tokens <= self.available and not self._drops_visible(narrow):
+                return narrow
             shared = None if narrow.room < 0 else self._with_summary(narrow)
             if shared is not None:
                 return self._wider(shared) or shared
         return None
+
+    def _drops_visible(self, fit: Fit) -> bool:
+        """Whether a fit drops messages that the model reads."""
+        messages = self.transcript.messages
+        return not all(position in fit.kept for position in visible(messages))
 
     def _wider(self, narrow: Shared) -> Shared | None:
         """The same with messages that fit because the summary is short; None if there are none.

@@ -219,7 +219,8 @@ class Trim(KeepRules, _Order):
         return 0 if placed is None else max(0, placed.tokens - tokens)
 
     def _summarized(self, transcript: Transcript, fit: Fit) -> Outcome | None:
-        """The outcome with a summary of the dropped messages; None if there is no room.
+        """The outcome with a summary of the dropped messages, if any are dropped; None if there is
+        no room.
 
         `fit` is the fit without a summary.
         """
@@ -238,6 +239,10 @@ class Trim(KeepRules, _Order):
         shared = SharedBudget(writer, transcript, available, filled).shared(fit)
         if shared is None:
             return None
+        if isinstance(shared, Fit):
+            return with_stored(
+                self.counter, self._outcome(transcript, shared), self.stored, available
+            )
         changes = tuple(self._changes(transcript.messages, shared.fit))
         return with_summary(Outcome(shared.shortened, changes), shared.placed)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Unpack
 
 from ctxtrim.api.configs import CompactConfig
-from ctxtrim.api.fit import run_stages
+from ctxtrim.api.fit import findings_of, run_stages
 from ctxtrim.api.messages import M, PlainMessages, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import Options, Settings, parse_options
 from ctxtrim.errors import must_be_function
@@ -138,14 +138,13 @@ def compact(
 
 
 def _compacted(messages: list[Any], result: PipelineRun) -> Compacted[Any]:
-    """The result of a compaction, without the finding that says why it was due."""
-    findings = [finding for step in result.steps for finding in step.findings]
+    """The result of a compaction."""
     return Compacted(
         messages,
         result.tokens_read,
         result.count.tokens,
         result.summary.text if result.summary is not None else None,
-        tuple(finding.message for finding in findings if finding.code != "trigger"),
+        findings_of(result),
     )
 
 

@@ -18,6 +18,7 @@ class FinalPrompt(Generic[M]):
 
     They fit unless the config disables the layer. `summary` covers the messages that were dropped
     from this list and earlier ones: pass it with the next prompt. It is None if there is none.
+    `findings` say, among others, why the summarizer was not used.
     """
 
     messages: list[M]
@@ -25,6 +26,7 @@ class FinalPrompt(Generic[M]):
     within_budget: bool
     usage: PromptUsage
     summary: str | None = None
+    findings: tuple[str, ...] = ()
 
 
 def build_final_prompt(  # noqa: PLR0913 - the keywords are public
@@ -57,8 +59,8 @@ def build_final_prompt(  # noqa: PLR0913 - the keywords are public
         **options: keys of the config as keywords; they take precedence.
 
     Returns:
-        The new list of dicts, its tokens with system prompt and tools, and the summary: the new
-        one, else `conversation_summary`.
+        The new list of dicts, its tokens with system prompt and tools, the summary (the new one,
+        else `conversation_summary`), and the findings.
 
     Raises:
         ContextOverflowError: messages that cannot be dropped exceed the budget. It lists them.
@@ -74,7 +76,9 @@ def build_final_prompt(  # noqa: PLR0913 - the keywords are public
     earlier = None if is_blank else conversation_summary
     if settings.is_on:
         done = fitted(messages, settings, system, tools, request, summarizer, earlier)
-        prompt = FinalPrompt(done.messages, done.usage.final_tokens, True, done.usage, done.summary)
+        prompt = FinalPrompt(
+            done.messages, done.usage.final_tokens, True, done.usage, done.summary, done.findings
+        )
     else:
         prompt = _counted(conversation(messages, system, tools, request), settings, earlier)
     if on_usage is not None:

@@ -50,13 +50,14 @@ _NOT_SHORTER = frozenset({"kept", "inserted", "merged"})
 
 @dataclass(frozen=True)
 class Fitted:
-    """A new list, its usage, and the summary for the next prompt: the new one, else the earlier
-    one.
+    """A new list, its usage, the summary for the next prompt (the new one, else the earlier one),
+    and the findings.
     """
 
     messages: list[Any]
     usage: PromptUsage
     summary: str | None
+    findings: tuple[str, ...]
 
 
 def fitted(
@@ -90,7 +91,13 @@ def fitted(
         dropped=dropped,
     )
     in_force = stored if result.summary is None else result.summary.text
-    return Fitted(read.with_messages(result.transcript), usage, in_force)
+    return Fitted(read.with_messages(result.transcript), usage, in_force, findings_of(result))
+
+
+def findings_of(result: PipelineRun) -> tuple[str, ...]:
+    """The findings of all stages, without the one that says why a compaction was due."""
+    findings = [finding for step in result.steps for finding in step.findings]
+    return tuple(finding.message for finding in findings if finding.code != "trigger")
 
 
 def run_stages(

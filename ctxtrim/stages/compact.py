@@ -37,7 +37,7 @@ from ctxtrim.stages.placement.leads import (
     without_compaction,
 )
 from ctxtrim.stages.placement.steps import cut_off
-from ctxtrim.stages.placement.summary import summarize_old
+from ctxtrim.stages.placement.summary import NoSummary, summarize_old
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
@@ -125,9 +125,10 @@ class Compact:
         )
         kept = not_summarized(transcript, shape, self.pin)
         result = summarize_old(transcript, writer, recent_start, kept)
-        if isinstance(result, str):
-            nothing = Finding("nothing-to-compact", "info", f"nothing was compacted: {result}")
-            return Outcome(transcript, (), (nothing,))
+        if isinstance(result, NoSummary):
+            why = f"nothing was compacted: {result.why}"
+            nothing = Finding("nothing-to-compact", "info", why)
+            return Outcome(transcript, (), (nothing, *result.findings))
         return self._digested(result)
 
     def _first(self, messages: Sequence[Message], shape: Shape, trigger: Trigger) -> int:

@@ -85,7 +85,7 @@ class Summarize:
             for position, exchange in enumerate(shape.exchange)
         )
         advice = "; try --keep-recent-turns 0" if is_recent and self.keep_recent_turns else ""
-        why = f"nothing was summarized: {result}{advice}"
+        why = f"nothing was summarized: {result.why}{advice}"
         nothing = Finding("nothing-to-summarize", "info", why)
-        unchanged = Outcome(transcript, (), (nothing,))
+        unchanged = Outcome(transcript, (), (nothing, *result.findings))
         return with_stored(self.counter, unchanged, self.stored, self.budget.available)

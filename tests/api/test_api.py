@@ -708,6 +708,7 @@ def test_s1_6_rules_write_the_summary_after_any_failure(answer: object, trouble:
     prompt = build_final_prompt(messages, config, summarizer=writer)
     assert prompt.within_budget
     assert prompt.summary
+    assert f"{trouble}; using facts instead" in prompt.findings
 
 
 def test_s1_6_no_summarizer_is_used_if_there_is_nothing_to_summarize() -> None:

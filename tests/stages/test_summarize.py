@@ -669,6 +669,34 @@ def test_no_summary_is_called_omitted_if_there_is_none(ctxtrim: Run) -> None:
     assert json.loads(ran.out)["history"] == history[:1]
 
 
+def test_a_failed_command_is_reported_if_there_are_no_facts_either(ctxtrim: Run) -> None:
+    text = "The boats are at the quay. " * 400 + "\nNext, I will count the ropes."
+    history = [
+        {"role": "user", "content": "Where are the boats?"},
+        {"role": "assistant", "content": text, "thought": text, "action": "ls"},
+    ]
+    data = json.dumps({"trajectory": [], "history": history, "info": {}}).encode()
+    words = ("--summarize", "--budget", "1200", *CHARS, "--llm-command", "exit 3")
+    ran = ctxtrim("trim", *words, stdin=data)
+    assert json.loads(ran.out)["history"] == history[:1]
+    trouble = "exit: --llm-command ended with status 3; no summary was written"
+    assert f"<stdin>:1: warning: {trouble}\n" in ran.err
+
+
+def test_a_failed_command_is_reported_if_facts_do_not_save_tokens(ctxtrim: Run) -> None:
+    question = "please explain the harbour tide tables in detail. " * 8
+    answer = "the tide tables are computed from gauges. " * 8
+    talk = []
+    for number in range(12):
+        talk.append(user(f"question number {number}: {question}"))
+        talk.append(says(f"answer number {number}: {answer}"))
+    words = ("--keep-recent-tokens", "200", "--budget", "500", "--llm-command", "exit 3")
+    ran = ctxtrim("run", "--preset", "compact", *words, stdin=conversation(talk))
+    assert leads(ran.out) is None
+    trouble = "exit: --llm-command ended with status 3; no summary was written"
+    assert f"<stdin>:1: warning: {trouble}\n" in ran.err
+
+
 @pytest.mark.parametrize("target", [0.4, 0.6, 0.9])
 def test_a_trim_with_a_summary_reaches_the_target(target: float) -> None:
     talk = [*session(12), user("And now?")]

@@ -48,6 +48,20 @@ class Placed(Struct, frozen=True):
     indices: frozenset[int] = frozenset()
 
 
+class NoSummary(Struct, frozen=True):
+    """Why there is no summary, and why the summarizer did not write one (None: it did not fail)."""
+
+    why: str
+    trouble: str | None = None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """A warning if the summarizer failed."""
+        if self.trouble is None:
+            return ()
+        return (Finding("summary", "warning", f"{self.trouble}; no summary was written"),)
+
+
 class _Place(Struct, frozen=True):
     """Where a summary is inserted: a transcript without the dropped messages.
 
@@ -82,17 +96,17 @@ def place_summary(
     dropped: Set[int],
     available: int,
     written: Summary | None = None,
-) -> Placed | None:
-    """A transcript with a summary of the dropped messages, in at most `available` tokens; None if
-    there is no room.
+) -> Placed | NoSummary:
+    """A transcript with a summary of the dropped messages, in at most `available` tokens, or why
+    there is none.
 
     `as_read` are the messages before they were shortened; the summary is written from them. If
     there is hardly any room, a line says that the summary was omitted, unless an earlier summary is
-    kept. Also None if there are no facts, or if strict roles would not alternate. `written` is the
-    summary if it is written already; only rules write it again.
+    kept. There is also none if there are no facts, or if strict roles would not alternate.
+    `written` is the summary if it is written already; only rules write it again.
     """
     if not keeps_roles(as_read, transcript, dropped):
-        return None
+        return NoSummary("an earlier summary separates two kept answers")
     covered = [
         piece
         for position, message in enumerate(as_read)
@@ -118,11 +132,12 @@ def place_summary(
             return placed
         room = min(room, writer.counter.text(summary.text)) - max(1, room // 8)
         summary = _by_rules(writer, covered, room, summary)
+    none = NoSummary("a summary would not be smaller", summary.trouble)
     has_earlier = any(message.is_summary for message in covered)
     if has_earlier or not writer.has_facts(covered):
-        return None
+        return none
     placed = place.placed(Summary(markers.OMITTED, FALLBACK, summary.trouble))
-    return placed if placed.tokens <= available else None
+    return placed if placed.tokens <= available else none
 
 
 def _coverage(
@@ -165,9 +180,8 @@ def keeps_roles(as_read: Sequence[Message], transcript: Transcript, dropped: Set
 
 def summarize_old(
     transcript: Transcript, writer: SummaryWriter, recent_start: int, kept: Mapping[int, str]
-) -> Outcome | str:
-    """The transcript with a summary of the messages before the recent ones, or the reason why
-    there is none.
+) -> Outcome | NoSummary:
+    """The transcript with a summary of the messages before the recent ones, or why there is none.
 
     `recent_start` is a position. `kept` maps positions of older messages to the reasons to keep
     them. A prompt between answers that would become adjacent is kept. If roles alternate, prompts
@@ -192,16 +206,16 @@ def summarize_old(
             separate_prompts(messages, shape, costs, most, old, kept, alternates=alternates)
         separate_answers(messages, shape, old)
     if all(has_summary(messages[position]) for position in old):
-        return "nothing is older than the kept messages"
+        return NoSummary("nothing is older than the kept messages")
     if writer.is_checkpoint:
         kept_messages = [messages[at] for at in visible(messages) if at not in old]
         answers = sum(message.role == "assistant" for message in kept_messages)
         writer = replace(writer, answers=answers)
-    if not keeps_roles(messages, transcript, old):
-        return "an earlier summary separates two kept answers"
     placed = place_summary(writer, messages, transcript, old, most)
-    if placed is None or placed.summary.text == markers.OMITTED:
-        return "a summary would not be smaller"
+    if isinstance(placed, NoSummary):
+        return placed
+    if placed.summary.text == markers.OMITTED:
+        return NoSummary("a summary would not be smaller", placed.summary.trouble)
     changes = [
         change_of(messages, position, "dropped", "older than the kept messages")
         if position in old

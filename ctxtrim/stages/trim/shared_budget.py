@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ctxtrim.conversation.protection import is_sealed_summary
 from ctxtrim.conversation.turns import visible
 from ctxtrim.model import Transcript
-from ctxtrim.stages.placement.summary import Placed, place_summary
+from ctxtrim.stages.placement.summary import NoSummary, Placed, place_summary
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.summaries import FALLBACK, Summary, markers
@@ -44,9 +44,9 @@ class SharedBudget:
     available: int
     filled: Callable[[Fit], Fit]
 
-    def shared(self, fit: Fit) -> Shared | Fit | None:
-        """The messages to keep with a summary of the others; a fit if it drops none; None if there
-        is no room.
+    def shared(self, fit: Fit) -> Shared | Fit | NoSummary:
+        """The messages to keep with a summary of the others, or a fit that drops none, or why there
+        is no summary.
 
         `fit` is the fit without a summary. Kept earlier summaries become part of the new one, so
         their tokens are free for other messages. Messages get the room that the summary leaves.
@@ -58,14 +58,16 @@ class SharedBudget:
             if position in fit.kept and not is_sealed_summary(situation.messages[position]):
                 merged += situation.costs[position]
         # protected messages leave less room for the summary
+        none = NoSummary("no room for a summary")
         for limit in dict.fromkeys((max(least, room + merged), max(least, room))):
             narrow = self.filled(Fit(fit.ranking, fit.forms, fit.fixed, limit))
             if narrow.tokens <= self.available and not self._drops_visible(narrow):
                 return narrow
-            shared = None if narrow.room < 0 else self._with_summary(narrow)
-            if shared is not None:
+            shared = none if narrow.room < 0 else self._with_summary(narrow)
+            if isinstance(shared, Shared):
                 return self._wider(shared) or shared
-        return None
+            none = shared
+        return none
 
     def _drops_visible(self, fit: Fit) -> bool:
         """Whether a fit drops messages that the model reads."""
@@ -85,11 +87,11 @@ class SharedBudget:
         if summary.by != FALLBACK and not fit.kept.keys() <= wider_fit.kept.keys():
             return None
         wider = self._with_summary(wider_fit, summary)
-        if wider is None or wider.placed.summary.by != summary.by:
+        if isinstance(wider, NoSummary) or wider.placed.summary.by != summary.by:
             return None
         return None if wider.is_omitted and not narrow.is_omitted else wider
 
-    def _with_summary(self, fit: Fit, written: Summary | None = None) -> Shared | None:
+    def _with_summary(self, fit: Fit, written: Summary | None = None) -> Shared | NoSummary:
         """A fit with a summary of what it drops, which may be written already."""
         messages = list(self.transcript.messages)
         for position, form in fit.kept.items():
@@ -99,4 +101,4 @@ class SharedBudget:
         placed = place_summary(
             self.writer, self.transcript.messages, shortened, dropped, self.available, written
         )
-        return None if placed is None else Shared(fit, shortened, placed)
+        return placed if isinstance(placed, NoSummary) else Shared(fit, shortened, placed)

@@ -40,7 +40,7 @@ from ctxtrim.stage import (
     setting,
 )
 from ctxtrim.stages.keep_rules import KeepRules
-from ctxtrim.stages.placement.summary import restore_summary, with_stored, with_summary
+from ctxtrim.stages.placement.summary import NoSummary, restore_summary, with_stored, with_summary
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
@@ -139,7 +139,7 @@ class Trim(KeepRules, _Order):
         if has_overflow(outcome.findings):
             return outcome
         if self.summarize and len(fit.kept) < len(transcript.messages):
-            outcome = self._summarized(transcript, fit) or outcome
+            outcome = self._summarized(transcript, fit, outcome)
         else:
             outcome = with_stored(self.counter, outcome, self.stored, available)
         cache = tuple(prompt_cache(self.counter, outcome.transcript))
@@ -218,11 +218,10 @@ class Trim(KeepRules, _Order):
         )
         return 0 if placed is None else max(0, placed.tokens - tokens)
 
-    def _summarized(self, transcript: Transcript, fit: Fit) -> Outcome | None:
-        """The outcome with a summary of the dropped messages, if any are dropped; None if there is
-        no room.
+    def _summarized(self, transcript: Transcript, fit: Fit, outcome: Outcome) -> Outcome:
+        """The outcome with a summary of the dropped messages, if any are dropped and there is room.
 
-        `fit` is the fit without a summary.
+        `fit` and `outcome` are those without a summary.
         """
         writer = SummaryWriter(
             self.counter,
@@ -237,8 +236,8 @@ class Trim(KeepRules, _Order):
             available = self.budget.available
         filled = partial(self._filled, transcript)
         shared = SharedBudget(writer, transcript, available, filled).shared(fit)
-        if shared is None:
-            return None
+        if isinstance(shared, NoSummary):
+            return replace(outcome, findings=(*outcome.findings, *shared.findings))
         if isinstance(shared, Fit):
             return with_stored(
                 self.counter, self._outcome(transcript, shared), self.stored, available

@@ -65,8 +65,19 @@ def titled(text: str, answers: int = 0) -> str:
     return f"{TITLE}\n{text}"
 
 
+def without_ends(text: str) -> str:
+    """A text without end markers: what follows them would be read as the person's text."""
+    return "\n".join(line for line in text.split("\n") if line.strip() != END.strip())
+
+
+def unmarked(text: str) -> str:
+    """The answer of a model without the title and the end markers, which only this program adds."""
+    return untitled(without_ends(text).strip()).strip()
+
+
 def with_title(text: str) -> str:
     """A summary that readers recognize: a text of another program gets the title."""
+    text = without_ends(text)
     return text if is_titled(text) else titled(text.strip())
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ctxtrim.errors import SummaryError
 from ctxtrim.summaries.excerpts import bounded
+from ctxtrim.summaries.markers import unmarked
 from ctxtrim.summaries.prompts import INPUT
 from ctxtrim.summaries.redaction import redacted
 from ctxtrim.tokens import Tokenizer
@@ -96,7 +97,7 @@ def summarized(
         kind = "" if isinstance(error, SummaryError) else f"{type(error).__name__}: "
         # the message may quote the prompt, and reports show it
         return Summary(fallback(), FALLBACK, f"{name}: {kind}{redacted(str(error))}")
-    text = redacted(reply.text, request.redacts).strip()
+    text = unmarked(redacted(reply.text, request.redacts))
     trouble = _trouble(request, text)
     if trouble is None:
         return Summary(text, name)

@@ -184,8 +184,8 @@ def _full_text(step: Step) -> str:
 
 
 def _without_separators(text: str) -> str:
-    """A text without empty lines, which separate entries, and without the end marker of digests."""
-    return _BLANK.sub("\n", text.replace(markers.END, "\n")).strip()
+    """A text without empty lines, which separate entries, and without end markers."""
+    return _BLANK.sub("\n", markers.without_ends(text)).strip()
 
 
 def _masked(step: Step) -> Step:

@@ -12,6 +12,7 @@ from ctxtrim.summaries.markers import unmarked
 from ctxtrim.summaries.prompts import INPUT
 from ctxtrim.summaries.redaction import redacted
 from ctxtrim.tokens import Tokenizer
+from ctxtrim.tokens.tokenizer import printable
 
 REDACT = "Mask texts that look like keys in summaries and in text sent to a summarizer."
 """The help of the setting `redact`."""
@@ -97,7 +98,7 @@ def summarized(
         kind = "" if isinstance(error, SummaryError) else f"{type(error).__name__}: "
         # the message may quote the prompt, and reports show it
         return Summary(fallback(), FALLBACK, f"{name}: {kind}{redacted(str(error))}")
-    text = unmarked(redacted(reply.text, request.redacts))
+    text = unmarked(redacted(printable(reply.text), request.redacts))
     trouble = _trouble(request, text)
     if trouble is None:
         return Summary(text, name)

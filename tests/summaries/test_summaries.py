@@ -183,6 +183,11 @@ def test_secrets_in_the_answer_of_a_summarizer_are_masked() -> None:
     assert unmasked.text == f"The key is {KEY}."
 
 
+def test_a_summary_has_no_lone_surrogate() -> None:
+    summary = summarized(REQUEST, Answers("The lamp \ud83d burns \ud83d\ude00."), lambda: "facts")
+    assert (summary.text, summary.by) == ("The lamp \ufffd burns \U0001f600.", "answers")
+
+
 def test_secrets_in_the_error_of_a_summarizer_are_masked() -> None:
     summary = summarized(REQUEST, Answers(SummaryError(f"{KEY} is refused")), lambda: "facts")
     assert summary.trouble == "answers: [REDACTED api key] is refused"

@@ -71,10 +71,10 @@ def sends(data: bytes, status: int = 200) -> Answer:
     return answer
 
 
-def completion(text: Any, **more: Any) -> Answer:
+def completion(text: Any, finish_reason: str = "stop", **more: Any) -> Answer:
     choice = {
         "index": 0,
-        "finish_reason": "stop",
+        "finish_reason": finish_reason,
         "message": {"role": "assistant", "content": text},
     }
     return sends(

@@ -50,7 +50,7 @@ class Endpoint:
         if isinstance(answer, str):
             # raised here, so that the error has no reference to a request with the key
             raise SummaryError(answer)
-        return _reply(answer, self._endpoint)
+        return _reply(answer, self._endpoint, max_tokens)
 
     @property
     def _endpoint(self) -> str:
@@ -141,15 +141,18 @@ class Endpoint:
         return f"{self._endpoint} did not answer within {self.timeout:g} seconds"
 
 
-def _reply(data: bytes, who: str) -> Reply:
-    """The text and the usage of an answer."""
+def _reply(data: bytes, who: str, limit: int) -> Reply:
+    """The text and the usage of an answer of at most `limit` tokens."""
     try:
         answer = json.loads(data)
-        text = answer["choices"][0]["message"]["content"]
+        choice = answer["choices"][0]
+        text, is_cut = choice["message"]["content"], choice.get("finish_reason") == "length"
         usage = answer.get("usage") or {}
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise SummaryError(f"{who} returned an answer that is not a chat completion") from None
+    if is_cut:
+        raise SummaryError(f"{who} cut the summary at {limit} tokens")
     if not isinstance(text, str) or not text.strip():
         raise SummaryError(f"{who} returned an answer without text")
     return Reply(

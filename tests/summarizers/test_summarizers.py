@@ -178,6 +178,8 @@ def test_the_client_library_retries(server: Server) -> None:
         (completion(None), "the endpoint {} returned an answer without text"),
         (completion(" "), "the endpoint {} returned an answer without text"),
         (completion(["In", "short"]), "the endpoint {} returned an answer without text"),
+        (completion("In", "length"), "the endpoint {} cut the summary at 100 tokens"),
+        (completion(None, "length"), "the endpoint {} cut the summary at 100 tokens"),
         (breaks_off, "the endpoint {} broke off its answer"),
         (sends(b"{}", 500), "the endpoint {} answered HTTP 500: "),
         (

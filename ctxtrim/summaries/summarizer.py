@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -64,12 +64,13 @@ class SummaryRequest:
 class Summary(Struct, frozen=True):
     """A summary, its author, and why the summarizer did not write it (None: it did).
 
-    `text` is empty if the fallback is empty too.
+    `text` is empty if the fallback is empty too. `origin`: a summarizer may have any name.
     """
 
     text: str
     by: str
     trouble: str | None = None
+    origin: Literal["rules", "store", "model"] = "rules"
 
 
 FALLBACK = "facts"
@@ -101,7 +102,7 @@ def summarized(
     text = unmarked(redacted(printable(reply.text), request.redacts))
     trouble = _trouble(request, text)
     if trouble is None:
-        return Summary(text, name)
+        return Summary(text, name, origin="model")
     return Summary(fallback(), FALLBACK, f"{name}: {trouble}")
 
 

@@ -392,6 +392,20 @@ def test_s1_7_transcripts_without_an_id_are_distinguished_by_path_and_position(
     assert all(key.startswith(f"{path}#") for key in stored)
 
 
+@pytest.mark.parametrize("name", ["store", "facts"])
+def test_a_summary_is_stored_whatever_the_name_of_its_program(
+    ctxtrim: Run, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("#!/bin/sh\necho In short: gates.\n")
+    (tmp_path / name).chmod(0o755)
+    store = tmp_path / "summaries.json"
+    words = ("--llm-command", shlex.quote(str(tmp_path / name)), "--summary-store", str(store))
+    ran = ctxtrim(*ONE, *words, stdin=conversation(TALK))
+    text = f"{markers.TITLE}\nIn short: gates."
+    assert leads(ran.out) == text
+    assert entry(store)["content"] == text
+
+
 def test_s1_7_a_later_run_continues_the_version_and_counts_no_message_twice(
     ctxtrim: Run, tmp_path: Path
 ) -> None:

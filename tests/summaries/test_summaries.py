@@ -143,7 +143,7 @@ def test_s3_10_the_prompt_asks_for_the_six_headings() -> None:
 
 def test_s1_6_the_summary_is_the_answer_of_the_summarizer() -> None:
     summary = summarized(REQUEST, Answers(" PROMPT, in short \n"), lambda: "facts")
-    assert summary == Summary("what was said, in short", "answers")
+    assert summary == Summary("what was said, in short", "answers", origin="model")
 
 
 def test_s1_6_without_a_summarizer_the_summary_consists_of_facts() -> None:

@@ -131,7 +131,7 @@ class Digests:
         text = _without_separators(f"{opening}{summary.text}")
         if summary.text and self.size(text) < limit:
             return replace(summary, text=text)
-        return replace(summary, text=fallback(), by=FALLBACK)
+        return replace(summary, text=fallback(), by=FALLBACK, origin="rules")
 
     def least(self, group: Sequence[Step]) -> str:
         """The shortest digest of steps: the assistant's text and a line for each result of the

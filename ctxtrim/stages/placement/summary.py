@@ -122,7 +122,7 @@ def place_summary(
         summary = Summary("", FALLBACK)
     elif written is None:
         summary = writer.of(covered, room)
-    elif written.by == FALLBACK:
+    elif written.origin == "rules":
         summary = _by_rules(writer, covered, room, written)
     else:
         summary = written
@@ -159,7 +159,7 @@ def _by_rules(
 ) -> Summary:
     """The summary that rules write in the place of one without room."""
     trouble = refused.trouble
-    if trouble is None and refused.by != FALLBACK:
+    if trouble is None and refused.origin != "rules":
         trouble = f"{refused.by}: no room for the summary"
     return replace(replace(writer, summarizer=None).of(covered, room), trouble=trouble)
 
@@ -234,7 +234,7 @@ def restore_summary(
         return None
     alternates = takes_turns(transcript.messages)
     place = _Place(counter, transcript, frozenset(), stored.messages, alternates)
-    placed = place.placed(Summary(markers.with_title(stored.text), "store"))
+    placed = place.placed(Summary(markers.with_title(stored.text), "store", origin="store"))
     return placed if placed.tokens <= available else None
 
 
@@ -254,7 +254,8 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
     Dropped messages become `summarized`. An earlier summary becomes `merged`, as does the prompt
     that begins with it. A summary that only the provider can read is lost if it is dropped.
     """
-    is_omitted, is_stored = placed.summary.text == markers.OMITTED, placed.summary.by == "store"
+    is_omitted = placed.summary.text == markers.OMITTED
+    is_stored = placed.summary.origin == "store"
     noun = "message" if placed.covered == 1 else "messages"
     reason = f"summary of {placed.covered} {noun}, by {placed.summary.by}"
     if is_omitted:

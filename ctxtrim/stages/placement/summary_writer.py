@@ -93,7 +93,7 @@ class SummaryWriter(Struct, frozen=True):
             )
             request = SummaryRequest(prompt, below, replaces, tokenizer, redacts=self.redacts)
             summary = summarized(request, summarizer, fallback)
-        if not summary.text or (summary.by == FALLBACK and not self.is_checkpoint):
+        if not summary.text or (summary.origin == "rules" and not self.is_checkpoint):
             return summary
         return replace(summary, text=markers.titled(summary.text, self.answers))
 

@@ -12,7 +12,7 @@ from ctxtrim.model import Transcript
 from ctxtrim.stages.placement.summary import NoSummary, Placed, place_summary
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.trim.fit import Fit
-from ctxtrim.summaries import FALLBACK, Summary, markers
+from ctxtrim.summaries import Summary, markers
 
 _SHARE = 8  # a summary gets at most this fraction of the budget
 
@@ -84,10 +84,10 @@ class SharedBudget:
         wider_fit = fit.widened(fit.tokens + spare)
         if wider_fit.tokens <= fit.tokens:
             return None
-        if summary.by != FALLBACK and not fit.kept.keys() <= wider_fit.kept.keys():
+        if summary.origin != "rules" and not fit.kept.keys() <= wider_fit.kept.keys():
             return None
         wider = self._with_summary(wider_fit, summary)
-        if isinstance(wider, NoSummary) or wider.placed.summary.by != summary.by:
+        if isinstance(wider, NoSummary) or wider.placed.summary.origin != summary.origin:
             return None
         return None if wider.is_omitted and not narrow.is_omitted else wider
 

@@ -132,6 +132,13 @@ def is_prompt(path: Path) -> bool:
     return bool(path) and path[-1] in _PROMPTS
 
 
+def joined_message(first: Message, rest: Sequence[Message]) -> Message:
+    """The first message with the parts and the spans of the rest after its own."""
+    parts = [*first.parts, *(part for message in rest for part in message.parts)]
+    spans = [*first.spans, *(span for message in rest for span in message.spans)]
+    return replace(first, parts=tuple(parts), spans=tuple(spans))
+
+
 class MessageDraft(Struct):
     """A message whose events are still being read."""
 

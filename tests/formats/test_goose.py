@@ -225,6 +225,18 @@ def test_the_stream_of_a_run_is_read_and_edited() -> None:
     assert run(stream(*TALK), [("trim", {})], limit=40).data == stream(*TALK[:1], *TALK[4:])
 
 
+def test_an_answer_of_a_stream_has_any_number_of_lines() -> None:
+    deltas = [spoken("assistant", text(str(number)), id="m2") for number in range(50)]
+    last = [spoken("assistant", text(str(number)), id="m6") for number in range(50)]
+    (transcript,) = read(stream(TALK[0], *deltas, *TALK[3:], *last))[0].transcripts
+    answers = [transcript.messages[1], transcript.messages[-1]]
+    assert [len(message.spans) for message in answers] == [50, 50]
+    for message in answers:
+        assert [part.text for part in message.parts] == [str(number) for number in range(50)]
+    indices = [message.index for message in transcript.messages]
+    assert indices == list(range(len(indices))) == list(range(6))
+
+
 def test_new_messages_of_a_stream_are_lines() -> None:
     question = spoken("user", *TALK[3]["content"], text("And b?"), id="m3")
     chunk = read(stream(*TALK[:3], question))[0]

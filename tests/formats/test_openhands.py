@@ -643,3 +643,11 @@ def test_a_made_observation_has_its_whole_cost_before_a_trim(limit: int) -> None
     if ran.rows[0].fits:
         again = run(ran.data or b"", model="gpt-4o")
         assert again.rows[0].count.tokens == ran.rows[0].count.tokens <= limit
+
+
+def test_a_call_id_that_recurs_begins_another_message_of_an_answer() -> None:
+    events = [user("go"), *(sdk_action(name) for name in ("1", "2", "3", "1", "4"))]
+    data = b"".join(json.dumps(event).encode() + b"\n" for event in events)
+    (transcript,) = read(data)[0].transcripts
+    calls = [[call.call_id for call in message.calls] for message in transcript.messages]
+    assert calls == [[], ["1", "2", "3"], ["1", "4"]]

@@ -117,7 +117,8 @@ def _add_answer(item: Element, found: ListContents) -> None:
     names = [call.call_id for call in calls]
     results = _results(step, span)
     groups = _groups(results, names)
-    if any(_call_id(result) not in names for result, _ in results):
+    known = frozenset(names)
+    if any(_call_id(result) not in known for result, _ in results):
         calls = [call if call.call_id in groups else _as_text(call) for call in calls]
     action = Part("tool_call") if None in groups and not calls else None
     parts = (*_reasoning(step, span), *_contents(step["message"], span.inside("message")), *calls)
@@ -160,13 +161,14 @@ def _groups(
     """The results by the call that they answer, in order; by None in a step without calls."""
     groups: dict[str | None, list[_Piece]] = {}
     answered = {_call_id(value) for value, _ in results}
-    waiting = [name for name in names if name not in answered]
+    known = frozenset(names)
+    waiting = iter([name for name in names if name not in answered])
     last = names[-1] if names else None
     for value, span in results:
-        if _call_id(value) in names:
+        if _call_id(value) in known:
             last = _call_id(value)
-        elif waiting:
-            last = waiting.pop(0)
+        else:
+            last = next(waiting, last)
         groups.setdefault(last, []).append((value, span))
     return groups
 

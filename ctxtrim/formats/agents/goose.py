@@ -32,7 +32,7 @@ from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import boolean, elements, members, role_in, string
 from ctxtrim.formats.media_blocks import inline_media, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
-from ctxtrim.formats.message_parts import call_part, result_parts, text_of
+from ctxtrim.formats.message_parts import call_part, joined_message, result_parts, text_of
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
@@ -87,6 +87,7 @@ def opens(value: object) -> bool:
 def read(items: Iterable[Element], found: ListContents) -> None:
     """Read the messages of each element that Goose sends."""
     last: str | None = None
+    rest: dict[int, list[Message]] = {}  # by the position of the message that they continue
     for value, span, _ in items:
         message, keys = _inner(value)
         if not knows(value):
@@ -102,19 +103,17 @@ def read(items: Iterable[Element], found: ListContents) -> None:
         if seen.get("userVisible") is False:
             found.messages[first:] = map(_injected, found.messages[first:])
         name = string(message.get("id"))
-        if keys and name is not None and name == last:
-            _join(found.messages, first)
+        if keys and name is not None and name == last and _continues(found.messages, first):
+            rest.setdefault(first - 1, []).append(found.messages.pop(first))
         last = name
+    for position, messages in rest.items():
+        found.messages[position] = joined_message(found.messages[position], messages)
 
 
-def _join(messages: list[Message], position: int) -> None:
-    """Join the message at a position with the message before it if both are of the assistant."""
-    pair = messages[position - 1 : position + 1]
-    if position and len(pair) == 2 and {message.role for message in pair} == {"assistant"}:
-        before, after = pair
-        parts, spans = before.parts + after.parts, before.spans + after.spans
-        messages[position - 1] = replace(before, parts=parts, spans=spans)
-        del messages[position]
+def _continues(messages: Sequence[Message], position: int) -> bool:
+    """Whether the message at a position and the message before it are of the assistant."""
+    pair = messages[position - 1 : position + 1] if position else ()
+    return len(pair) == 2 and {message.role for message in pair} == {"assistant"}
 
 
 def _injected(message: Message) -> Message:

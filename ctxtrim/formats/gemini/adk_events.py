@@ -7,6 +7,7 @@ message. [google/adk-python, `flows/llm_flows/contents.py`]
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from msgspec import Struct
@@ -145,15 +146,11 @@ def _is_internal(part: Any) -> bool:
 
 def _joined(contents: Iterable[SentContent]) -> Iterator[SentContent]:
     """The contents, with consecutive transcriptions of one speaker as one."""
-    last: SentContent | None = None
-    for content in contents:
-        if last is None:
-            last = content
-        elif last.spoken and content.spoken and last.content == content.content:
-            spoken, spans = last.spoken + content.spoken, last.spans + content.spans
-            last = replace(last, spoken=spoken, spans=spans)
-        else:
-            yield last
-            last = content
-    if last is not None:
-        yield last
+    for (is_spoken, _), run in groupby(contents, lambda sent: (bool(sent.spoken), sent.content)):
+        if not is_spoken:
+            yield from run
+            continue
+        first, *rest = run
+        spoken = [*first.spoken, *(part for sent in rest for part in sent.spoken)]
+        spans = [*first.spans, *(span for sent in rest for span in sent.spans)]
+        yield replace(first, spoken=tuple(spoken), spans=tuple(spans))

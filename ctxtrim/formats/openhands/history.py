@@ -13,6 +13,7 @@ are not read; its summary replaces them, and is removed together with them.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.message_parts import joined_message
 from ctxtrim.formats.openhands import actions, sdk
 from ctxtrim.formats.openhands.actions import Contents
 from ctxtrim.formats.usage import openai_usage
@@ -48,9 +50,12 @@ class _Event(Struct, frozen=True):
 
 
 class _Answer(Struct):
-    """The index of the message of a model answer, and the ids of its calls so far."""
+    """The index of the first message of a model answer, the messages with its further calls, and
+    the ids of its calls so far.
+    """
 
     index: int
+    rest: list[Message]
     calls: set[str | None]
 
 
@@ -58,7 +63,7 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
     """Read one message per event; actions of one answer share a message."""
     events = list(_events(elements))
     condensed = _Condensed(events)
-    answers: dict[str, _Answer] = {}  # by the id of the answer
+    answers: dict[str, list[_Answer]] = {}  # by the id of the answer; only the last may continue
     for position, event in enumerate(events):
         if condensed.summary is not None and position == condensed.place:
             found.messages.append(replace(condensed.summary, index=len(found.messages)))
@@ -69,6 +74,8 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             found.uncounted += _is_unknown(event.value)
         else:
             _take(contents, event, answers, found)
+    for answer in chain.from_iterable(answers.values()):
+        found.messages[answer.index] = joined_message(found.messages[answer.index], answer.rest)
 
 
 def _events(elements: Iterable[Element]) -> Iterator[_Event]:
@@ -113,7 +120,7 @@ def _is_unknown(value: dict[str, Any]) -> bool:
 
 
 def _take(
-    contents: Contents, event: _Event, answers: dict[str, _Answer], found: ListContents
+    contents: Contents, event: _Event, answers: dict[str, list[_Answer]], found: ListContents
 ) -> None:
     """Add the contents of an event: a message, or another call of an existing answer."""
     message = replace(contents.message, spans=contents.message.spans or event.whole)
@@ -121,18 +128,15 @@ def _take(
     found.model = contents.model or found.model
     calls = tuple(message.calls)
     names = {call.call_id for call in calls}
-    answer = answers.get(contents.response) if contents.response is not None else None
-    if answer is not None and names.isdisjoint(answer.calls):
-        first = found.messages[answer.index]
-        found.messages[answer.index] = replace(
-            first, parts=first.parts + calls, spans=first.spans + message.spans
-        )
-        answer.calls |= names
+    alike = answers.get(contents.response, []) if contents.response is not None else []
+    if alike and names.isdisjoint(alike[-1].calls):
+        alike[-1].rest.append(replace(message, parts=calls))
+        alike[-1].calls |= names
         return
     if contents.message.role == "system" and not contents.message.parts:
         return
     if contents.response is not None:
-        answers[contents.response] = _Answer(len(found.messages), names)
+        answers.setdefault(contents.response, []).append(_Answer(len(found.messages), [], names))
     usage = openai_usage(contents.usage, len(found.messages))
     if usage is not None:
         found.usages.append(replace(usage, model=contents.model))

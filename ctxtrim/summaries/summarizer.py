@@ -1,6 +1,6 @@
 """The protocol of summarizers, the seam to LLMs, and the fallback if one fails."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -78,8 +78,11 @@ FALLBACK = "facts"
 
 
 def name_of(summarizer: Summarizer) -> str:
-    """The name of a summarizer in reports; that of its type if it has none."""
-    return str(getattr(summarizer, "name", type(summarizer).__name__))
+    """The name of a summarizer in reports; that of its type if it has none that can be read."""
+    try:
+        return str(summarizer.name)
+    except Exception:  # noqa: BLE001 - programs bring their own
+        return type(summarizer).__name__
 
 
 def summarized(
@@ -96,9 +99,8 @@ def summarized(
     try:
         reply = _reply(summarizer.summarize(prompt, request.limit))
     except Exception as error:  # noqa: BLE001 - programs bring their own, and rules always work
-        kind = "" if isinstance(error, SummaryError) else f"{type(error).__name__}: "
         # the message may quote the prompt, and reports show it
-        return Summary(fallback(), FALLBACK, f"{name}: {kind}{redacted(str(error))}")
+        return Summary(fallback(), FALLBACK, f"{name}: {redacted(_message(error))}")
     text = unmarked(redacted(printable(reply.text), request.redacts))
     trouble = _trouble(request, text)
     if trouble is None:
@@ -106,8 +108,20 @@ def summarized(
     return Summary(fallback(), FALLBACK, f"{name}: {trouble}")
 
 
+def _message(error: Exception) -> str:
+    """The message of an exception, with its type unless it is a `SummaryError`."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - programs bring their own
+        return type(error).__name__
+    return text if isinstance(error, SummaryError) else f"{type(error).__name__}: {text}"
+
+
 def _reply(answer: object) -> Reply:
     """The reply of a summarizer, which may be only its text; a `SummaryError` for other values."""
+    if isinstance(answer, Coroutine):
+        answer.close()  # else Python warns that nothing awaits it
+        raise SummaryError("expected a Reply or a text, found a coroutine; define it with `def`")
     reply = Reply(answer) if isinstance(answer, str) else answer
     if not isinstance(reply, Reply):
         raise SummaryError(f"expected a Reply or a text, found {type(answer).__name__}")

@@ -3,9 +3,11 @@ out.
 """
 
 import copy
+import gc
 import json
 import pickle
 import re
+import warnings
 from typing import Any
 
 import pytest
@@ -751,6 +753,46 @@ def test_s1_6_a_summarizer_without_a_name_has_that_of_its_type() -> None:
     assert (summary.by, summary.trouble) == ("Unnamed", None)
     summary = summarize_context(openai_session(8), summarizer=writer, summary_tokens=50, **CHARS)
     assert summary.trouble == "Unnamed: the summary is empty"
+
+
+class Hostile:
+    """A summarizer whose name and exception cannot be read."""
+
+    @property
+    def name(self) -> str:
+        raise LookupError("no name")
+
+    def summarize(self, prompt: str, max_tokens: int) -> str:
+        class SilentError(Exception):
+            def __str__(self) -> str:
+                raise LookupError("no text")
+
+        raise SilentError
+
+
+class Asynchronous:
+    name = "asynchronous"
+
+    async def summarize(self, prompt: str, max_tokens: int) -> str:
+        return "Lamps."
+
+
+@pytest.mark.parametrize(
+    ("writer", "trouble"),
+    [
+        (Hostile(), "Hostile: SilentError"),
+        (
+            Asynchronous(),
+            "asynchronous: expected a Reply or a text, found a coroutine; define it with `def`",
+        ),
+    ],
+)
+def test_s1_6_no_summarizer_raises_an_exception_or_a_warning(writer: Any, trouble: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        summary = summarize_context(openai_session(8), summarizer=writer, **CHARS)
+        gc.collect()
+    assert (summary.by, summary.trouble, caught) == ("facts", trouble, [])
 
 
 class Quarters:

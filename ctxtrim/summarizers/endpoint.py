@@ -19,6 +19,10 @@ from ctxtrim.summarizers.errors import MAX_ANSWER, line
 KEYS = ("CTXTRIM_LLM_API_KEY", "OPENAI_API_KEY")
 """The environment variables for the key. The first one that is set is used."""
 
+_TEMPORARY = (408, 409, 429)  # HTTP statuses after which the request is sent again, as after 500
+_PAUSE = 0.5  # seconds before the second attempt
+_LEAST = 0.01  # seconds: the HTTP library refuses a time that is over
+
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -27,8 +31,8 @@ class Endpoint:
     A `SummaryError` if it is unreachable, refuses, times out or returns an invalid answer.
 
     `base_url` includes the version (`http://localhost:8080/v1`); None is OpenAI's endpoint. The key
-    comes from the environment only; local endpoints may need none. `timeout` is in seconds for each
-    of 1 + `retries` attempts. At most 1 MiB of an answer is read.
+    comes from the environment only; local endpoints may need none. `timeout` is in seconds, for all
+    of 1 + `retries` attempts together. At most 1 MiB of an answer is read.
     """
 
     model: str
@@ -86,19 +90,36 @@ class Endpoint:
             with openai.OpenAI(
                 api_key=key or "none",
                 base_url=address,
-                timeout=self.timeout,
-                max_retries=self.retries,
+                max_retries=0,
                 http_client=http,
             ) as client:
                 bare = {} if key else {"Authorization": openai.Omit()}
-                deadline = time.monotonic() + self.timeout * (1 + self.retries)
-                answer = client.chat.completions.with_streaming_response.create(
-                    **body, extra_headers=bare
-                )
-                with answer as response:
-                    return self._read(response.iter_bytes(), deadline)
+                return self._answer(client, body | {"extra_headers": bare})
         except (openai.OpenAIError, ValueError) as error:
             return self._problem(error, key)
+
+    def _answer(self, client: Any, options: dict[str, Any]) -> bytes | str:
+        """The bytes of an answer, or the problem in words, after several attempts.
+
+        The client itself would give each attempt the whole time.
+        """
+        import openai
+
+        create = client.chat.completions.with_streaming_response.create
+        deadline = time.monotonic() + self.timeout
+        attempt = 0
+        while True:
+            left = max(_LEAST, deadline - time.monotonic())
+            try:
+                with create(**options, timeout=left) as response:
+                    return self._read(response.iter_bytes(), deadline)
+            except (openai.APIConnectionError, openai.APIStatusError) as error:
+                pause = _pause(error, attempt)
+                is_last = attempt == self.retries or time.monotonic() + pause >= deadline
+                if is_last or not _is_temporary(error):
+                    raise
+            time.sleep(pause)
+            attempt += 1
 
     def _problem(self, error: Exception, key: str | None) -> str:
         """An error of the client in words, without the key."""
@@ -139,6 +160,19 @@ class Endpoint:
     @property
     def _late(self) -> str:
         return f"{self._endpoint} did not answer within {self.timeout:g} seconds"
+
+
+def _is_temporary(error: Any) -> bool:
+    """Whether another attempt may succeed; a connection error has no status."""
+    status = getattr(error, "status_code", None)
+    return status is None or status in _TEMPORARY or status >= 500
+
+
+def _pause(error: Any, attempt: int) -> float:
+    """The seconds before the next attempt: those that the endpoint asks for, if it does."""
+    response = getattr(error, "response", None)
+    wait = "" if response is None else response.headers.get("retry-after", "")
+    return float(wait) if wait.isdecimal() else _PAUSE * 2.0**attempt
 
 
 def _reply(data: bytes, who: str, limit: int) -> Reply:

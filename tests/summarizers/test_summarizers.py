@@ -154,10 +154,25 @@ def test_a_local_endpoint_needs_no_key(server: Server) -> None:
 
 
 @local
-def test_the_client_library_retries(server: Server) -> None:
+def test_an_endpoint_is_asked_again(server: Server) -> None:
     server.answers = [sends(b"{}", 500), completion("In short.")]
     assert Endpoint("small", server.url).summarize("Sum it up.", 100) == Reply("In short.")
     assert len(server.asked) == 2
+
+
+@local
+def test_all_attempts_have_one_deadline(server: Server) -> None:
+    server.answers = [server.hangs]
+    late = f"the endpoint {server.url} did not answer within 0.3 seconds"
+    assert endpoint_error(Endpoint("small", server.url, timeout=0.3)) == late
+    assert len(server.asked) == 1
+
+
+@local
+def test_an_endpoint_is_not_asked_again_after_the_deadline(server: Server) -> None:
+    server.answers = [sends(b"{}", 503)]
+    assert "answered HTTP 503" in endpoint_error(Endpoint("small", server.url, timeout=0.4))
+    assert len(server.asked) == 1
 
 
 @local

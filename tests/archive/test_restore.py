@@ -132,6 +132,9 @@ def test_a_compressed_input_is_restored_as_its_content(ctxtrim: Run, tmp_path: P
     archive = ("--archive", tmp_path / "x")
     assert ctxtrim("truncate", "--in-place", *QUICK, *archive, packed).code == 0
     assert ctxtrim("restore", packed, *archive).out == line()
+    output = tmp_path / "o.gz"
+    assert ctxtrim("restore", packed, *archive, "-o", output).code == 0
+    assert gzip.decompress(output.read_bytes()) == line()
 
 
 def repacked(pack: bytes, old: bytes, new: bytes) -> bytes:

@@ -691,25 +691,25 @@ def test_an_answer_is_summarized_if_only_its_announcement_is_found_too(ctxtrim: 
     assert summary.startswith("[Summary of 1 earlier message]\n## Answers\n> The boats are")
 
 
-def test_no_summary_is_called_omitted_if_there_is_none(ctxtrim: Run) -> None:
-    """The only fact is announced, for which a summary of facts has no section."""
-    text = "The boats are at the quay. " * 100 + "\nNext, I will count the ropes."
+def announced(sentences: int) -> tuple[list[dict[str, str]], bytes]:
+    """The history of a trajectory whose answer only announces a step, and its file."""
+    text = "The boats are at the quay. " * sentences + "\nNext, I will count the ropes."
     history = [
         {"role": "user", "content": "Where are the boats?"},
         {"role": "assistant", "content": text, "thought": text, "action": "ls"},
     ]
-    data = json.dumps({"trajectory": [], "history": history, "info": {}}).encode()
+    return history, json.dumps({"trajectory": [], "history": history, "info": {}}).encode()
+
+
+def test_no_summary_is_called_omitted_if_there_is_none(ctxtrim: Run) -> None:
+    """The only fact is announced, for which a summary of facts has no section."""
+    history, data = announced(100)
     ran = ctxtrim("trim", "--summarize", "--budget", "300", *CHARS, stdin=data)
     assert json.loads(ran.out)["history"] == history[:1]
 
 
 def test_a_failed_command_is_reported_if_there_are_no_facts_either(ctxtrim: Run) -> None:
-    text = "The boats are at the quay. " * 400 + "\nNext, I will count the ropes."
-    history = [
-        {"role": "user", "content": "Where are the boats?"},
-        {"role": "assistant", "content": text, "thought": text, "action": "ls"},
-    ]
-    data = json.dumps({"trajectory": [], "history": history, "info": {}}).encode()
+    history, data = announced(400)
     words = ("--summarize", "--budget", "1200", *CHARS, "--llm-command", "exit 3")
     ran = ctxtrim("trim", *words, stdin=data)
     assert json.loads(ran.out)["history"] == history[:1]

@@ -11,7 +11,6 @@ from ctxtrim.tokens import Exactness, Tokenizer
 OWN: dict[str, Tokenizer] = {}
 """The registered tokenizers by name; they take precedence over all others."""
 
-
 _added: list[str] = []  # the names given to `add`, in order
 
 

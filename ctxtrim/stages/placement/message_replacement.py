@@ -56,7 +56,7 @@ def replace_messages(
 
     `dropped` are positions. `digests` are texts by the position of the next message; the messages
     that they replace are hidden if the format can hide messages. An earlier summary is replaced.
-    `alternates`: whether roles alternated before any message was shortened or dropped;
+    `alternates`: whether roles alternated before any message was shortened or dropped.
     """
     messages: Sequence[Message | None] = transcript.messages
     start = _after_sealed(transcript.messages, dropped)

@@ -180,3 +180,16 @@ def test_check_reports_roles_that_bedrock_rejects(talk: list[Value], codes: list
     data = json.dumps({"modelId": "amazon.nova-pro-v1:0", "messages": talk}).encode()
     (row,) = run(data, [("check", {})]).rows
     assert [finding.code for finding in row.findings] == codes
+
+
+def test_the_report_says_that_a_message_would_break_the_order_of_roles() -> None:
+    """The result fits, but the answer that separates it from the next prompt does not."""
+    data = json.dumps({"messages": SMALL}).encode()
+    (row,) = run(data, [("trim", {})], limit=100, model="gpt-4o").rows
+    (stage,) = row.steps
+    reasons = [measured.change.reason for measured in stage.changes]
+    assert [reason.rpartition(", ")[2] for reason in reasons] == [
+        *["would break the order of roles"] * 3,
+        "does not fit",
+        "current task",
+    ]

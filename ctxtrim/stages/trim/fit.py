@@ -31,7 +31,7 @@ class Fit:
     """The messages kept so far: by position their form or planned tokens, and the total tokens.
 
     `limit` is the budget of the request, `fixed` its cost without messages. Only `candidates` of
-    the units may be restored.
+    the units may be restored. Those in `misplaced` would break the order of roles.
     """
 
     ranking: Ranking
@@ -41,9 +41,9 @@ class Fit:
     kept: dict[int, Form] = field(default_factory=dict)
     candidates: Sequence[Unit] = ()
     tokens: int = 0
+    misplaced: set[int] = field(default_factory=set)
     _planned: dict[int, int] = field(default_factory=dict)
     _turns: set[int | None] = field(default_factory=set)  # whose prompts are kept
-    _adjacent: set[int] = field(default_factory=set)  # dropped next to another prompt
 
     def __post_init__(self) -> None:
         """Keep the protected messages; some of them are shortened if there is no room."""
@@ -138,12 +138,12 @@ class Fit:
 
     def smallest_dropped(self) -> Dropped | None:
         """The dropped unit that needs the fewest tokens, in its smallest form and
-        with its prompts; not one that would be adjacent to another prompt.
+        with its prompts; not one that would break the order of roles.
         """
         smallest: Dropped | None = None
         for unit in self.candidates:
             missing = self._missing(unit)
-            if not self._adjacent.isdisjoint(missing):
+            if not self.misplaced.isdisjoint(missing):
                 continue
             if missing and (smallest is None or self._floor(missing) < smallest.tokens):
                 tokens = sum(self.forms.least(position).tokens for position in missing)
@@ -324,7 +324,7 @@ class Fit:
         else:
             separate_prompts(messages, *facts, alternates=alternates)
         dropped_prompts = dropped & self.kept.keys()
-        self._adjacent |= dropped_prompts
+        self.misplaced |= dropped_prompts
         self._turns.difference_update(situation.turns[position] for position in dropped_prompts)
         for position in dropped_prompts:
             self.tokens -= self.kept.pop(position).tokens

@@ -53,7 +53,6 @@ from ctxtrim.text.numbers import fraction
 from ctxtrim.tokens import MARKS, Budget
 from ctxtrim.tokens.counter import Counter
 
-_ADJACENT = "it would be adjacent to the next prompt"
 _STEP = 32  # each attempt lowers the limit by a further 1/32 of the budget, so that few are needed
 
 
@@ -63,6 +62,12 @@ def _check_target(text: str) -> None:
         if fraction(text) > 0:
             return
     raise ValueError("expected a share of the budget, above 0 and at most 1")
+
+
+def _drop_reason(rank: str | None, is_misplaced: bool) -> str:
+    """Why a message is dropped: its rank, if it has one, and what prevents that it is kept."""
+    obstacle = "would break the order of roles" if is_misplaced else "does not fit"
+    return f"{rank}, {obstacle}" if rank else obstacle
 
 
 @dataclass(frozen=True)
@@ -286,7 +291,7 @@ class Trim(KeepRules, _Order):
             form = fit.kept.get(position)
             action: Action = form.action if form else "dropped"
             if form is None:
-                reason = f"{ranks[position]}, does not fit" if position in ranks else _ADJACENT
+                reason = _drop_reason(ranks.get(position), position in fit.misplaced)
             elif action != "kept":
                 reason = form.reason
             elif position in situation.protected:

@@ -24,8 +24,7 @@ class RequestOptions(Struct, frozen=True):
     the request selects: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` is an
     option of Anthropic. `hidden`: the fields whose text only the provider has. `base`: the id of a
     session in another file that this one continues. `unread`: the parts of the recorded request and
-    its answer that are not read, in words. `runs_tools`: it has items of tools that the provider
-    ran (OpenAI), whose tokens in a prompt are not documented.
+    its answer that are not read, in words.
     """
 
     api: Api | None = None
@@ -35,7 +34,6 @@ class RequestOptions(Struct, frozen=True):
     hidden: tuple[str, ...] = ()
     base: str | None = None
     unread: tuple[str, ...] = ()
-    runs_tools: bool = False
 
     @property
     def continues_stored(self) -> bool:
@@ -52,7 +50,6 @@ class RequestOptions(Struct, frozen=True):
             hidden=tuple(dict.fromkeys(self.hidden + later.hidden)),
             base=self.base or later.base,
             unread=tuple(dict.fromkeys(self.unread + later.unread)),
-            runs_tools=self.runs_tools or later.runs_tools,
         )
 
 

@@ -181,7 +181,7 @@ def _has_stored_reasoning(message: Message) -> bool:
     """Whether the provider stored reasoning of an answer without a summary."""
     if message.role != "assistant" or not message.agent_visible:
         return False
-    return any(part.stored and not part.text for part in message.parts)
+    return any(part.kind == "reasoning" and part.stored and not part.text for part in message.parts)
 
 
 def explained(transcript: Transcript, result: PipelineRun) -> Iterator[Explained]:

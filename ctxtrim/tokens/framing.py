@@ -119,13 +119,13 @@ def _has_text(message: Message) -> bool:
 
 
 def is_assumed(part: Part) -> bool:
-    """Whether the cost of a part is an assumption: encrypted or stored reasoning, the text of a
-    PDF, or media of unknown length.
+    """Whether the cost of a part is an assumption: encrypted reasoning, text that the provider
+    stored, the text of a PDF, or media of unknown length.
     """
+    if part.stored or part.sealed:
+        return True
     media = part.media
-    if media is None or part.sealed:
-        return part.stored or part.sealed > 0
-    if media.kind == "image":
+    if media is None or media.kind == "image":
         return False
     return media.kind != "audio" or media.seconds is None
 

@@ -52,6 +52,7 @@ class MessageCosts(Struct, frozen=True):
                 or part.media is not None
                 or part.wrapper is not None
                 or part.sealed
+                or part.stored
                 or not message.agent_visible
             ):
                 costs.append(self._cost(message, fan > 1, count, quotes))

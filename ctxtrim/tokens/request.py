@@ -116,7 +116,7 @@ class RequestFraming(Struct, frozen=True):
     def exactness(self, options: RequestOptions, costs: Addends) -> Exactness:
         """The exactness of the tokens besides messages."""
         is_partial = bool(options.hidden or options.unread) or options.base is not None
-        is_unknown = is_partial or options.runs_tools or options.reasoning == "pro"
+        is_unknown = is_partial or options.reasoning == "pro"
         if is_unknown or any(name in costs for name in self.estimates):
             return "estimated"
         return "exact" if options.output is None else "bounded"

@@ -63,6 +63,24 @@ def test_items_of_tools_that_the_provider_ran_make_an_estimate(kind: str, place:
     assert counted(request | {place: [*talk, ran]}) == ("estimated", [])
 
 
+@pytest.mark.parametrize("kind", ["web_search_call", "image_generation_call"])
+def test_the_estimate_ends_with_the_item_that_the_provider_ran(ctxtrim: Run, kind: str) -> None:
+    """In a bare list of items too, which has no fields of a request."""
+    ran = {"type": kind, "id": "it_1", "status": "completed", "result": "iVBORw0KGgo="}
+    says = {"type": "message", "role": "assistant", "id": "msg_1", "content": "2 m. " * 90}
+    items = [user("How deep?"), ran, says, user("And at noon?")]
+
+    def exactness(data: bytes) -> str:
+        report = json.loads(ctxtrim("count", "--json", "-m", "gpt-4o", stdin=data).out)
+        return str(report["transcripts"][0]["exactness"])
+
+    data = json.dumps(items).encode()
+    assert exactness(data) == "estimated"
+    trimmed = ctxtrim("trim", "-b", "40", "-m", "gpt-4o", stdin=data)
+    assert (trimmed.code, kind.encode() in trimmed.out) == (0, False), trimmed.err
+    assert exactness(trimmed.out) == "exact"
+
+
 @pytest.mark.parametrize(
     "request_body",
     [

@@ -22,7 +22,6 @@ from ctxtrim.formats.openai.items import (
     is_summary,
     kind_of,
     read_items,
-    runs_tools,
     starts_turn,
 )
 from ctxtrim.formats.usage import answers_by_span, responses_usage
@@ -87,9 +86,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         id=state.id,
         uncounted=found.uncounted,
         usages=tuple(_usages(state, messages)),
-        options=RequestOptions(
-            base=state.base, runs_tools=runs_tools([item.value for item in state.items])
-        ),
+        options=RequestOptions(base=state.base),
     )
 
 

@@ -150,19 +150,23 @@ def call_id(value: dict[str, Any]) -> str | None:
 
 
 def _built_in(value: dict[str, Any], span: Span) -> Iterator[Part]:
-    """A call that the provider ran itself: its whole JSON, except images."""
+    """A call that the provider ran itself: its whole JSON, except images.
+
+    The provider stored its output, and what a prompt contains of it is not documented.
+    """
     media = media_of(value)
     if media is not None:
-        yield Part("attachment", media=media, source=span)
+        yield Part("attachment", media=media, source=span, stored=True)
         return
     outputs = elements(value.get("outputs"))
     pictures = [output for output in outputs if isinstance(output, dict) and "url" in output]
     for picture in pictures:
         media = media_of({"type": "image", "image": picture["url"]})
-        yield Part("attachment", media=media, source=span.inside("outputs", outputs.index(picture)))
+        place = span.inside("outputs", outputs.index(picture))
+        yield Part("attachment", media=media, source=place, stored=True)
     if pictures:
         value = value | {"outputs": [output for output in outputs if output not in pictures]}
-    yield Part("text", dump(value), source=span, server=approval_links(value))
+    yield Part("text", dump(value), source=span, server=approval_links(value), stored=True)
 
 
 def approval_links(value: dict[str, Any]) -> tuple[ServerLink, ...]:

@@ -31,7 +31,6 @@ from ctxtrim.formats.openai.item_parts import (
     call_id,
     communication,
     content,
-    is_own_call,
     needs_reasoning,
     output,
     tool_schemas,
@@ -146,15 +145,6 @@ def _output_kind(value: dict[str, Any]) -> ItemKind:
         return "call"
     is_report = value["type"] == "function_call_output" and isinstance(value.get("name"), str)
     return "message" if is_report else "result"
-
-
-def runs_tools(items: Any) -> bool:
-    """Whether some items are calls that the provider ran itself."""
-    return any(
-        kind_of(item) == "call" and not is_own_call(item)
-        for item in elements(items)
-        if isinstance(item, dict)
-    )
 
 
 def is_response_or_output(value: Any) -> bool:

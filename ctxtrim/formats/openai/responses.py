@@ -8,13 +8,11 @@ log probabilities) is not read by any model.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.base import Edit, Insertion, Site, content_owner
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, sent_site
 from ctxtrim.formats.message_parts import system_prompt
-from ctxtrim.formats.openai.items import NO_MESSAGE, TEXTS, kind_of, read_items, runs_tools
+from ctxtrim.formats.openai.items import NO_MESSAGE, TEXTS, kind_of, read_items
 from ctxtrim.formats.request_options import choice, responses_options
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Part, Span
@@ -179,9 +177,6 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     is_one = isinstance(output, list) and not any(
         kind_of(item) in ("message", "result") for item in output
     )
-    options = responses_options(value)
-    if runs_tools(value.get("input")) or runs_tools(output):
-        options = replace(options, runs_tools=True)
     return Envelope(
         dump(tools) if tools and isinstance(tools, list) else None,
         tool_choice=choice(value),
@@ -189,7 +184,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         id=string(value.get("id")),
         usage=responses_usage(value.get("usage")) if is_one else None,
         preamble=preamble,
-        options=options,
+        options=responses_options(value),
     )
 
 

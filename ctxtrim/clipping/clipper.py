@@ -11,6 +11,7 @@ from ctxtrim.clipping.json_lines import JSON_LINES
 from ctxtrim.clipping.json_value import JSON
 from ctxtrim.clipping.kind import ClipText, Draft, TextKind
 from ctxtrim.clipping.layout import Mode, within
+from ctxtrim.clipping.limits import Limited, limited_text
 from ctxtrim.clipping.listing import LISTING
 from ctxtrim.clipping.log import LOG
 from ctxtrim.clipping.plain import PLAIN
@@ -49,7 +50,18 @@ class Clipper:
             return self.text
         if limit < 1:
             return ""
-        return self._wrapped(limit) or self._cut(limit)
+        return self._limited(limit) or self._wrapped(limit) or self._cut(limit)
+
+    def _limited(self, limit: int) -> str | None:
+        """The clip of a text that was limited before, with a notice of what it shows now; None for
+        other texts, or if there is no room.
+        """
+        if self._content is None:
+            return None
+        limited, content = self._content
+        clipped = content.within(limit - self.tokenizer.count(f"\n\n{limited.notice}"))
+        text = limited.with_content(clipped).text
+        return text if clipped.strip() and self.tokenizer.count(text) <= limit else None
 
     def _wrapped(self, limit: int) -> str | None:
         """The clip of an output inside its wrapper; None if there is no wrapper, or no room."""
@@ -102,6 +114,15 @@ class Clipper:
     @cached_property
     def _weight(self) -> Weight:
         return Weight(self.text, self.tokenizer)
+
+    @cached_property
+    def _content(self) -> "tuple[Limited, Clipper] | None":
+        """A text that was limited before, and its content; None for other texts."""
+        limited = limited_text(self.text)
+        if limited is None or not limited.content:
+            return None
+        keep = within(self.keep, 0, len(limited.content))
+        return limited, Clipper(limited.content, self.tokenizer, self.mode, keep)
 
     @cached_property
     def _output(self) -> "tuple[str, Clipper, str] | None":

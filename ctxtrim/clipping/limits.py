@@ -52,6 +52,16 @@ class Limited:
         space = "\n" if self.content.endswith("\n") else "\n\n"
         return f"{self.content}{space}{self.notice}"
 
+    def with_content(self, content: str) -> "Limited":
+        """The text with a shorter content and the notice for it."""
+        notice = NOTICE.search(self.notice)
+        if notice is None:
+            return Limited(content)
+        shown_text = content
+        for mark in reversed(marked(content)):
+            shown_text = shown_text[: mark.start] + shown_text[mark.end :]
+        return Limited(content, _notice(shown_text, notice.groupdict()))
+
 
 def truncate_text(
     text: str,
@@ -89,6 +99,14 @@ def truncate_text(
 def is_limited(text: str) -> bool:
     """Whether a text has the notice of `truncate_text`."""
     return _notice_of(text) is not None
+
+
+def limited_text(text: str) -> Limited | None:
+    """The content and the notice of a text that `truncate_text` limited; None for other texts."""
+    notice = _notice_of(text)
+    if notice is None:
+        return None
+    return Limited(_before(text, notice)[0], text[notice.start() :].lstrip("\n"))
 
 
 def spill_notice(path: str, sha256: str, text: str) -> str:

@@ -48,6 +48,20 @@ def test_s3_5_results_are_limited_as_by_truncate_text(text: str, settings: dict[
     assert "[tool output truncated: showing " in now
 
 
+@pytest.mark.parametrize("mode", ["head-tail", "head", "tail"])
+@pytest.mark.parametrize("tokens", [60, 150, 600])
+def test_the_notice_has_the_sizes_that_the_limit_of_tokens_leaves(mode: str, tokens: int) -> None:
+    settings = {"max_lines": 300, "max_tokens": tokens, "mode": mode}
+    text = limited(LOG, **settings)
+    content, _, sizes = text.partition("\n[tool output truncated: ")
+    shown = [line for line in content.splitlines(True) if "[truncated" not in line]
+    size = len("".join(shown))
+    assert 0 < len(shown) < 300
+    assert sizes.startswith(f"showing {len(shown)}/5000 lines, ")
+    assert sizes.endswith(f" {size}/{len(LOG)} chars]")
+    assert limited(text, **settings) == text
+
+
 def test_s3_6_only_outputs_that_are_not_spilled_are_limited() -> None:
     data = conversation([user("go"), *step("a", HUGE), *step("b", LOG)])
     ran = run(data, [("truncate", {"max_tokens": 0, "max_lines": 10, "spill_above": 150_000})])

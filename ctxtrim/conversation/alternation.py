@@ -1,10 +1,11 @@
-"""Keep roles alternating: no two answers become adjacent, and no two prompts if user and assistant
-alternated before. No prompt comes to follow a system message in the middle, in any conversation.
+"""Keep messages alternating: no two answers become adjacent, and no two prompts if user and
+assistant alternated before. No prompt comes to follow a system message in the middle, in any
+conversation.
 """
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from operator import attrgetter
 
 from ctxtrim.conversation.turns import Shape, grouped
@@ -16,17 +17,40 @@ AFTER_SYSTEM = "answer after a system message"
 """Why an exchange is kept that separates a system message in the middle from a prompt."""
 
 
+def is_alternating(shape: Shape) -> bool:
+    """Whether user and assistant alternate: no adjacent messages of one role, and results right
+    after their calls, if they have one. An answer may follow a summary by the assistant.
+    """
+    messages = shape.messages
+    spoken = [position for position in shape.visible if messages[position].role != "system"]
+    for before, after in pairwise(spoken):
+        if messages[after].role == "tool":
+            is_valid = shape.call[after] is None or shape.caller[after] == shape.caller[before]
+        else:
+            is_prompted = messages[before].starts_turn and messages[after].role == "assistant"
+            is_valid = is_prompted or messages[after].role != messages[before].role
+        if not is_valid:
+            return False
+    return True
+
+
+def has_late_system(messages: Sequence[Message]) -> bool:
+    """Whether a system message in the middle belongs to the prompt or the results before it."""
+    if True not in map(_continues, messages):  # as in most conversations
+        return False
+    return any(message.role == "system" and message.continues for message in messages)
+
+
 def separate_prompts(
-    messages: Sequence[Message],
     shape: Shape,
     costs: Sequence[int],
     room: int,
     dropped: set[int],
-    protected: Mapping[int, str],
+    protected: Collection[int],
     *,
     alternates: bool = True,
-) -> int:
-    """Prevent adjacent prompts where there were none; return the change in tokens.
+) -> None:
+    """Prevent adjacent prompts where there were none.
 
     The cheapest dropped answer without calls between the two prompts is restored if there is room
     (`room`, tokens), unless it is a piece of a split answer. Otherwise the first of the two prompts
@@ -34,8 +58,8 @@ def separate_prompts(
     adjacent, but not with a system message between them that continues the first. Edits `dropped`,
     a set of positions.
     """
-    spent = 0
-    answers = _whole_answers(messages, shape)
+    messages = shape.messages
+    answers = _whole_answers(shape)
     # the last prompt kept so far and what continues it, with only system messages after them
     before: list[int] = []
     between: list[int] = []  # messages dropped since then
@@ -45,22 +69,21 @@ def separate_prompts(
             between.append(position)
         elif message.role == "user" and not message.continues:
             if alternates or _ends_with_system(messages, before):
-                answer = _cheapest(answers.intersection(between), costs, room - spent)
+                answer = _cheapest(answers.intersection(between), costs, room)
                 while before and before[-1] not in protected and answer is None:
-                    spent -= costs[before[-1]]
+                    room += costs[before[-1]]
                     dropped.add(before.pop())
                 if before and answer is not None:
-                    spent += costs[answer]
+                    room -= costs[answer]
                     dropped.remove(answer)
                 elif before and position not in protected:
-                    spent -= _drop(position, shape, costs, dropped)
+                    room += _drop(position, shape, costs, dropped)
                     continue
             before, between = [position], []
         elif message.role != "system":
             before, between = [], []
         elif message.continues:  # no prompt may follow it, either
             before.append(position)
-    return spent
 
 
 def _ends_with_system(messages: Sequence[Message], positions: Sequence[int]) -> bool:
@@ -68,13 +91,13 @@ def _ends_with_system(messages: Sequence[Message], positions: Sequence[int]) -> 
     return bool(positions) and messages[positions[-1]].role == "system"
 
 
-def _whole_answers(messages: Sequence[Message], shape: Shape) -> set[int]:
+def _whole_answers(shape: Shape) -> set[int]:
     """The positions of answers in words that are no pieces of a split answer."""
     sizes = Counter(shape.exchange)
     return {
         position
         for position, exchange in enumerate(shape.exchange)
-        if sizes[exchange] == 1 and is_answer(messages, shape, position)
+        if sizes[exchange] == 1 and is_answer(shape, position)
     }
 
 
@@ -91,7 +114,7 @@ def _drop(prompt: int, shape: Shape, costs: Sequence[int], dropped: set[int]) ->
     return sum(costs[at] for at in own)
 
 
-def separate_answers(messages: Sequence[Message], shape: Shape, dropped: set[int]) -> None:
+def separate_answers(shape: Shape, dropped: set[int]) -> None:
     """Prevent adjacent answers where there were none: restore the last prompt between them, with
     the results of its calls.
 
@@ -100,7 +123,7 @@ def separate_answers(messages: Sequence[Message], shape: Shape, dropped: set[int
     restored: set[int] = set()
     role_before: str | None = None
     prompt: int | None = None  # the last prompt dropped since then
-    for position, message in enumerate(messages):
+    for position, message in enumerate(shape.messages):
         if not message.agent_visible or message.role == "system":
             continue
         if position not in dropped:
@@ -115,47 +138,37 @@ def separate_answers(messages: Sequence[Message], shape: Shape, dropped: set[int
                 dropped.discard(position)
 
 
-def is_answer(messages: Sequence[Message], shape: Shape, position: int) -> bool:
+def is_answer(shape: Shape, position: int) -> bool:
     """Whether a message is an answer in words, without calls."""
-    message = messages[position]
+    message = shape.messages[position]
     return message.role == "assistant" and message.agent_visible and shape.fan[position] == 0
 
 
 def with_answers_after_system(
-    messages: Sequence[Message],
-    shape: Shape,
-    costs: Sequence[int],
-    kept: Mapping[int, str],
+    shape: Shape, costs: Sequence[int], kept: Mapping[int, str]
 ) -> dict[int, str]:
     """The kept messages, each with its reason, and an exchange after each system message in the
     middle that a kept prompt would follow.
 
     It is the cheapest one before the next prompt; answers in words come first.
     """
-    found = dict(kept)
+    messages, reasons = shape.messages, dict(kept)
     members = grouped(range(len(messages)), shape.exchange)
 
     def price(exchange: int) -> tuple[bool, bool, int, int]:
         own = members[exchange]
         ends_with_system = messages[own[-1]].role == "system"  # which needs an exchange, too
-        is_step = not is_answer(messages, shape, exchange)
+        is_step = not is_answer(shape, exchange)
         return is_step, ends_with_system, sum(costs[at] for at in own), -exchange
 
     for place, position in enumerate(shape.visible):
         message = messages[position]
-        if position not in found or message.role != "system" or not message.continues:
+        if position not in reasons or message.role != "system" or not message.continues:
             continue
         after = shape.visible[place + 1 :]
-        next_role = next((messages[at].role for at in after if at in found), "assistant")
+        next_role = next((messages[at].role for at in after if at in reasons), "assistant")
         answers = takewhile(lambda at: messages[at].role != "user", after)
         exchanges = {shape.exchange[at] for at in answers} - {shape.exchange[position]}
         if next_role in ("user", "system") and exchanges:
-            found |= dict.fromkeys(members[min(exchanges, key=price)], AFTER_SYSTEM)
-    return dict(sorted(found.items()))
-
-
-def has_late_system(messages: Sequence[Message]) -> bool:
-    """Whether a system message in the middle belongs to the prompt or the results before it."""
-    if True not in map(_continues, messages):  # as in most conversations
-        return False
-    return any(message.role == "system" and message.continues for message in messages)
+            reasons |= dict.fromkeys(members[min(exchanges, key=price)], AFTER_SYSTEM)
+    return dict(sorted(reasons.items()))

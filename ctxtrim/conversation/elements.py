@@ -29,7 +29,7 @@ def elements(messages: Sequence[Message], strict: StrictRoles = "elements") -> l
 
     Messages of one element have spans in one list of blocks; as `runs`, they have one role.
     """
-    found: list[SentElement] = []
+    sent: list[SentElement] = []
     block_list: object = None
     for position in visible(messages):
         message = messages[position]
@@ -38,11 +38,11 @@ def elements(messages: Sequence[Message], strict: StrictRoles = "elements") -> l
         is_prompt = message.role != "assistant"
         before = block_list
         block_list = message.role if strict == "runs" else _block_list(message, position)
-        if found and block_list == before and is_prompt == found[-1].is_prompt:
-            found[-1].positions.append(position)
+        if sent and block_list == before and is_prompt == sent[-1].is_prompt:
+            sent[-1].positions.append(position)
         else:
-            found.append(SentElement(is_prompt, [position]))
-    return found
+            sent.append(SentElement(is_prompt, [position]))
+    return sent
 
 
 def _block_list(message: Message, position: int) -> object:
@@ -54,42 +54,38 @@ def _block_list(message: Message, position: int) -> object:
 
 def starts_and_alternates(messages: Sequence[Message], strict: StrictRoles) -> bool:
     """Whether the first element is the user's, and user and assistant alternate."""
-    found = elements(messages, strict)
-    return all(element.is_prompt == (at % 2 == 0) for at, element in enumerate(found))
+    sent = elements(messages, strict)
+    return all(element.is_prompt == (number % 2 == 0) for number, element in enumerate(sent))
 
 
 def separate_elements(
-    found: Sequence[SentElement],
     shape: Shape,
+    strict: StrictRoles,
     costs: Sequence[int],
     room: int,
     dropped: set[int],
     protected: Collection[int],
     *,
     is_led: bool = False,
-) -> int:
-    """Prevent adjacent elements of one role, and an answer at the start; return the change in
-    tokens.
+) -> None:
+    """Prevent adjacent elements of one role, and an answer at the start.
 
     The cheapest dropped exchange that separates two elements is restored if there is room (`room`,
     tokens). Otherwise one of the two is dropped with its exchanges, the first if it is not
     protected. `is_led`: a summary of the user will be the first element. Edits `dropped`, a set of
     positions.
     """
-    return _Separation(found, shape, costs, dropped, protected, is_led).change(room)
+    _Separation(shape, strict, costs, room, dropped, protected, is_led).separate()
 
 
 def with_separators(
-    messages: Sequence[Message],
-    shape: Shape,
-    costs: Sequence[int],
-    protected: Mapping[int, str],
-    strict: StrictRoles,
+    shape: Shape, strict: StrictRoles, costs: Sequence[int], protected: Mapping[int, str]
 ) -> dict[int, str]:
     """The protected messages, with those that keep their elements apart, each with its reason."""
-    dropped = set(range(len(messages))) - protected.keys()
-    separate_elements(elements(messages, strict), shape, costs, sum(costs), dropped, protected)
-    kept = (position for position in range(len(messages)) if position not in dropped)
+    positions = range(len(shape.messages))
+    dropped = set(positions) - protected.keys()
+    separate_elements(shape, strict, costs, sum(costs), dropped, protected)
+    kept = (position for position in positions if position not in dropped)
     return {position: protected.get(position, REASON) for position in kept}
 
 
@@ -98,14 +94,15 @@ class _Separation:
 
     def __init__(
         self,
-        found: Sequence[SentElement],
         shape: Shape,
+        strict: StrictRoles,
         costs: Sequence[int],
+        room: int,
         dropped: set[int],
         protected: Collection[int],
         is_led: bool,
     ) -> None:
-        self._elements = found
+        self._elements = elements(shape.messages, strict)
         self._of = {
             position: number
             for number, element in enumerate(self._elements)
@@ -114,22 +111,21 @@ class _Separation:
         self._exchange = shape.exchange
         self._members = grouped(range(len(shape.exchange)), shape.exchange)
         self._costs = costs
+        self._room = room
         self._dropped = dropped
         self._protected = protected
         self._is_led = is_led
         self._refused: set[int] = set()
 
-    def change(self, room: int) -> int:
-        """Separate all elements; return the change in tokens."""
-        spent = 0
+    def separate(self) -> None:
+        """Separate all elements."""
         while True:  # a dropped exchange may have had messages in elements before
             known = len(self._refused)
-            spent += self._pass(room - spent)
+            self._pass()
             if len(self._refused) == known:
-                return spent
+                return
 
-    def _pass(self, room: int) -> int:
-        spent = 0
+    def _pass(self) -> None:
         kept: list[int] = []  # the elements with kept messages so far
         for number in range(len(self._elements)):
             while self._is_kept(number):
@@ -137,19 +133,18 @@ class _Separation:
                 if not self._is_adjacent(before, number):
                     kept.append(number)
                     break
-                separator = self._separator(before, number, room - spent)
+                separator = self._separator(before, number)
                 if separator is not None:
-                    spent += self._restore(separator)
+                    self._restore(separator)
                     kept.append(self._of[separator])
                     continue
                 droppable = [at for at in (before, number) if at >= 0 and self._may_drop(at)]
                 if not droppable:  # as in a damaged file
                     kept.append(number)
                     break
-                spent -= self._drop(droppable[0])
+                self._drop(droppable[0])
                 while kept and not self._is_kept(kept[-1]):
                     kept.pop()
-        return spent
 
     def _is_kept(self, number: int) -> bool:
         return not self._dropped.issuperset(self._elements[number].positions)
@@ -161,7 +156,7 @@ class _Separation:
             return not is_prompt and not self._is_led
         return is_prompt == self._elements[before].is_prompt
 
-    def _separator(self, before: int, number: int, room: int) -> int | None:
+    def _separator(self, before: int, number: int) -> int | None:
         """The first message of the cheapest exchange between two elements that separates them; of
         two with one cost, the newer. None if there is no room for any.
         """
@@ -173,7 +168,7 @@ class _Separation:
                 touched = {self._of.get(at, between) for at in self._members[exchange]}
                 cost = sum(self._costs[at] for at in self._missing(exchange))
                 is_free = exchange not in self._refused and touched <= {between, number}
-                if is_free and cost <= room and (best is None or (cost, -exchange) < best):
+                if is_free and cost <= self._room and (best is None or (cost, -exchange) < best):
                     best = cost, -exchange
         return None if best is None else -best[1]
 
@@ -183,11 +178,10 @@ class _Separation:
     def _missing(self, exchange: int) -> Iterator[int]:
         return (position for position in self._members[exchange] if position in self._dropped)
 
-    def _restore(self, exchange: int) -> int:
-        """Restore an exchange; return its tokens."""
+    def _restore(self, exchange: int) -> None:
         missing = list(self._missing(exchange))
         self._dropped.difference_update(missing)
-        return sum(self._costs[position] for position in missing)
+        self._room -= sum(self._costs[position] for position in missing)
 
     def _may_drop(self, number: int) -> bool:
         """Whether no message of the exchanges in an element is protected."""
@@ -201,12 +195,10 @@ class _Separation:
         positions = self._elements[number].positions
         return {self._exchange[at] for at in positions if at not in self._dropped}
 
-    def _drop(self, number: int) -> int:
-        """Drop the kept exchanges in an element; return their tokens."""
-        tokens = 0
+    def _drop(self, number: int) -> None:
+        """Drop the kept exchanges in an element."""
         for exchange in self._kept_exchanges(number):
             gone = [at for at in self._members[exchange] if at not in self._dropped]
-            tokens += sum(self._costs[position] for position in gone)
+            self._room += sum(self._costs[position] for position in gone)
             self._dropped.update(gone)
             self._refused.add(exchange)
-        return tokens

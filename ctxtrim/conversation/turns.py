@@ -13,7 +13,6 @@ accepts only after the prompt or the results before it belongs to their exchange
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 
 from msgspec import Struct
 
@@ -282,19 +281,3 @@ def grouped(positions: Iterable[int], keys: Sequence[int]) -> dict[int, tuple[in
     for position in positions:
         groups.setdefault(keys[position], []).append(position)
     return {key: tuple(members) for key, members in groups.items()}
-
-
-def is_alternating(messages: Sequence[Message], shape: Shape) -> bool:
-    """Whether user and assistant alternate: no adjacent messages of one role, and results right
-    after their calls, if they have one. An answer may follow a summary by the assistant.
-    """
-    spoken = [position for position in shape.visible if messages[position].role != "system"]
-    for before, after in pairwise(spoken):
-        if messages[after].role == "tool":
-            is_valid = shape.call[after] is None or shape.caller[after] == shape.caller[before]
-        else:
-            is_prompted = messages[before].starts_turn and messages[after].role == "assistant"
-            is_valid = is_prompted or messages[after].role != messages[before].role
-        if not is_valid:
-            return False
-    return True

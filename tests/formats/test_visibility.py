@@ -23,9 +23,10 @@ from strategies import (
     trims,
 )
 
+from ctxtrim.conversation.alternation import is_alternating
 from ctxtrim.conversation.recency import recent, recent_from
 from ctxtrim.conversation.tasks import current_task, opening_task
-from ctxtrim.conversation.turns import is_alternating, shape
+from ctxtrim.conversation.turns import shape
 from ctxtrim.errors import SelfCheckError
 from ctxtrim.evidence.duplicates import copies
 from ctxtrim.evidence.quotes import quoted
@@ -509,7 +510,7 @@ def test_hidden_messages_do_not_affect_counts_and_checks(transcript: Transcript 
     for task in (current_task, opening_task):
         indices = task(less.messages)
         assert task(transcript.messages) == (None if indices is None else places[indices])
-    assert is_alternating(transcript.messages, turn_shape) == is_alternating(less.messages, bare)
+    assert is_alternating(turn_shape) == is_alternating(bare)
     counts = counter(transcript)
     assert counts.count(transcript) == counts.count(less)
     for rules in PROFILES.values():

@@ -16,8 +16,9 @@ from builders_pi import user as pi_user
 from harness import read, run
 from strategies import CONVERSATIONS, EVENTS
 
+from ctxtrim.conversation.alternation import is_alternating
 from ctxtrim.conversation.tasks import current_task
-from ctxtrim.conversation.turns import is_alternating, shape
+from ctxtrim.conversation.turns import shape
 from ctxtrim.errors import SummaryError
 from ctxtrim.metering import Metering
 from ctxtrim.stages.cutoff import Cutoff
@@ -248,7 +249,7 @@ def test_s3_8_digests_begin_the_next_answer_where_roles_alternate(form: str, wor
     (transcript,) = read(ran.data or b"")[0].transcripts
     messages = [message for message in transcript.messages if message.role != "system"]
     assert [message.role for message in messages] == ["user", "assistant", "tool", "assistant"]
-    assert is_alternating(transcript.messages, shape(transcript.messages))
+    assert is_alternating(shape(transcript.messages))
     assert messages[0].parts[0].text == "go"
     text = "".join(part.text for part in messages[1].parts if part.kind == "text")
     assert text.startswith(TITLE)

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from ctxtrim.conversation.alternation import is_alternating
 from ctxtrim.conversation.protection import is_sealed_summary
-from ctxtrim.conversation.turns import is_alternating, shape
+from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stages.placement.leads import (
     can_lead,
@@ -127,12 +128,11 @@ class _Rewrite:
             self.digests = []
 
 
-def takes_turns(messages: Sequence[Message]) -> bool:
-    """Whether user and assistant alternate, ignoring digests, which are inserted
-    next to prompts.
+def alternates_without_digests(messages: Sequence[Message]) -> bool:
+    """Whether user and assistant alternate, ignoring digests, which are inserted next to
+    prompts.
     """
-    without_digests = [message for message in messages if not is_digest(message)]
-    return is_alternating(without_digests, shape(without_digests))
+    return is_alternating(shape([message for message in messages if not is_digest(message)]))
 
 
 def _after_sealed(messages: Sequence[Message], dropped: Set[int]) -> int:

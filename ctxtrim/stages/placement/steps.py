@@ -17,7 +17,10 @@ from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Action, Change, Outcome, change_of
 from ctxtrim.stages.placement.digests import Digests, Step, steps
 from ctxtrim.stages.placement.leads import can_lead, is_digest, leads, with_leads
-from ctxtrim.stages.placement.message_replacement import replace_messages, takes_turns
+from ctxtrim.stages.placement.message_replacement import (
+    alternates_without_digests,
+    replace_messages,
+)
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.digests import DigestEntry, bounded_texts, digest_text, entries_of
 from ctxtrim.summaries.excerpts import without_marks
@@ -112,8 +115,8 @@ def _entries(
 class _Sites:
     """The positions of the digests of removed steps.
 
-    If roles must alternate, or a system message in the middle needs an answer after it, the next
-    visible message must be an answer that can begin with the digests.
+    If the order of roles needs it, the next visible message must be an answer that can begin with
+    the digests.
     """
 
     transcript: Transcript
@@ -123,9 +126,10 @@ class _Sites:
 
     def __post_init__(self) -> None:
         messages = self.transcript.messages
-        self.alternates = takes_turns(messages)
-        self.has_late_system = has_late_system(messages)
+        self.alternates = alternates_without_digests(messages)
         self.joins = self.transcript.must_alternate and not self.transcript.hides
+        is_ordered = self.alternates or self.transcript.strict_roles or has_late_system(messages)
+        self.needs_answer = self.joins and is_ordered
         task = current_task(messages) if self.appends and not self.joins else None
         # nothing comes before the summary of a client's compaction
         self.task = None if task is None or messages[task].is_summary else task
@@ -165,7 +169,7 @@ class _Sites:
         strict = self.transcript.strict_roles
         if not self.joins and strict == "runs":
             return not self._follows_result(step)
-        if not (self.joins and (self.alternates or strict or self.has_late_system)):
+        if not self.needs_answer:
             return True
         if strict and not self._is_alone(step):
             return False

@@ -8,20 +8,18 @@ from collections.abc import Mapping, Sequence, Set
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.conversation.alternation import (
-    has_late_system,
-    separate_answers,
-    separate_prompts,
-    with_answers_after_system,
-)
-from ctxtrim.conversation.elements import elements, separate_elements, starts_and_alternates
+from ctxtrim.conversation.elements import starts_and_alternates
 from ctxtrim.conversation.protection import is_sealed_summary
-from ctxtrim.conversation.turns import is_alternating, visible
+from ctxtrim.conversation.roles import RoleOrder
+from ctxtrim.conversation.turns import visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Action, Change, Outcome, StoredSummary, change_of
 from ctxtrim.stages.placement.leads import has_summary, split_message
-from ctxtrim.stages.placement.message_replacement import replace_messages, takes_turns
+from ctxtrim.stages.placement.message_replacement import (
+    alternates_without_digests,
+    replace_messages,
+)
 from ctxtrim.stages.placement.stored_summary import missing_part
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries import FALLBACK, Summary, markers
@@ -116,7 +114,8 @@ def place_summary(
         left = missing_part(writer.earlier, transcript, dropped, writer.redacts)
         writer = replace(writer, earlier=left)
     number, indices = _coverage(writer, as_read, covered, dropped)
-    place = _Place(writer.counter, transcript, dropped, number, takes_turns(as_read), indices)
+    alternates = alternates_without_digests(as_read)
+    place = _Place(writer.counter, transcript, dropped, number, alternates, indices)
     room = available - place.placed(Summary("", FALLBACK)).tokens
     if room <= 0:
         summary = Summary("", FALLBACK)
@@ -173,7 +172,7 @@ def keeps_roles(as_read: Sequence[Message], transcript: Transcript, dropped: Set
     if not (strict and starts_and_alternates(as_read, strict)):
         return True
     replaced = replace_messages(
-        transcript, dropped, markers.OMITTED, alternates=takes_turns(as_read)
+        transcript, dropped, markers.OMITTED, alternates=alternates_without_digests(as_read)
     )
     return starts_and_alternates(replaced.transcript.messages, strict)
 
@@ -192,19 +191,10 @@ def summarize_old(
     costs = [cost.total for cost in writer.counter.costs(messages)]
     most = writer.counter.tokens(transcript) - 1
     recent = [at for at, exchange in enumerate(shape.exchange) if exchange >= recent_start]
-    reasons = {**dict.fromkeys(recent, "recent"), **kept}
-    if has_late_system(messages):
-        kept = reasons = with_answers_after_system(messages, shape, costs, reasons)
+    roles = RoleOrder(shape, transcript.strict_roles)
+    reasons = roles.with_answers(costs, {**dict.fromkeys(recent, "recent"), **kept})
     old = set(range(len(messages))) - reasons.keys()
-    strict = transcript.strict_roles
-    if strict and starts_and_alternates(messages, strict):
-        found = elements(messages, strict)
-        separate_elements(found, shape, costs, most, old, reasons, is_led=True)
-    else:
-        alternates = is_alternating(messages, shape)
-        if alternates or has_late_system(messages):
-            separate_prompts(messages, shape, costs, most, old, kept, alternates=alternates)
-        separate_answers(messages, shape, old)
+    roles.separate_after_summary(costs, most, old, reasons, kept)
     if all(has_summary(messages[position]) for position in old):
         return NoSummary("nothing is older than the kept messages")
     if writer.is_checkpoint:
@@ -232,7 +222,7 @@ def restore_summary(
     messages = [transcript.messages[position] for position in visible(transcript.messages)]
     if any(has_summary(message) and not is_sealed_summary(message) for message in messages):
         return None
-    alternates = takes_turns(transcript.messages)
+    alternates = alternates_without_digests(transcript.messages)
     place = _Place(counter, transcript, frozenset(), stored.messages, alternates)
     placed = place.placed(Summary(markers.with_title(stored.text), "store", origin="store"))
     return placed if placed.tokens <= available else None

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ctxtrim.conversation.alternation import has_late_system, separate_prompts
-from ctxtrim.conversation.elements import elements, separate_elements
 from ctxtrim.model import Message
 from ctxtrim.stage import Dropped
 from ctxtrim.stages.trim.forms import Form, Forms
@@ -107,12 +105,12 @@ class Fit:
             self._widen()
         self._restore(is_contiguous)
         self._widen()
-        dropped_prompts = self._separate_prompts()
+        dropped_prompts = self._separate()
         if dropped_prompts:  # use the tokens that became free
             for unit in self.candidates:
                 if dropped_prompts.isdisjoint(unit.positions):
                     self._squeeze(unit)
-            self._separate_prompts()
+            self._separate()
 
     def _replace_dangling_pointers(self) -> None:
         """Give results that point to a dropped one a placeholder, which `_widen` can lengthen."""
@@ -303,26 +301,16 @@ class Fit:
             if tokens < form.tokens <= tokens + self.room:
                 self._put(position, form)
 
-    def _separate_prompts(self) -> set[int]:
-        """Prevent adjacent prompts if roles alternate, and prompts after system messages in the
-        middle.
-
-        Return the positions of messages dropped for it.
-        """
+    def _separate(self) -> set[int]:
+        """Keep the order of roles; return the positions of messages dropped for it."""
         situation = self.situation
-        alternates = situation.is_alternating
-        if not alternates and not has_late_system(situation.messages):
+        if situation.roles.is_free:
             return set()
         dropped = set(range(len(situation.messages))) - self.kept.keys()
         costs = list(situation.costs)
         for position, form in self.kept.items():
             costs[position] = form.tokens
-        messages, strict = situation.messages, situation.strict_roles
-        facts = situation.shape, costs, self.room, dropped, situation.protected
-        if alternates and strict:
-            separate_elements(elements(messages, strict), *facts)
-        else:
-            separate_prompts(messages, *facts, alternates=alternates)
+        situation.roles.separate(costs, self.room, dropped, situation.protected)
         dropped_prompts = dropped & self.kept.keys()
         self.misplaced |= dropped_prompts
         self._turns.difference_update(situation.turns[position] for position in dropped_prompts)

@@ -11,14 +11,14 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from ctxtrim.conversation.alternation import is_answer
-from ctxtrim.conversation.elements import starts_and_alternates
+from ctxtrim.conversation.roles import RoleOrder
 from ctxtrim.conversation.tasks import current_loop, opening_task
 from ctxtrim.conversation.tool_results import ToolResult
-from ctxtrim.conversation.turns import Shape, grouped, is_alternating
+from ctxtrim.conversation.turns import Shape, grouped
 from ctxtrim.evidence import Evidence, is_instructions, kind_of_tool
 from ctxtrim.evidence.active_files import Access
 from ctxtrim.evidence.tool_kinds import ToolKind
-from ctxtrim.model import Message, StrictRoles
+from ctxtrim.model import Message
 from ctxtrim.stages.keep_rules import KeepReason
 from ctxtrim.stages.placeholder import copy_text, read_again_text
 from ctxtrim.tokens.counter import Counter
@@ -72,8 +72,8 @@ class Situation:
     - `is_recent`: in the last turns
     - `results`: the visible tool results
     - `find_…`: functions that are called only if a strategy needs their results
+    - `roles`: the order of roles, which is kept
     - `drops_system`: system messages may be dropped
-    - `strict_roles`: that of the transcript
     - `shrinkable`: protected messages that may be shortened, because they only separate others or
       answer a call that the provider stored
     - `emptied`: messages without anything but reasoning that is removed; they are not written
@@ -89,8 +89,8 @@ class Situation:
     find_keep_reasons: Callable[[], Mapping[int, KeepReason]]
     find_stale: Callable[[], Mapping[int, Stale]]
     find_accesses: Callable[[], Sequence[Access]]
+    roles: RoleOrder
     drops_system: bool
-    strict_roles: StrictRoles = ""
     shrinkable: Set[int] = frozenset()
     emptied: Set[int] = frozenset()
 
@@ -171,13 +171,6 @@ class Situation:
             turns.append(turns[-1] if turn == before or position in self.injections else turn)
             before = turn
         return turns
-
-    @cached_property
-    def is_alternating(self) -> bool:
-        """Whether user and assistant alternate."""
-        if self.strict_roles:
-            return starts_and_alternates(self.messages, self.strict_roles)
-        return is_alternating(self.messages, self.shape)
 
     @cached_property
     def worth_keeping(self) -> dict[int, str]:
@@ -273,14 +266,14 @@ class Situation:
 
         Answers in words come first. Empty if the turn has no exchange, or a protected one.
         """
-        if not self.is_alternating or self.turns[position] in self._answered:
+        if not self.roles.alternates or self.turns[position] in self._answered:
             return ()
         if self.messages[position].role != "user":  # a summary by the assistant
             return ()
         exchanges = self.exchanges_of_turn.get(self.turns[position], ())
 
         def price(exchange: int) -> tuple[bool, int, int]:
-            is_step = not is_answer(self.messages, self.shape, exchange)
+            is_step = not is_answer(self.shape, exchange)
             tokens = sum(self.costs[position] for position in self.exchanges[exchange])
             return is_step, tokens, -exchange
 

@@ -19,10 +19,9 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.alternation import has_late_system, with_answers_after_system
-from ctxtrim.conversation.elements import starts_and_alternates, with_separators
 from ctxtrim.conversation.protection import not_dropped, stored_answers
 from ctxtrim.conversation.recency import recent
+from ctxtrim.conversation.roles import RoleOrder
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import visible
 from ctxtrim.evidence import Evidence
@@ -306,7 +305,7 @@ class Trim(KeepRules, _Order):
 
     def _situation(self, transcript: Transcript) -> Situation:
         """The facts that decide what is kept."""
-        as_read, strict_roles, lean = transcript.messages, transcript.strict_roles, self.lean
+        as_read, lean = transcript.messages, self.lean
         messages = as_read
         if lean:
             messages = tuple(lean.get(at, message) for at, message in enumerate(as_read))
@@ -321,11 +320,8 @@ class Trim(KeepRules, _Order):
         by_position = {result.position: result for result in tool_results}
         evidence = Evidence(messages, shape)
         own = not_dropped(as_read, shape, self.pin, self.preserve_system_prompt)
-        protected = stored_answers(transcript, shape) | own
-        if strict_roles and starts_and_alternates(messages, strict_roles):
-            protected = with_separators(messages, shape, costs, protected, strict_roles)
-        elif has_late_system(messages):
-            protected = with_answers_after_system(messages, shape, costs, protected)
+        roles = RoleOrder(shape, transcript.strict_roles)
+        protected = roles.with_separators(costs, stored_answers(transcript, shape) | own)
         return Situation(
             messages=messages,
             shape=shape,
@@ -339,8 +335,8 @@ class Trim(KeepRules, _Order):
             ),
             find_stale=partial(find_stale, evidence, by_position),
             find_accesses=lambda: evidence.accesses,
+            roles=roles,
             drops_system=not self.preserve_system_prompt,
-            strict_roles=strict_roles,
             shrinkable=protected.keys() - own.keys(),
             emptied=emptied,
         )

@@ -1,0 +1,98 @@
+"""The order of roles in a conversation, which edits keep: which messages have to stay for it, and
+how it is restored after others were dropped.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ctxtrim.conversation.alternation import (
+    has_late_system,
+    is_alternating,
+    separate_answers,
+    separate_prompts,
+    with_answers_after_system,
+)
+from ctxtrim.conversation.elements import separate_elements, starts_and_alternates, with_separators
+from ctxtrim.conversation.turns import Shape
+from ctxtrim.model import StrictRoles
+
+
+@dataclass(frozen=True)
+class RoleOrder:
+    """The order of roles in a conversation as read. `strict`: that of its transcript.
+
+    Elements alternate if the provider demands it and they do so already. In all other conversations
+    user and assistant stay alternating if they are, and answers follow system messages in the
+    middle.
+    """
+
+    shape: Shape
+    strict: StrictRoles
+
+    @cached_property
+    def is_strict(self) -> bool:
+        """Whether the provider demands alternating elements, and they alternate."""
+        return bool(self.strict) and starts_and_alternates(self.shape.messages, self.strict)
+
+    @cached_property
+    def alternates(self) -> bool:
+        """Whether user and assistant alternate, as strictly as the provider demands it."""
+        return self.is_strict if self.strict else is_alternating(self.shape)
+
+    @cached_property
+    def _has_late_system(self) -> bool:
+        return has_late_system(self.shape.messages)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the order demands nothing."""
+        return not (self.alternates or self._has_late_system)
+
+    def with_separators(
+        self, costs: Sequence[int], protected: Mapping[int, str]
+    ) -> Mapping[int, str]:
+        """The protected messages and those that have to stay between them, each with its reason."""
+        if self.is_strict:
+            return with_separators(self.shape, self.strict, costs, protected)
+        return self.with_answers(costs, protected)
+
+    def with_answers(self, costs: Sequence[int], kept: Mapping[int, str]) -> Mapping[int, str]:
+        """The kept messages and answers to system messages in the middle, each with its reason."""
+        if not self._has_late_system:
+            return kept
+        return with_answers_after_system(self.shape, costs, kept)
+
+    def separate(
+        self, costs: Sequence[int], room: int, dropped: set[int], protected: Mapping[int, str]
+    ) -> None:
+        """Keep the order although messages are dropped: restore some if there is room (`room`,
+        tokens), or drop others that are not protected. Edits `dropped`, a set of positions.
+        """
+        if self.is_strict:
+            separate_elements(self.shape, self.strict, costs, room, dropped, protected)
+        elif not self.is_free:
+            separate_prompts(
+                self.shape, costs, room, dropped, protected, alternates=self.alternates
+            )
+
+    def separate_after_summary(
+        self,
+        costs: Sequence[int],
+        room: int,
+        dropped: set[int],
+        kept: Mapping[int, str],
+        protected: Mapping[int, str],
+    ) -> None:
+        """Likewise, if a summary by the user replaces the dropped messages. Answers are separated
+        too. Of the kept messages, prompts that are not protected may be dropped.
+        """
+        if self.is_strict:
+            separate_elements(self.shape, self.strict, costs, room, dropped, kept, is_led=True)
+            return
+        if self._has_late_system:
+            protected = kept
+        alternates = is_alternating(self.shape)  # even if the provider demands more
+        if alternates or self._has_late_system:
+            separate_prompts(self.shape, costs, room, dropped, protected, alternates=alternates)
+        separate_answers(self.shape, dropped)

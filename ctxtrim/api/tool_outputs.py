@@ -88,7 +88,7 @@ def active_files(
     read = conversation(messages).transcript.messages
     read_shape = shape(read)
     now = read_shape.steps if current_step is None else current_step
-    references = file_references(read, read_shape)
+    references = file_references(read_shape)
     return [
         reference for reference in references if now - reference.last_access_step <= active_steps
     ]
@@ -110,7 +110,7 @@ def summarize_tool_output(message: PlainMessage, tool_name: str | None = None) -
     if tool_name is not None:
         must_be_text(tool_name, "summarize_tool_output: tool_name")
     read = conversation([message]).transcript.messages
-    tool_results = results(read, shape(read), [0] * len(read))
+    tool_results = results(shape(read), [0] * len(read))
     text = "\n".join(result.text for result in tool_results)
     tool = tool_name or next((result.tool for result in tool_results if result.tool != "?"), "tool")
     return summary_line(extract_key_info(text, tool), tool)

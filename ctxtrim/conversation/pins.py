@@ -9,7 +9,7 @@ A pin is a regular expression over the text of a message, `tool:NAME` for every 
 import re
 from collections.abc import Callable, Sequence
 
-from ctxtrim.conversation.turns import Shape, visible
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part
 
 TOOL, ID = "tool:", "id:"
@@ -34,7 +34,7 @@ def expression(pattern: str) -> re.Pattern[str]:
         raise ValueError(f"invalid regular expression: {error}") from None
 
 
-def pinned(messages: Sequence[Message], shape: Shape, pins: Sequence[str]) -> dict[int, str]:
+def pinned(shape: Shape, pins: Sequence[str]) -> dict[int, str]:
     """The protected messages: from position to the pin that protects their exchange.
 
     Hidden messages match no pin: no stage drops them, and their prompts need not stay.
@@ -43,8 +43,8 @@ def pinned(messages: Sequence[Message], shape: Shape, pins: Sequence[str]) -> di
         return {}
     tests = [(_test(pin), f"pinned: {pin}") for pin in pins]
     reasons: dict[int, str] = {}  # by exchange
-    for position in visible(messages):
-        message = messages[position]
+    for position in shape.visible:
+        message = shape.messages[position]
         for matches, why in tests:
             if matches(message, shape.call[position]):
                 reasons.setdefault(shape.exchange[position], why)

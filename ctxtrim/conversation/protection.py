@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.tasks import current_task
-from ctxtrim.conversation.turns import Shape, visible
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Transcript
 
 
@@ -26,7 +26,7 @@ def not_summarized(transcript: Transcript, shape: Shape, patterns: Sequence[str]
     it.
     """
     messages = transcript.messages
-    pinned = pins.pinned(messages, shape, patterns)
+    pinned = pins.pinned(shape, patterns)
     task = current_task(messages)
     reasons = {}
     for position, message in enumerate(messages):
@@ -52,18 +52,16 @@ def is_sealed_summary(message: Message) -> bool:
     )
 
 
-def not_dropped(
-    messages: Sequence[Message], shape: Shape, patterns: Sequence[str], keeps_system: bool
-) -> dict[int, str]:
+def not_dropped(shape: Shape, patterns: Sequence[str], keeps_system: bool) -> dict[int, str]:
     """The messages that trimming never drops: hidden and pinned messages, the prompts of pinned
     messages, the current task or else the last exchange, and perhaps system messages.
     """
-    pinned = pins.pinned(messages, shape, patterns)
-    turn_of = shape.turn
+    messages, turn_of = shape.messages, shape.turn
+    pinned = pins.pinned(shape, patterns)
     turns = {turn_of[position] for position in pinned}
     task, reason = current_task(messages), "current task"
     if task is None:
-        spoken = [position for position in visible(messages) if messages[position].role != "system"]
+        spoken = [position for position in shape.visible if messages[position].role != "system"]
         task, reason = shape.exchange[spoken[-1]] if spoken else None, "last exchange"
     reasons = {}
     for position, message in enumerate(messages):

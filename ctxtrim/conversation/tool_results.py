@@ -60,10 +60,10 @@ class ToolResult(Struct, frozen=True):
         return replace(self.message, parts=tuple(parts))
 
 
-def results(messages: Sequence[Message], shape: Shape, ages: Sequence[int]) -> list[ToolResult]:
+def results(shape: Shape, ages: Sequence[int]) -> list[ToolResult]:
     """The tool results that the model sees, in order. `ages` are the ages of all messages."""
     tool_results = []
-    for position, message in enumerate(messages):
+    for position, message in enumerate(shape.messages):
         result = message.result if message.role == "tool" and message.agent_visible else None
         if result is not None:
             call = shape.call[position]

@@ -55,8 +55,9 @@ class Access(NamedTuple):
         return self.kind == "read" and self.is_answer
 
 
-def file_references(messages: Sequence[Message], shape: Shape) -> tuple[FileReference, ...]:
+def file_references(shape: Shape) -> tuple[FileReference, ...]:
     """All files that were read, written, edited or deleted, least recently used first."""
+    messages = shape.messages
     steps: dict[str, int] = {}
     newest: dict[str, int] = {}
     for access in file_accesses(shape, lambda position: is_error(messages[position])):
@@ -109,7 +110,7 @@ def outdated_reads(accesses: Sequence[Access], current_step: int, active_steps: 
     return outdated
 
 
-def reread(messages: Sequence[Message], shape: Shape, accesses: Sequence[Access]) -> dict[int, int]:
+def reread(shape: Shape, accesses: Sequence[Access]) -> dict[int, int]:
     """Reads of a file that was read in full later: from their position to that of the newest full
     read.
 
@@ -125,7 +126,7 @@ def reread(messages: Sequence[Message], shape: Shape, accesses: Sequence[Access]
             continue
         if access.path in newest:
             newer_reads[position] = newest[access.path]
-        elif call is not None and is_full_read(call) and not is_abridged(messages[position]):
+        elif call is not None and is_full_read(call) and not is_abridged(shape.messages[position]):
             newest[access.path] = position
     return newer_reads
 

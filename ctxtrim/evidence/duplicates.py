@@ -1,22 +1,20 @@
 """Duplicate tool results."""
 
-from collections.abc import Sequence
-
 from ctxtrim.conversation.tool_results import result_text, tool_name
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence.errors import is_abridged
-from ctxtrim.model import Message
 
 _LEAST = 20  # characters; short texts such as "ok" and "done" repeat by chance
 
 
-def copies(messages: Sequence[Message], shape: Shape) -> dict[int, int]:
+def copies(shape: Shape) -> dict[int, int]:
     """Older results with the same text as a newer one of the same tool: from their position to the
     newest.
 
     Abridged results are no copies, because different results can have equal clips; nor are hidden
     results, because the model does not read them.
     """
+    messages = shape.messages
     newest: dict[tuple[str, str], int] = {}
     newer_copies = {}
     for position in range(len(messages) - 1, -1, -1):

@@ -20,8 +20,12 @@ class Evidence:
     Each kind of evidence is found when it is first needed.
     """
 
-    messages: Sequence[Message]
     shape: Shape
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The messages of the conversation."""
+        return self.shape.messages
 
     @cached_property
     def is_error(self) -> Callable[[int], bool]:
@@ -36,7 +40,7 @@ class Evidence:
     @cached_property
     def quotes(self) -> Mapping[int, Range]:
         """The results that the user quotes, each with the quoted range."""
-        return quoted(self.messages, self.shape)
+        return quoted(self.shape)
 
     @cached_property
     def uses(self) -> Mapping[int, Sequence[Use]]:
@@ -50,12 +54,12 @@ class Evidence:
     @cached_property
     def copies(self) -> Mapping[int, int]:
         """The results with the same text as a newer one, each with the newest."""
-        return duplicates.copies(self.messages, self.shape)
+        return duplicates.copies(self.shape)
 
     @cached_property
     def reread(self) -> Mapping[int, int]:
         """The reads of files that were read in full later, each with the newest full read."""
-        return active_files.reread(self.messages, self.shape, self.accesses)
+        return active_files.reread(self.shape, self.accesses)
 
     def active_reads(self, step: int, active_steps: int) -> dict[int, str]:
         """The reads of files that were used in the last steps, each with the reason."""

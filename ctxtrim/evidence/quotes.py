@@ -24,10 +24,11 @@ _FEW = 64  # call ids that are searched in a text before the text is split into 
 _ID = re.compile(r"(?=.*\d)(?:.{6}|.*[A-Za-z])", re.DOTALL)
 
 
-def quoted(messages: Sequence[Message], shape: Shape) -> dict[int, tuple[int, int]]:
+def quoted(shape: Shape) -> dict[int, tuple[int, int]]:
     """The positions of quoted results with the quoted range (start, end), or (0, 0) for a quoted
     call id.
     """
+    messages = shape.messages
     results = {
         position: result_text(message)
         for position, message in enumerate(messages)

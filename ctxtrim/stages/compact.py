@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.protection import not_summarized
 from ctxtrim.conversation.recency import kept_from, newest
-from ctxtrim.conversation.turns import Shape, visible
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import KEEP, SUMMARIES, Change, Outcome, change_of, seam, setting
@@ -114,7 +114,7 @@ class Compact:
         """
         messages = transcript.messages
         shape = self.counter.shape(messages)
-        recent_start = self._first(messages, shape, trigger)
+        recent_start = self._first(shape, trigger)
         writer = SummaryWriter(
             self.counter,
             _MAX_SUMMARY if self.limit is None else min(_MAX_SUMMARY, self.limit // _SHARE),
@@ -131,7 +131,7 @@ class Compact:
             return Outcome(transcript, (), (nothing, *result.findings))
         return self._digested(result)
 
-    def _first(self, messages: Sequence[Message], shape: Shape, trigger: Trigger) -> int:
+    def _first(self, shape: Shape, trigger: Trigger) -> int:
         """The position of the first recent message: by tokens, or by messages if tokens are 0 or
         too many remain.
 
@@ -142,16 +142,16 @@ class Compact:
         counter = self.counter
         costs = [
             counter.cost(without_compaction(message), fan).total if message.agent_visible else 0
-            for message, fan in zip(messages, shape.fan, strict=True)
+            for message, fan in zip(shape.messages, shape.fan, strict=True)
         ]
         tokens = self.keep_recent_tokens
         if self.limit is not None:
             tokens = min(tokens, self.limit // 2)
         first = kept_from(shape, costs, count=self.keep_recent_messages, tokens=tokens)
-        kept = sum(shape.exchange[position] >= first for position in visible(messages))
+        kept = sum(shape.exchange[position] >= first for position in shape.visible)
         if trigger.rule == "messages" and kept + 1 >= self.max_messages:
             return kept_from(shape, costs, count=self.keep_recent_messages, tokens=0)
-        return min(first, _newest_start(messages, shape, first)) if tokens else first
+        return min(first, _newest_start(shape, first)) if tokens else first
 
     def _digested(self, outcome: Outcome) -> Outcome:
         """The outcome with one digest of the oldest steps if there are too many results."""
@@ -160,7 +160,7 @@ class Compact:
             outcome.transcript,
             Digests(self.counter, self.tool_summary, self.summarizer, self.redact),
             self.budget.available,
-            pins.pinned(messages, self.counter.shape(messages), self.pin),
+            pins.pinned(self.counter.shape(messages), self.pin),
             self.tool_cutoff,
             is_compaction=True,
         )
@@ -175,14 +175,15 @@ class Compact:
         )
 
 
-def _newest_start(messages: Sequence[Message], shape: Shape, first: int) -> int:
+def _newest_start(shape: Shape, first: int) -> int:
     """The position of the first of the newest exchanges; `first` if there are no older ones.
 
     If a summary or the digest of an earlier compaction replaces some of them, all that remain are
     recent.
     """
     start = newest(shape)
-    if start or any(has_summary(each) or has_compaction_digest(each) for each in messages):
+    messages = shape.messages
+    if start or any(map(has_summary, messages)) or any(map(has_compaction_digest, messages)):
         return start
     return first
 

@@ -57,9 +57,7 @@ class Cutoff:
         """Changes name every replaced message, and the results that are kept although they exceed
         the limit.
         """
-        protected = pins.pinned(
-            transcript.messages, self.counter.shape(transcript.messages), self.pin
-        )
+        protected = pins.pinned(self.counter.shape(transcript.messages), self.pin)
         outcome = cut_off(
             transcript,
             Digests(self.counter, self.tool_summary, self.summarizer, self.redact),

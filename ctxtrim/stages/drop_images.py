@@ -57,7 +57,7 @@ class DropImages:
         """
         messages = transcript.messages
         shape = self.counter.shape(messages)
-        pinned = pins.pinned(messages, shape, self.pin)
+        pinned = pins.pinned(shape, self.pin)
         ages = shape.ages(self.clock)
         out = list(messages)
         changes: list[Change] = []

@@ -56,7 +56,7 @@ class Repair:
         """
         shape = self.counter.shape(transcript.messages)
         conversation = checked(transcript, shape)
-        protected = pins.pinned(transcript.messages, shape, self.pin).keys()
+        protected = pins.pinned(shape, self.pin).keys()
         orphans = {breach.position for breach in checks.result_without_call(conversation)}
         orphans -= protected
         waiting = {breach.position for breach in checks.call_without_result(conversation)}

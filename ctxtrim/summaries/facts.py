@@ -8,7 +8,7 @@ language.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ctxtrim.conversation.tasks import is_typed
@@ -94,7 +94,6 @@ class _Fact(NamedTuple):
 
 
 def facts(
-    messages: Sequence[Message],
     shape: Shape,
     limit: int,
     tokenizer: Tokenizer,
@@ -105,21 +104,18 @@ def facts(
 ) -> str:
     """The facts of some messages and of an earlier summary, in at most `limit` tokens.
 
-    `shape` is the shape of exactly these messages. Empty if nothing fits, or if the text would be
-    longer than the text that it replaces. Summaries among the messages are merged; hidden messages
-    are left out. `redacts`: mask secrets.
+    Empty if nothing fits, or if the text would be longer than the text that it replaces. Summaries
+    among the messages are merged; hidden messages are left out. `redacts`: mask secrets.
     """
-    all_facts = facts_of(messages, shape, earlier, redacts)
+    all_facts = facts_of(shape, earlier, redacts)
     text = fitted(all_facts, limit, tokenizer, layout)
-    replaced = _tokens_replaced(messages, earlier, tokenizer, tokenizer.count(text))
+    replaced = _tokens_replaced(shape.messages, earlier, tokenizer, tokenizer.count(text))
     return text if replaced is None else fitted(all_facts, replaced, tokenizer, layout)
 
 
-def facts_of(
-    messages: Sequence[Message], shape: Shape, earlier: str | None = None, redacts: bool = True
-) -> Facts:
+def facts_of(shape: Shape, earlier: str | None = None, redacts: bool = True) -> Facts:
     """All facts of some messages and of an earlier summary, in order."""
-    new_facts = gathered(messages, shape, redacts)
+    new_facts = gathered(shape, redacts)
     if earlier is None:
         return new_facts
     return merged(_masked(parse_facts(earlier), redacts), new_facts)
@@ -143,13 +139,13 @@ def _tokens_replaced(
     return tokens
 
 
-def gathered(messages: Sequence[Message], shape: Shape, redacts: bool = True) -> Facts:
+def gathered(shape: Shape, redacts: bool = True) -> Facts:
     """The facts of some messages in order. A summary among them counts as the facts before it."""
     before = Facts(0, {}, {})
     lines: dict[Section, list[str]] = {}
     calls: Counter[str] = Counter()
     count = 0
-    for position, message in enumerate(messages):
+    for position, message in enumerate(shape.messages):
         if not message.agent_visible:
             continue
         text = "\n".join([part.text for part in message.parts if part.kind == "text"])

@@ -1,10 +1,10 @@
 """Prompts for a summarizer and the transcribed messages in them, limited in characters."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from ctxtrim.conversation.tool_results import result_text, tool_name
-from ctxtrim.conversation.turns import Shape, visible
+from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.redaction import redacted
@@ -62,17 +62,16 @@ _TOKENS = 2  # tokens per word, an upper bound in nearly all cases
 _ARGUMENTS = 400  # characters of the arguments of a call, next to its result
 
 
-def transcribed(
-    messages: Sequence[Message], shape: Shape, limit: int = INPUT, redacts: bool = True
-) -> str:
-    """Messages as text, in at most `limit` characters; longer texts are cut to head and tail.
+def transcribed(shape: Shape, limit: int = INPUT, redacts: bool = True) -> str:
+    """The messages of a conversation as text, in at most `limit` characters; longer texts are cut
+    to head and tail.
 
     A tool result has at most `RESULT` characters, as have the arguments of a call. Reasoning and
-    hidden messages are left out. `shape` is the shape of exactly these messages.
+    hidden messages are left out.
     """
     pieces: list[str] = []
-    for position in visible(messages):
-        pieces += _part_texts(messages[position], shape.call[position], RESULT, redacts)
+    for position in shape.visible:
+        pieces += _part_texts(shape.messages[position], shape.call[position], RESULT, redacts)
     return bounded("\n\n".join(pieces), limit)
 
 

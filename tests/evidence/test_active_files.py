@@ -25,7 +25,7 @@ PATCH = (
 
 
 def active(messages: list[Message], steps: int = 5) -> dict[int, str]:
-    evidence = Evidence(messages, shape(messages))
+    evidence = Evidence(shape(messages))
     return evidence.active_reads(evidence.shape.steps, steps)
 
 
@@ -119,7 +119,7 @@ def test_s2_3_references_hold_path_last_step_and_content_oldest_first() -> None:
     ]
     read = {text: sha256(text.encode()).hexdigest() for text in ("one", "two")}
     turn_shape = shape(messages)
-    assert file_references(messages, turn_shape) == (
+    assert file_references(turn_shape) == (
         FileReference(B, 2, None),
         FileReference("app/a.py", 3, read["two"]),
         FileReference(A, 4, read["one"]),

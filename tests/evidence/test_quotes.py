@@ -18,7 +18,7 @@ PATH = "/srv/application/modules/authentication/login_handler.py"
 
 
 def quotes(messages: list[Message]) -> dict[int, str]:
-    result = quoted(messages, shape(messages))
+    result = quoted(shape(messages))
     texts = {
         position: "\n".join(part.text for part in messages[position].parts) for position in result
     }
@@ -101,7 +101,7 @@ def test_s0_13_forty_characters_count_in_each_of_several_results() -> None:
 
 def test_s0_13_the_id_of_its_call_is_a_quotation_as_a_word() -> None:
     messages = [*step("bash", OUTPUT, 1), *step("bash", "12", 12), user("see (call_12).")]
-    assert quoted(messages, shape(messages)) == {3: (0, 0)}
+    assert quoted(shape(messages)) == {3: (0, 0)}
 
 
 ALPHABET = "ab \né→😀\ud800"

@@ -117,7 +117,7 @@ def test_s0_10_chains_equal_an_exhaustive_search(
 
 
 def again(messages: list[Message]) -> dict[int, int]:
-    return copies(messages, shape(messages))
+    return copies(shape(messages))
 
 
 def test_short_texts_and_other_tools_are_not_copies() -> None:

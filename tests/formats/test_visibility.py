@@ -361,13 +361,13 @@ RUNS = [calls("c1"), result("c1", SHOWN), calls("c2"), result("c2", SHOWN)]
 def test_a_hidden_result_is_no_newer_copy_of_others() -> None:
     third = [calls("c3") | HIDDEN, result("c3", SHOWN) | HIDDEN]
     messages = of(user("go"), *RUNS, *third, says("done")).messages
-    assert copies(messages, shape(messages)) == {2: 4}
-    assert copies(messages[:-2], shape(messages[:-2])) == {2: 4}
+    assert copies(shape(messages)) == {2: 4}
+    assert copies(shape(messages[:-2])) == {2: 4}
 
 
 def quotes_in(*talk: Any) -> dict[int, tuple[int, int]]:
     messages = of(user("go"), *talk).messages
-    return quoted(messages, shape(messages))
+    return quoted(shape(messages))
 
 
 def test_a_hidden_prompt_quotes_nothing() -> None:

@@ -180,7 +180,7 @@ def least_tokens(counter: Counter, messages: tuple[Message, ...], positions: lis
     shape = counter.shape(messages)
     result = {
         tool_result.position: tool_result
-        for tool_result in results(messages, shape, [shape.steps - step for step in shape.step])
+        for tool_result in results(shape, [shape.steps - step for step in shape.step])
     }
     placeholder = Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False)
     total = 0

@@ -151,7 +151,7 @@ def test_s1_9_pairs_and_pins_are_kept_and_no_new_finding_appears(
         return
     assert run(ran.data, [edit], limit=budget, model=MODEL).data == ran.data
     for old, new in zip(before, after, strict=True):
-        kept = pinned(old.messages, shape(old.messages), edit[1].get("pin", ()))
+        kept = pinned(shape(old.messages), edit[1].get("pin", ()))
         assert unpaired(new) <= unpaired(old)
         assert newly_refused(old, new) <= unavoidable(old, kept)
         texts = [(message.role, split_message(message)[-1].parts) for message in new.messages]
@@ -173,7 +173,7 @@ def test_no_pipeline_makes_a_provider_refuse_a_conversation(
     has_digests = any(name in ("cutoff", "compact") for name, _ in stages)
     for old, new in zip(before, after, strict=True):
         pins = [pin for _, settings in stages for pin in settings.get("pin", ())]
-        allowed = unavoidable(old, pinned(old.messages, shape(old.messages), pins))
+        allowed = unavoidable(old, pinned(shape(old.messages), pins))
         if has_digests and not old.must_alternate:
             allowed = {"strict"}  # a digest is one more user message
         assert unpaired(new) <= unpaired(old)

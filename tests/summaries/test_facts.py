@@ -107,11 +107,11 @@ CHECKPOINT = """\
 
 def facts_text(messages: list[dict[str, Any]], limit: int = 10_000, **more: Any) -> str:
     parsed_messages = transcript(messages).messages
-    return facts(parsed_messages, shape(parsed_messages), limit, ROUGH, **more)
+    return facts(shape(parsed_messages), limit, ROUGH, **more)
 
 
 def again(earlier: str, limit: int = 10_000) -> str:
-    return facts((), NOTHING, limit, ROUGH, earlier)
+    return facts(NOTHING, limit, ROUGH, earlier)
 
 
 def test_s1_6_facts_are_requests_actions_and_decisions() -> None:
@@ -120,15 +120,15 @@ def test_s1_6_facts_are_requests_actions_and_decisions() -> None:
 
 def test_s3_10_a_checkpoint_without_an_llm_has_the_six_headings() -> None:
     messages = transcript(SESSION).messages
-    text = checkpoint(messages, shape(messages), 10_000, ROUGH)
+    text = checkpoint(shape(messages), 10_000, ROUGH)
     assert text == CHECKPOINT
     assert re.findall("^## (.+)$", text, re.MULTILINE) == list(HEADINGS)
-    assert checkpoint((), NOTHING, 10_000, ROUGH, text) == text
+    assert checkpoint(NOTHING, 10_000, ROUGH, text) == text
 
 
 def test_an_empty_heading_of_a_checkpoint_is_omitted() -> None:
     messages = transcript([user("go on and on " * 60)]).messages
-    text = checkpoint(messages, shape(messages), 200, ROUGH)
+    text = checkpoint(shape(messages), 200, ROUGH)
     assert [line for line in text.split("\n") if line.startswith("## ")] == ["## Goal"]
 
 
@@ -230,14 +230,14 @@ def test_s1_6_every_limit_holds_and_a_second_run_changes_nothing(
     turn_shape = shape(messages)
     size = sum(tokens.count(part.spelled) for message in messages for part in message.parts)
     for summary, before in ((facts, None), (checkpoint, None), (facts, earlier)):
-        text = summary(messages, turn_shape, limit, tokens, before)
+        text = summary(turn_shape, limit, tokens, before)
         assert tokens.count(text) <= min(
             max(0, limit), size + (tokens.count(before) if before else 0)
         )
-        assert summary(messages, turn_shape, limit, tokens, before) == text
+        assert summary(turn_shape, limit, tokens, before) == text
         if text:
             assert is_facts(text)
-            assert summary((), NOTHING, limit, tokens, text) == text
+            assert summary(NOTHING, limit, tokens, text) == text
 
 
 @given(conversations(), conversations())
@@ -251,16 +251,16 @@ def test_merged_facts_of_two_halves_equal_the_facts_of_the_whole(
 
     if shape((*first, *second)).call != (*shape(first).call, *shape(second).call):
         return
-    earlier = sections.facts_text(facts_of(first, shape(first)))
-    whole = facts_of((*first, *second), shape((*first, *second)))
-    merged = facts_of(second, shape(second), earlier)
+    earlier = sections.facts_text(facts_of(shape(first)))
+    whole = facts_of(shape((*first, *second)))
+    merged = facts_of(shape(second), earlier)
     assert sections.facts_text(merged) == sections.facts_text(whole)
 
 
 @given(conversations())
 def test_no_word_is_invented(talk: list[dict[str, Any]]) -> None:
     messages = messages_of(talk)
-    text = facts(messages, shape(messages), 5000, ROUGH, redacts=False)
+    text = facts(shape(messages), 5000, ROUGH, redacts=False)
     heard = " ".join(
         [part.text for message in messages for part in message.parts]
         + [part.name or "" for message in messages for part in message.parts]
@@ -308,6 +308,6 @@ def test_a_failed_test_is_no_success_although_the_flag_says_so() -> None:
     *messages, answer = transcript(talk).messages
     flagged = replace(answer.parts[0], is_error=False)
     messages.append(replace(answer, parts=(flagged,)))
-    text = facts(messages, shape(messages), 500, ROUGH)
+    text = facts(shape(messages), 500, ROUGH)
     assert "[✗] make test" in text
     assert "bash: --- FAIL: TestLamp" in text

@@ -107,7 +107,7 @@ def test_s3_10_tool_results_have_at_most_1800_characters_each() -> None:
     messages = transcript(
         [user("go"), call("a", "b"), result("a", "a" * 5000), result("b", "b" * 1800), says("done")]
     ).messages
-    text = transcribed(messages, shape(messages))
+    text = transcribed(shape(messages))
     first, second = text.split("[result of bash]\n")[1:]
     assert len(first.removesuffix("\n\n")) == 1800
     assert second == "b" * 1800 + "\n\n[assistant]\ndone"
@@ -118,18 +118,18 @@ def test_s3_10_the_old_part_keeps_head_and_tail_within_12000_characters() -> Non
     messages = transcript(
         [user("the head"), *[says("words " * 100) for _ in range(60)], says("the tail")]
     ).messages
-    text = transcribed(messages, shape(messages))
+    text = transcribed(shape(messages))
     assert len(text) == 12_000
     assert text.startswith("[user]\nthe head\n")
     assert text.endswith("\nthe tail")
-    assert len(transcribed(messages, shape(messages), limit=500)) == 500
+    assert len(transcribed(shape(messages), limit=500)) == 500
 
 
 def test_s3_10_keys_are_masked_before_texts_are_clipped() -> None:
     text = "x" * 870 + f" {KEY} " + "y" * 5000
     messages = transcript([user("go"), call("a"), result("a", text)]).messages
-    assert "abc123" not in transcribed(messages, shape(messages))
-    assert "abc123" in transcribed(messages, shape(messages), redacts=False)
+    assert "abc123" not in transcribed(shape(messages))
+    assert "abc123" in transcribed(shape(messages), redacts=False)
 
 
 def test_s3_10_the_prompt_asks_for_the_six_headings() -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.conversation.tool_results import ToolResult, results
-from ctxtrim.conversation.turns import Shape, grouped, visible
+from ctxtrim.conversation.turns import Shape, grouped
 from ctxtrim.evidence import extract_key_info, summary_line
 from ctxtrim.model import Message
 from ctxtrim.stages.placement.leads import digest_message, with_leads
@@ -57,15 +57,16 @@ class Step(Struct, frozen=True):
     words: str
 
 
-def steps(messages: Sequence[Message], shape: Shape, protected: Set[int]) -> list[Step]:
+def steps(shape: Shape, protected: Set[int]) -> list[Step]:
     """The removable steps, oldest first: all calls have results, and a prompt or an
     answer follows. An exchange that ends with words has more than steps.
     """
-    tool_results = {result.position: result for result in results(messages, shape, shape.ages())}
+    messages = shape.messages
+    tool_results = {result.position: result for result in results(shape, shape.ages())}
     exchanges = grouped(range(len(messages)), shape.exchange)
     open_exchanges = {shape.exchange[position] for position, _ in shape.unanswered}
     roles = ("assistant", "user")
-    spoken = [position for position in visible(messages) if messages[position].role in roles]
+    spoken = [position for position in shape.visible if messages[position].role in roles]
     removable = []
     for exchange, answers in grouped(tool_results, shape.exchange).items():
         positions = exchanges[exchange]

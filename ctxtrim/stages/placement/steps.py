@@ -60,9 +60,7 @@ def cut_off(
     sites = _Sites(transcript, shape, appends)
     protected = stored_answers(transcript, shape) | dict(protected)
     kept = [change_of(messages, position, "kept", why) for position, why in protected.items()]
-    old = takewhile(
-        lambda step: step.results[0].position < newest, steps(messages, shape, protected.keys())
-    )
+    old = takewhile(lambda step: step.results[0].position < newest, steps(shape, protected.keys()))
     replaced, blocked = sites.replaceable(old, excess)
     kept += _kept(messages, blocked, "no answer follows that can begin with its digest")
     limit = min(_MAX_DIGESTS, budget // _SHARE)

@@ -70,7 +70,6 @@ class SummaryWriter(Struct, frozen=True):
                 return ""
             before = None if stored is None else as_facts(stored)
             return facts(
-                covered,
                 shape,
                 facts_limit,
                 tokenizer,
@@ -80,7 +79,7 @@ class SummaryWriter(Struct, frozen=True):
             )
 
         summarizer = self.summarizer if below > 0 else None
-        text = "" if summarizer is None else self._input(covered, shape, earlier)
+        text = "" if summarizer is None else self._input(shape, earlier)
         has_earlier = earlier is not None or any(message.is_summary for message in covered)
         if summarizer is None or not text.strip():
             summary = Summary(fallback(), FALLBACK)
@@ -100,18 +99,16 @@ class SummaryWriter(Struct, frozen=True):
     def has_facts(self, covered: Sequence[Message]) -> bool:
         """Whether rules find a summary of some messages if its length is not limited."""
         shape, tokenizer = shape_of(covered), self.counter.tokenizer
-        text = facts(
-            covered, shape, _UNLIMITED, tokenizer, redacts=self.redacts, layout=self._layout
-        )
+        text = facts(shape, _UNLIMITED, tokenizer, redacts=self.redacts, layout=self._layout)
         return bool(text)
 
     @property
     def _layout(self) -> Outline:
         return CHECKPOINT if self.is_checkpoint else FACTS
 
-    def _input(self, covered: Sequence[Message], shape: Shape, earlier: str | None) -> str:
+    def _input(self, shape: Shape, earlier: str | None) -> str:
         """The earlier summary and the messages, as a summarizer reads them."""
-        text = transcribed(covered, shape, redacts=self.redacts)
+        text = transcribed(shape, redacts=self.redacts)
         if earlier:
             # mask before the prompt is cut to its limit
             earlier = redacted(earlier, self.redacts)
@@ -133,5 +130,5 @@ class SummaryWriter(Struct, frozen=True):
         stored = parse_facts(markers.untitled(self.earlier.text))
         if stored.lines.get(EARLIER.name):
             return self.earlier
-        own = gathered(covered, shape_of(covered), self.redacts)
+        own = gathered(shape_of(covered), self.redacts)
         return None if has_lines_of(own, stored) else self.earlier

@@ -316,10 +316,12 @@ class Trim(KeepRules, _Order):
         shape = self.counter.shape(messages)
         turns, count = self.keep_recent_turns, self.keep_recent_messages
         is_recent = recent(shape, costs, turns=turns, count=count, tokens=self.keep_recent_tokens)
-        tool_results = results(messages, shape, shape.ages())
+        tool_results = results(shape, shape.ages())
         by_position = {result.position: result for result in tool_results}
-        evidence = Evidence(messages, shape)
-        own = not_dropped(as_read, shape, self.pin, self.preserve_system_prompt)
+        evidence = Evidence(shape)
+        # pins match the messages as read, with their reasoning
+        shape_as_read = self.counter.shape(as_read)
+        own = not_dropped(shape_as_read, self.pin, self.preserve_system_prompt)
         roles = RoleOrder(shape, transcript.strict_roles)
         protected = roles.with_separators(costs, stored_answers(transcript, shape) | own)
         return Situation(

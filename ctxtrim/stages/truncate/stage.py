@@ -146,13 +146,13 @@ class Truncate(KeepRules, _Limits):
         ages = shape.ages(
             self.clock, self.current_turn if self.clock == "turns" else self.current_step
         )
-        tool_results = results(messages, shape, ages)
+        tool_results = results(shape, ages)
         for result in tool_results:
             if self._replacement.lacks(result):
                 return Outcome(transcript, (), (_nameless(transcript, result.message),))
-        kept_results = self._kept(messages, shape, ages, tool_results)
-        pinned = pins.pinned(messages, shape, self.pin)
-        newer = copies(messages, shape) if self.dedupe else {}
+        kept_results = self._kept(shape, ages, tool_results)
+        pinned = pins.pinned(shape, self.pin)
+        newer = copies(shape) if self.dedupe else {}
         by_position = {result.position: result for result in tool_results} if newer else {}
         edited, verdicts = list(messages), {}
         for result in tool_results:
@@ -189,11 +189,12 @@ class Truncate(KeepRules, _Limits):
         unsure = [result for result in tool_results if verdicts[result.position].is_unsure]
         while unsure:
             positions = {result.position for result in unsure}
+            shape_after = replace(shape, messages=tuple(edited))
             clipped = {}
-            for result in results(edited, shape, ages):
+            for result in results(shape_after, ages):
                 if result.position in positions:
                     clipped[result.position] = result
-            kept = self._kept(tuple(edited), shape, ages, list(clipped.values()))
+            kept = self._kept(shape_after, ages, list(clipped.values()))
             lost = [result for result in unsure if kept[result.position].reason is None]
             for result in lost:
                 position, rule = result.position, self._rule(result)
@@ -302,16 +303,12 @@ class Truncate(KeepRules, _Limits):
         return super()._window()
 
     def _kept(
-        self,
-        messages: Sequence[Message],
-        shape: Shape,
-        ages: Sequence[int],
-        tool_results: Sequence[ToolResult],
+        self, shape: Shape, ages: Sequence[int], tool_results: Sequence[ToolResult]
     ) -> dict[int, KeepReason]:
         """The reason to keep each result, by position."""
         recent = [not self._is_old(age) for age in ages]
         step = shape.steps if self.current_step is None else self.current_step
-        return self.kept(self.counter, Evidence(messages, shape), tool_results, recent, step)
+        return self.kept(self.counter, Evidence(shape), tool_results, recent, step)
 
     @cached_property
     def _rules(self) -> Mapping[str, "Truncate"]:

@@ -16,8 +16,9 @@ from functools import cached_property
 from ctxtrim.model import Message
 from ctxtrim.stage import Dropped
 from ctxtrim.stages.trim.forms import Form, Forms
+from ctxtrim.stages.trim.message_units import Unit
 from ctxtrim.stages.trim.priority import Allocation, Ranking
-from ctxtrim.stages.trim.situation import Situation, Unit
+from ctxtrim.stages.trim.situation import Situation
 
 # a result of a most important unit gets at most this fraction of the budget at first
 _FIRST_SHARE = 8

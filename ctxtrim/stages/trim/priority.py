@@ -27,7 +27,8 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.stages.trim.levels import Increment, increments
-from ctxtrim.stages.trim.situation import Situation, Unit, first_units, place_in_turn
+from ctxtrim.stages.trim.message_units import Unit, first_units, place_in_turn
+from ctxtrim.stages.trim.situation import Situation
 
 # need of an exchange relative to the newest: (1 + age / 5) ** -0.7; age in exchanges
 _FADE, _SLOWNESS = 5, 0.7
@@ -138,7 +139,7 @@ def _with_edits(situation: Situation, ranked: list[_Ranked]) -> list[_Ranked]:
             shown.setdefault(entry.allocation.unit.exchange, entry.rank)
     reads: dict[str, _Rank] = {}
     edits: dict[int, _Rank] = {}
-    for access in situation.accesses:
+    for access in situation.evidence.accesses:
         exchange, path = situation.shape.exchange[access.position], access.path
         if access.is_read and exchange in shown:
             reads[path] = min(shown[exchange], reads.get(path, shown[exchange]))

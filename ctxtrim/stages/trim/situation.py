@@ -1,14 +1,10 @@
-"""The facts about a transcript that decide what `trim` keeps, and the units that it keeps or drops
-as a whole.
-"""
+"""The facts about a transcript that decide what `trim` keeps."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
-
-from msgspec import Struct
 
 from ctxtrim.conversation.alternation import is_answer
 from ctxtrim.conversation.roles import RoleOrder
@@ -16,15 +12,11 @@ from ctxtrim.conversation.tasks import current_loop, opening_task
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.conversation.turns import Shape, grouped
 from ctxtrim.evidence import Evidence, is_instructions, kind_of_tool
-from ctxtrim.evidence.active_files import Access
 from ctxtrim.evidence.tool_kinds import ToolKind
 from ctxtrim.model import Message
 from ctxtrim.stages.keep_rules import KeepReason
 from ctxtrim.stages.placeholder import copy_text, read_again_text
 from ctxtrim.tokens.counter import Counter
-
-SEPARATOR = "answer between two prompts"
-"""The reason of an answer that is kept only to separate two prompts."""
 
 
 class Stale(NamedTuple):
@@ -35,43 +27,17 @@ class Stale(NamedTuple):
     newer: int
 
 
-class Unit(Struct, frozen=True):
-    """Messages that are kept or dropped together, by position.
-
-    An exchange also needs the prompts of its `turn`; None needs no prompt. `reason`: why they are
-    kept first; empty for an `exchange` (its first position), whose reason the strategy knows.
-    """
-
-    positions: tuple[int, ...]
-    reason: str = ""
-    turn: int | None = None
-    exchange: int = -1
-
-
-def find_stale(evidence: Evidence, results: Mapping[int, ToolResult]) -> dict[int, Stale]:
-    """The results that a later result repeats, by position."""
-    stale: dict[int, Stale] = {}
-    for position in results:
-        copy = results.get(evidence.copies.get(position, -1))
-        newer_read = results.get(evidence.reread.get(position, -1))
-        if copy is not None:
-            stale[position] = Stale(copy_text(copy), "same as a newer result", copy.position)
-        elif newer_read is not None:
-            stale[position] = Stale(
-                read_again_text(newer_read), "read again later", newer_read.position
-            )
-    return stale
-
-
 @dataclass(frozen=True)
 class Situation:
-    """The transcript and the facts that determine drop order, by position.
+    """The transcript and the facts that determine drop order, by position. Facts that only some
+    strategies need are found when they are first needed.
 
     - `costs`: tokens
     - `protected`: messages that are never dropped or shortened, each with the reason
     - `is_recent`: in the last turns
     - `results`: the visible tool results
-    - `find_…`: functions that are called only if a strategy needs their results
+    - `evidence`: what the messages say about the results
+    - `find_keep_reasons`: why some results should be kept
     - `roles`: the order of roles, which is kept
     - `drops_system`: system messages may be dropped
     - `shrinkable`: protected messages that may be shortened, because they only separate others or
@@ -86,9 +52,8 @@ class Situation:
     protected: Mapping[int, str]
     is_recent: Sequence[bool]
     results: Mapping[int, ToolResult]
+    evidence: Evidence
     find_keep_reasons: Callable[[], Mapping[int, KeepReason]]
-    find_stale: Callable[[], Mapping[int, Stale]]
-    find_accesses: Callable[[], Sequence[Access]]
     roles: RoleOrder
     drops_system: bool
     shrinkable: Set[int] = frozenset()
@@ -121,13 +86,16 @@ class Situation:
 
     @cached_property
     def stale(self) -> Mapping[int, Stale]:
-        """The results repeated later."""
-        return self.find_stale()
-
-    @cached_property
-    def accesses(self) -> Sequence[Access]:
-        """The accesses of calls to files, in order."""
-        return self.find_accesses()
+        """The results that a later result repeats."""
+        stale: dict[int, Stale] = {}
+        for position in self.results:
+            copy = self.results.get(self.evidence.copies.get(position, -1))
+            read = self.results.get(self.evidence.reread.get(position, -1))
+            if copy is not None:
+                stale[position] = Stale(copy_text(copy), "same as a newer result", copy.position)
+            elif read is not None:
+                stale[position] = Stale(read_again_text(read), "read again later", read.position)
+        return stale
 
     def is_old(self, position: int) -> bool:
         """Whether a message is neither in the last turns nor in the current tool loop."""
@@ -307,40 +275,3 @@ class Situation:
 
 def _is_injection(message: Message) -> bool:
     return message.is_injected and not message.is_summary and not is_instructions(message)
-
-
-def first_units(situation: Situation) -> Iterator[Unit]:
-    """The units that are kept before all other exchanges, most important first."""
-    messages = situation.messages
-    if situation.drops_system:
-        for position in range(len(messages) - 1, -1, -1):
-            message = messages[position]
-            is_own = message.role == "system" and not message.continues
-            if is_own and position not in situation.protected:
-                yield Unit((position,), "system")
-    for position in filter(situation.is_before_others, situation.protected):
-        separator = situation.separator(position)
-        if separator:
-            yield Unit(separator, SEPARATOR, situation.turns[position])
-    if situation.newest is not None:
-        exchange = situation.newest
-        rank = place_in_turn("newest exchange", situation, exchange)
-        yield Unit(situation.exchanges[exchange], rank, situation.turns[exchange])
-    for position in reversed(situation.instructions):
-        yield Unit(_with_separator(situation, position), "instructions to the agent")
-    if situation.opening is not None:
-        yield Unit(_with_separator(situation, situation.opening), "opening task")
-    for position in reversed(situation.summaries):
-        yield Unit(_with_separator(situation, position), "summary of earlier messages")
-
-
-def _with_separator(situation: Situation, position: int) -> tuple[int, ...]:
-    """A prompt, what belongs to its exchange, and an answer after it if roles alternate."""
-    prompts = situation.prompts.get(situation.turns[position], ())
-    own = {other for other in prompts if situation.shape.exchange[other] == position}
-    return tuple(sorted({position, *own, *situation.separator(position)}))
-
-
-def place_in_turn(rank: str, situation: Situation, exchange: int) -> str:
-    """The rank of an exchange with its turn and step."""
-    return f"{rank} of turn {situation.shape.turn[exchange]}, step {situation.shape.step[exchange]}"

@@ -43,10 +43,11 @@ from ctxtrim.stages.placement.summary import NoSummary, restore_summary, with_st
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.trim.fit import Fit
 from ctxtrim.stages.trim.forms import Forms
+from ctxtrim.stages.trim.message_units import SEPARATOR
 from ctxtrim.stages.trim.priority import STRATEGIES, Ranking
 from ctxtrim.stages.trim.prompt_cache import prompt_cache
 from ctxtrim.stages.trim.shared_budget import SharedBudget
-from ctxtrim.stages.trim.situation import SEPARATOR, Situation, find_stale
+from ctxtrim.stages.trim.situation import Situation
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.text.numbers import fraction
 from ctxtrim.tokens import MARKS, Budget
@@ -332,11 +333,10 @@ class Trim(KeepRules, _Order):
             protected=protected,
             is_recent=is_recent,
             results=by_position,
+            evidence=evidence,
             find_keep_reasons=partial(
                 self.kept, self.counter, evidence, tool_results, is_recent, shape.steps
             ),
-            find_stale=partial(find_stale, evidence, by_position),
-            find_accesses=lambda: evidence.accesses,
             roles=roles,
             drops_system=not self.preserve_system_prompt,
             shrinkable=protected.keys() - own.keys(),

@@ -1,0 +1,60 @@
+"""The units of a transcript: messages that `trim` keeps or drops as a whole."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from ctxtrim.stages.trim.situation import Situation
+
+SEPARATOR = "answer between two prompts"
+"""The reason of an answer that is kept only to separate two prompts."""
+
+
+class Unit(Struct, frozen=True):
+    """Messages that are kept or dropped together, by position.
+
+    An exchange also needs the prompts of its `turn`; None needs no prompt. `reason`: why they are
+    kept first; empty for an `exchange` (its first position), whose reason the strategy knows.
+    """
+
+    positions: tuple[int, ...]
+    reason: str = ""
+    turn: int | None = None
+    exchange: int = -1
+
+
+def first_units(situation: Situation) -> Iterator[Unit]:
+    """The units that are kept before all other exchanges, most important first."""
+    messages = situation.messages
+    if situation.drops_system:
+        for position in range(len(messages) - 1, -1, -1):
+            message = messages[position]
+            is_own = message.role == "system" and not message.continues
+            if is_own and position not in situation.protected:
+                yield Unit((position,), "system")
+    for position in filter(situation.is_before_others, situation.protected):
+        separator = situation.separator(position)
+        if separator:
+            yield Unit(separator, SEPARATOR, situation.turns[position])
+    if situation.newest is not None:
+        exchange = situation.newest
+        rank = place_in_turn("newest exchange", situation, exchange)
+        yield Unit(situation.exchanges[exchange], rank, situation.turns[exchange])
+    for position in reversed(situation.instructions):
+        yield Unit(_with_separator(situation, position), "instructions to the agent")
+    if situation.opening is not None:
+        yield Unit(_with_separator(situation, situation.opening), "opening task")
+    for position in reversed(situation.summaries):
+        yield Unit(_with_separator(situation, position), "summary of earlier messages")
+
+
+def _with_separator(situation: Situation, position: int) -> tuple[int, ...]:
+    """A prompt, what belongs to its exchange, and an answer after it if roles alternate."""
+    prompts = situation.prompts.get(situation.turns[position], ())
+    own = {other for other in prompts if situation.shape.exchange[other] == position}
+    return tuple(sorted({position, *own, *situation.separator(position)}))
+
+
+def place_in_turn(rank: str, situation: Situation, exchange: int) -> str:
+    """The rank of an exchange with its turn and step."""
+    return f"{rank} of turn {situation.shape.turn[exchange]}, step {situation.shape.step[exchange]}"

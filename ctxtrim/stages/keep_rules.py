@@ -3,9 +3,9 @@ keep with the ranges that a clip has to show.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 from msgspec import Struct
@@ -27,14 +27,12 @@ KEEP_SMALL = "Keep results of fewer than N tokens as if they were recent."
 class KeepReason(Struct, frozen=True, dict=True):
     """Why a result is kept (None: nothing keeps it).
 
-    `facts` are those of its conversation. `in_full`: size limits do not apply either. `uses`: how
-    many later messages took a call argument from it; `is_used`: a recent message did, and that is
-    the reason.
+    `in_full`: size limits do not apply either. `uses`: how many later messages took a call argument
+    from it; `is_used`: a recent message did, and that is the reason. `find_ranges` finds `ranges`.
     """
 
     reason: str | None
-    result: ToolResult
-    facts: "_Facts"
+    find_ranges: Callable[[], Iterable[Range]]
     in_full: bool = False
     uses: int = 0
     is_used: bool = False
@@ -45,19 +43,19 @@ class KeepReason(Struct, frozen=True, dict=True):
 
         They are found only if the result is clipped.
         """
-        return tuple(self.facts.ranges(self.result))
+        return tuple(self.find_ranges())
 
 
 @dataclass(frozen=True)
 class KeepRules:
     """The settings of the keep rules. A stage that keeps results inherits them.
 
-    `_drops_outdated`: do not keep reads of a file that changed later, before the active steps.
-    `_counts_uses`: the stage needs the number of all uses.
+    `drops_outdated`: do not keep reads of a file that changed later, before the active steps.
+    `counts_uses`: the stage needs the number of all uses.
     """
 
-    _drops_outdated: ClassVar[bool] = False
-    _counts_uses: ClassVar[bool] = False
+    drops_outdated: ClassVar[bool] = False
+    counts_uses: ClassVar[bool] = False
 
     keep_errors: bool = setting(True, "Keep error results as if they were recent.", panel=KEEP)
     errors: str = setting(
@@ -93,7 +91,7 @@ class KeepRules:
         panel=KEEP,
     )
 
-    def kept(
+    def keep_reasons(
         self,
         counter: Counter,
         evidence: Evidence,
@@ -105,72 +103,65 @@ class KeepRules:
 
         `recent`: which messages are recent; `step`: the current step.
         """
-        facts = _Facts(self, evidence, recent, step)
-        return {result.position: self._judged(result, facts, counter) for result in tool_results}
+        facts = _Facts(self, counter, evidence, recent, step, self._window())
+        return {result.position: facts.reason_to_keep(result) for result in tool_results}
 
     def _window(self) -> int:
         """The number of steps for which a file is in use."""
         return _ACTIVE_STEPS if self.active_steps is None else self.active_steps
-
-    def _uses(self, evidence: Evidence, recent: Sequence[bool]) -> Mapping[int, Sequence[Use]]:
-        """The uses of results that count."""
-        if not self.keep_chains:
-            return {}
-        return evidence.uses if self._counts_uses else evidence.uses_by(recent)
-
-    def _active(self, evidence: Evidence, step: int) -> dict[int, str]:
-        """The reads of files in use, with the reasons."""
-        if not self.keep_active_files:
-            return {}
-        active = evidence.active_reads(step, self._window())
-        if self._drops_outdated:
-            for position in evidence.outdated_reads(step, self._window()):
-                active.pop(position, None)
-        return active
-
-    def _judged(self, result: ToolResult, facts: "_Facts", counter: Counter) -> KeepReason:
-        """The first reason, in order of the cost to find it.
-
-        The ranges do not depend on the reason.
-        """
-        position, small = result.position, self.keep_small
-        uses = facts.uses.get(position, ()) if self._counts_uses else ()
-        number = len({use.position for use in uses}) if uses else 0
-        in_full = is_used = False
-        reason: str | None = None
-        if position in facts.active:
-            reason, in_full = facts.active[position], True
-        elif facts.tools and any(pattern.fullmatch(result.tool) for pattern in facts.tools):
-            reason = f"tool {result.tool}"
-        elif small and (size := counter.result(result.message, result.text)) < small:
-            mark = MARKS[counter.tokenizer.exactness]
-            reason = f"small: {mark}{size:,} < {small:,} tokens"
-        elif self.keep_errors and facts.is_error(position):
-            reason = "error"
-        elif position in facts.quotes:
-            reason = "quoted by the user"
-        elif used := facts.recent_uses(position):
-            index = facts.evidence.messages[used[0].position].index
-            reason, is_used = f"message {index} uses it", True
-        return KeepReason(reason, result, facts, in_full, number, is_used)
 
 
 @dataclass(frozen=True)
 class _Facts:
     """What the rules look at, by position of a result. Each fact is found when it is first needed.
 
-    `recent`: which messages are recent; `step`: the current step.
+    `recent`: which messages are recent; `step`: the current step; `window`: the number of steps for
+    which a file is in use.
     """
 
     rules: KeepRules
+    counter: Counter
     evidence: Evidence
     recent: Sequence[bool]
     step: int
+    window: int
+
+    def reason_to_keep(self, result: ToolResult) -> KeepReason:
+        """The first reason to keep a result, in order of the cost to find it.
+
+        The ranges do not depend on the reason.
+        """
+        rules, position, small = self.rules, result.position, self.rules.keep_small
+        uses = self.uses.get(position, ()) if rules.counts_uses else ()
+        number = len({use.position for use in uses}) if uses else 0
+        in_full = is_used = False
+        reason: str | None = None
+        if position in self.active:
+            reason, in_full = self.active[position], True
+        elif self.tools and any(pattern.fullmatch(result.tool) for pattern in self.tools):
+            reason = f"tool {result.tool}"
+        elif small and (size := self.counter.result(result.message, result.text)) < small:
+            mark = MARKS[self.counter.tokenizer.exactness]
+            reason = f"small: {mark}{size:,} < {small:,} tokens"
+        elif rules.keep_errors and self.is_error(position):
+            reason = "error"
+        elif position in self.quotes:
+            reason = "quoted by the user"
+        elif used := self.recent_uses(position):
+            index = self.evidence.messages[used[0].position].index
+            reason, is_used = f"message {index} uses it", True
+        return KeepReason(reason, partial(self.ranges, result), in_full, number, is_used)
 
     @cached_property
     def active(self) -> Mapping[int, str]:
         """The reads of files in use, with the reasons."""
-        return self.rules._active(self.evidence, self.step)
+        if not self.rules.keep_active_files:
+            return {}
+        active = self.evidence.active_reads(self.step, self.window)
+        if self.rules.drops_outdated:
+            for position in self.evidence.outdated_reads(self.step, self.window):
+                active.pop(position, None)
+        return active
 
     @cached_property
     def is_error(self) -> Callable[[int], bool]:
@@ -186,7 +177,9 @@ class _Facts:
     @cached_property
     def uses(self) -> Mapping[int, Sequence[Use]]:
         """The uses of results that count."""
-        return self.rules._uses(self.evidence, self.recent)
+        if not self.rules.keep_chains:
+            return {}
+        return self.evidence.uses if self.rules.counts_uses else self.evidence.uses_by(self.recent)
 
     def recent_uses(self, position: int) -> list[Use]:
         """The uses of a result by recent messages."""

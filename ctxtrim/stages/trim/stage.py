@@ -116,8 +116,8 @@ class Trim(KeepRules, _Order):
     """
 
     fits_budget: ClassVar[bool] = True
-    _drops_outdated = True
-    _counts_uses = True
+    drops_outdated = True
+    counts_uses = True
 
     preserve_system_prompt: bool = setting(
         True, "Never drop system messages; if off, drop them last of all.", panel=KEEP
@@ -335,7 +335,7 @@ class Trim(KeepRules, _Order):
             results=by_position,
             evidence=evidence,
             find_keep_reasons=partial(
-                self.kept, self.counter, evidence, tool_results, is_recent, shape.steps
+                self.keep_reasons, self.counter, evidence, tool_results, is_recent, shape.steps
             ),
             roles=roles,
             drops_system=not self.preserve_system_prompt,

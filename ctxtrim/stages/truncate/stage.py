@@ -308,7 +308,7 @@ class Truncate(KeepRules, _Limits):
         """The reason to keep each result, by position."""
         recent = [not self._is_old(age) for age in ages]
         step = shape.steps if self.current_step is None else self.current_step
-        return self.kept(self.counter, Evidence(shape), tool_results, recent, step)
+        return self.keep_reasons(self.counter, Evidence(shape), tool_results, recent, step)
 
     @cached_property
     def _rules(self) -> Mapping[str, "Truncate"]:

@@ -223,7 +223,7 @@ class Counter(Struct, frozen=True, eq=False):
         0 for a hidden message.
         """
         at, is_parallel = message.index, fan > 1
-        seen = next(iter(self._seen.values()), None)
+        seen = next(iter(self._seen.values()), None)  # `_first`, whose call would take longer
         if seen is not None and at is not None and at < len(seen.messages):
             is_seen = seen.messages[at] is message  # as it was read
             if is_seen and (seen.shape.fan[at] > 1) is is_parallel:

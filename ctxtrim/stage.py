@@ -239,8 +239,10 @@ class FitsBudget(Stage, Protocol):
         """The position of the first message that the stage edits; None if there is none."""
         ...
 
-    def with_lean(self, lean: Mapping[int, Message]) -> "FitsBudget":
-        """The stage for a transcript of which these messages, by position, lose their reasoning."""
+    def without_reasoning(self, replacements: Mapping[int, Message]) -> "FitsBudget":
+        """The stage for a transcript of which some messages lose their reasoning; by position, the
+        messages without it.
+        """
         ...
 
 

@@ -17,7 +17,7 @@ from ctxtrim.config.from_call import call_config
 from ctxtrim.errors import UsageError
 from ctxtrim.metering import USAGE, Metering
 from ctxtrim.pipeline import Spec, StagePipeline
-from ctxtrim.stages.reasoning import Thinking
+from ctxtrim.stages.reasoning import ReasoningMode
 from ctxtrim.tokenizers import family_of, registrations, tokenizer
 from ctxtrim.tokens.models import Model, assumed_model
 
@@ -36,7 +36,7 @@ class Settings:
     metering: Metering
     stages: tuple[Spec, ...]
     is_on: bool
-    thinking: Thinking | None
+    thinking: ReasoningMode | None
 
     def pipeline(self, *stages: Spec) -> StagePipeline:
         """Some stages with these settings."""

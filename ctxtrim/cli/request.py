@@ -31,7 +31,7 @@ from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.rows import Details
 from ctxtrim.stage import moves_results
 from ctxtrim.stages import STAGES
-from ctxtrim.stages.reasoning import Thinking
+from ctxtrim.stages.reasoning import ReasoningMode
 from ctxtrim.stream.files import FilePipeline, FileReader
 from ctxtrim.stream.job import Job
 from ctxtrim.tokenizers import LIGHT, tokenizer
@@ -346,6 +346,6 @@ def _on_overflow(values: Values, writes: bool) -> Any:
     return values["on_overflow"] if writes else "fail"
 
 
-def _thinking(values: Values) -> Thinking | None:
+def _thinking(values: Values) -> ReasoningMode | None:
     mode: Any = values["thinking"]
     return None if mode == "auto" else mode

@@ -24,7 +24,7 @@ from ctxtrim.stage import (
 )
 from ctxtrim.stages import STAGES
 from ctxtrim.stages.events import OnEvent, State, announced, state
-from ctxtrim.stages.reasoning import Thinking, run_stage, thinking_of
+from ctxtrim.stages.reasoning import ReasoningMode, mode_for, run_stage
 from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.counter import Count, Counter
 
@@ -133,7 +133,7 @@ class StagePipeline(Struct, frozen=True):
 
     stages: tuple[Spec, ...]
     metering: Metering
-    thinking: Thinking | None = None
+    thinking: ReasoningMode | None = None
 
     def __post_init__(self) -> None:
         """Raise `UsageError` if stages would edit by recorded usage."""
@@ -209,7 +209,7 @@ class StagePipeline(Struct, frozen=True):
 
         def work() -> tuple[Outcome, Mapping[int, str]]:
             """The outcome, and the names of the stored originals by message index."""
-            mode = self.thinking or thinking_of(meter.model)
+            mode = self.thinking or mode_for(meter.model)
             outcome = run_stage(stage, transcript, mode)
             if outcome.transcript is not transcript:
                 from ctxtrim.conversation import edits  # for edited transcripts only

@@ -19,11 +19,11 @@ from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import FitsBudget, Outcome, Stage, change_of
 from ctxtrim.text.numbers import several
 
-Thinking = Literal["keep", "strip-after-edit", "keep-current-loop", "strip"]
+ReasoningMode = Literal["keep", "strip-after-edit", "keep-current-loop", "strip"]
 """`keep`: all. `strip-after-edit`: remove reasoning after the first edit. `keep-current-loop`: keep
 only reasoning of the current tool loop. `strip`: remove all.
 """
-MODES: tuple[Thinking, ...] = get_args(Thinking)
+MODES: tuple[ReasoningMode, ...] = get_args(ReasoningMode)
 
 _ATTEMPTS = 4  # to find the first edit, which may be earlier without the reasoning after another
 
@@ -33,7 +33,7 @@ _SIGNS_PREFIX = re.compile(r"fable-5[-.][12]|mythos-5[-.]2|(?:opus|sonnet|haiku)
 
 
 @lru_cache
-def thinking_of(model: str | None) -> Thinking:
+def mode_for(model: str | None) -> ReasoningMode:
     """The mode that a model needs: `strip-after-edit` if the model signs the prefix, otherwise
     `keep`.
     """
@@ -42,53 +42,58 @@ def thinking_of(model: str | None) -> Thinking:
     )
 
 
-def run_stage(stage: Stage, transcript: Transcript, mode: Thinking) -> Outcome:
+def run_stage(stage: Stage, transcript: Transcript, mode: ReasoningMode) -> Outcome:
     """The outcome of a stage, without the reasoning that its edits invalidate.
 
     A stage that fits a budget does not count that reasoning, so that it drops no more than it must.
     """
     if mode == "keep":
         return stage(transcript)
-    lean: dict[int, Message] = {}
+    replacements: dict[int, Message] = {}
     if isinstance(stage, FitsBudget) and stage.exceeds(transcript):
-        lean = _lean(stage, transcript, mode)
-        stage = stage.with_lean(lean)
-    outcome = without_invalid_reasoning(transcript, stage(transcript), mode, lean)
+        replacements = _replacements(stage, transcript, mode)
+        stage = stage.without_reasoning(replacements)
+    outcome = without_invalid_reasoning(transcript, stage(transcript), mode, replacements)
     stuck = _stuck(outcome.transcript, mode)
     return replace(outcome, findings=(*outcome.findings, stuck)) if stuck else outcome
 
 
-def _lean(stage: FitsBudget, transcript: Transcript, mode: Thinking) -> dict[int, Message]:
+def _replacements(
+    stage: FitsBudget, transcript: Transcript, mode: ReasoningMode
+) -> dict[int, Message]:
     """By position, the messages without the reasoning that the edits of a stage invalidate."""
     if mode != "strip-after-edit":
         return _stripped(transcript, 0, mode)
-    lean: dict[int, Message] = {}
+    replacements: dict[int, Message] = {}
     start = len(transcript.messages)
     for _ in range(_ATTEMPTS):
-        edit = stage.with_lean(lean).first_edit(transcript)
+        edit = stage.without_reasoning(replacements).first_edit(transcript)
         if edit is None or edit >= start:
             break
         start = edit
-        lean = _stripped(transcript, start, mode)
-    return lean
+        replacements = _stripped(transcript, start, mode)
+    return replacements
 
 
 def without_invalid_reasoning(
-    before: Transcript, outcome: Outcome, mode: Thinking, lean: Mapping[int, Message] = {}
+    before: Transcript,
+    outcome: Outcome,
+    mode: ReasoningMode,
+    replacements: Mapping[int, Message] = {},
 ) -> Outcome:
     """The outcome of a stage without the reasoning that its edits invalidate.
 
-    `lean`: by position in `before`, the messages from which the stage removed the reasoning, unless
-    it dropped them.
+    `replacements`: by position in `before`, the messages from which the stage removed the
+    reasoning, unless it dropped them.
     """
     after = outcome.transcript
     start = _first_invalid(before, after, mode)
     invalid = {} if start is None else _stripped(after, start, mode)
-    final = _without_emptied(_with(after, invalid), lean)
+    final = _without_emptied(_with(after, invalid), replacements)
     kept = {message.index for message in final.messages}
     stripped = [
         _Stripped(before, position, message)
-        for position, message in lean.items()
+        for position, message in replacements.items()
         if message.index in kept or not message.parts
     ]
     stripped += [_Stripped(after, position, message) for position, message in invalid.items()]
@@ -134,9 +139,9 @@ def _with(transcript: Transcript, stripped: Mapping[int, Message]) -> Transcript
     return replace(transcript, messages=tuple(kept))
 
 
-def _without_emptied(transcript: Transcript, lean: Mapping[int, Message]) -> Transcript:
+def _without_emptied(transcript: Transcript, replacements: Mapping[int, Message]) -> Transcript:
     """The transcript without messages that had nothing but removed reasoning."""
-    emptied = {message.index for message in lean.values() if not message.parts}
+    emptied = {message.index for message in replacements.values() if not message.parts}
     if not emptied:
         return transcript
     kept = tuple(message for message in transcript.messages if message.index not in emptied)
@@ -153,7 +158,7 @@ def _is_first_edit(before: Transcript, final: Transcript, first: _Stripped) -> b
     return [final.messages[at] for at in kept] == [before.messages[at] for at in earlier]
 
 
-def _first_invalid(before: Transcript, after: Transcript, mode: Thinking) -> int | None:
+def _first_invalid(before: Transcript, after: Transcript, mode: ReasoningMode) -> int | None:
     """The position from which reasoning is removed; None if there is none."""
     if mode == "keep" or (before.messages is after.messages and mode == "strip-after-edit"):
         return None
@@ -168,7 +173,7 @@ def _first_invalid(before: Transcript, after: Transcript, mode: Thinking) -> int
     return None
 
 
-def _stripped(transcript: Transcript, start: int, mode: Thinking) -> dict[int, Message]:
+def _stripped(transcript: Transcript, start: int, mode: ReasoningMode) -> dict[int, Message]:
     """The messages from a position on that contain reasoning, each without it.
 
     Hidden messages are not changed.
@@ -186,14 +191,14 @@ def _stripped(transcript: Transcript, start: int, mode: Thinking) -> dict[int, M
     return found
 
 
-def _end(transcript: Transcript, mode: Thinking) -> int:
+def _end(transcript: Transcript, mode: ReasoningMode) -> int:
     """The position up to which reasoning may be removed."""
     if mode == "keep-current-loop":
         return current_loop(transcript.messages) or 0
     return len(transcript.messages)
 
 
-def _stuck(transcript: Transcript, mode: Thinking) -> Finding | None:
+def _stuck(transcript: Transcript, mode: ReasoningMode) -> Finding | None:
     """The warning that reasoning stays although the mode removes it; None if none stays."""
     if mode == "strip-after-edit":
         return None

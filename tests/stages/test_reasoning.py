@@ -20,8 +20,8 @@ from ctxtrim.pipeline import StagePipeline
 from ctxtrim.stage import Outcome
 from ctxtrim.stages.reasoning import (
     MODES,
-    Thinking,
-    thinking_of,
+    ReasoningMode,
+    mode_for,
     without_invalid_reasoning,
 )
 from ctxtrim.stream import done_chunks
@@ -31,7 +31,7 @@ from ctxtrim.tokenizers import tokenizer
 
 def run(
     data: bytes,
-    mode: Thinking | None,
+    mode: ReasoningMode | None,
     budget: int,
     stage: str = "trim",
     model: str | None = None,
@@ -90,7 +90,7 @@ def thoughts(ran: Ran) -> list[str | None]:
     ],
 )
 def test_each_mode_keeps_its_messages(
-    mode: Thinking, budget: int, expected: list[str | None]
+    mode: ReasoningMode, budget: int, expected: list[str | None]
 ) -> None:
     assert thoughts(run(conversation(TALK), mode, budget)) == expected
 
@@ -109,7 +109,9 @@ def test_the_first_loop_is_the_current_loop(opening: list[dict[str, Any]]) -> No
 
 
 @pytest.mark.parametrize(("stage", "mode"), [("trim", None), ("count", "keep-current-loop")])
-def test_a_prompt_among_results_continues_their_loop(stage: str, mode: Thinking | None) -> None:
+def test_a_prompt_among_results_continues_their_loop(
+    stage: str, mode: ReasoningMode | None
+) -> None:
     """Anthropic requires thinking before the last calls if results answer them."""
 
     def calls(name: str) -> dict[str, Any]:
@@ -161,8 +163,8 @@ def test_thinking_right_after_an_edit_is_dropped() -> None:
         (None, "keep"),
     ],
 )
-def test_by_default_only_signed_thinking_is_dropped(model: str | None, mode: Thinking) -> None:
-    assert thinking_of(model) == mode
+def test_by_default_only_signed_thinking_is_dropped(model: str | None, mode: ReasoningMode) -> None:
+    assert mode_for(model) == mode
     expected = None if mode == "strip-after-edit" else "thinking of three"
     assert thoughts(run(conversation(TALK), None, 100, model=model)) == [
         "thinking of one",
@@ -177,7 +179,7 @@ def test_thinking_before_the_first_edit_is_kept() -> None:
 
 
 @pytest.mark.parametrize("mode", ["strip-after-edit", "strip"])
-def test_no_message_is_dropped_for_thinking_that_is_removed_anyway(mode: Thinking) -> None:
+def test_no_message_is_dropped_for_thinking_that_is_removed_anyway(mode: ReasoningMode) -> None:
     """A provider refuses thinking after an edit, so its tokens are free for messages."""
     loop = [message for number in range(8) for message in step(f"c{number}", f"row {number}")]
     for message in loop[::2]:
@@ -213,7 +215,7 @@ def test_an_edit_that_is_earlier_without_later_thinking_drops_nothing() -> None:
 
 
 @pytest.mark.parametrize("mode", ["strip-after-edit", "strip"])
-def test_a_pin_that_matches_only_thinking_protects_its_message(mode: Thinking) -> None:
+def test_a_pin_that_matches_only_thinking_protects_its_message(mode: ReasoningMode) -> None:
     talk = [message for number in range(9) for message in (user(f"{number}"), says(LONG))]
     talk[5]["reasoning_content"] = "the secret plan"
     for message in talk[7::2]:
@@ -340,7 +342,7 @@ def test_the_report_counts_dropped_thinking_with_the_reason() -> None:
 
 @given(files(), st.sampled_from(MODES), st.sampled_from(["trim", "truncate"]), budgets)
 def test_in_every_mode_the_output_fits_and_a_second_run_changes_nothing(
-    data: bytes, mode: Thinking, stage: str, budget: int
+    data: bytes, mode: ReasoningMode, stage: str, budget: int
 ) -> None:
     ran = run(data, mode, budget, stage)
     written = [row for row in ran.rows if row.is_written]

@@ -74,7 +74,7 @@ def _drop_reason(rank: str | None, is_misplaced: bool) -> str:
 class _Order:
     """The settings before the keep rules: what is dropped first, and how much.
 
-    `lean`: by position, messages without the reasoning that the edits make invalid.
+    `replacements`: by position, messages without the reasoning that the edits make invalid.
     """
 
     counter: Counter
@@ -82,7 +82,7 @@ class _Order:
     summarizer: Summarizer | None = seam()
     stored: StoredSummary | None = seam()
     is_brief: bool | None = seam()
-    lean: Mapping[int, Message] = field(default_factory=dict, compare=False)
+    replacements: Mapping[int, Message] = field(default_factory=dict, compare=False)
     strategy: str = setting(
         "priority",
         "Choose the order in which messages are dropped; priority: the least important first, "
@@ -154,9 +154,9 @@ class Trim(KeepRules, _Order):
         """Whether the transcript has to be trimmed."""
         return self.counter.tokens(transcript) > self.budget.available
 
-    def with_lean(self, lean: Mapping[int, Message]) -> "Trim":
+    def without_reasoning(self, replacements: Mapping[int, Message]) -> "Trim":
         """The stage for a transcript of which these messages lose their reasoning."""
-        return with_fields(self, lean=lean)
+        return with_fields(self, replacements=replacements)
 
     def first_edit(self, transcript: Transcript) -> int | None:
         """The position of the first message that is dropped or shortened, without a summary."""
@@ -306,12 +306,14 @@ class Trim(KeepRules, _Order):
 
     def _situation(self, transcript: Transcript) -> Situation:
         """The facts that decide what is kept."""
-        as_read, lean = transcript.messages, self.lean
+        as_read, replacements = transcript.messages, self.replacements
         messages = as_read
-        if lean:
-            messages = tuple(lean.get(at, message) for at, message in enumerate(as_read))
+        if replacements:
+            messages = tuple(
+                replacements.get(position, message) for position, message in enumerate(as_read)
+            )
         costs = [cost.total for cost in self.counter.costs(messages)]
-        emptied = {position for position, message in lean.items() if not message.parts}
+        emptied = {position for position, message in replacements.items() if not message.parts}
         for position in emptied:
             costs[position] = 0
         shape = self.counter.shape(messages)

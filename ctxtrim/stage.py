@@ -279,18 +279,17 @@ def setting(
     return field(default=default, metadata=metadata | declared)
 
 
-def seam() -> Any:
-    """A field for a service that needs a disk or a network.
-
-    The pipeline passes it if it has one.
+def run_field() -> Any:
+    """A field that the run fills, not the user: a service that needs a disk or a network, or a fact
+    about the run. The pipeline passes it if it has one.
     """
-    return field(default=None, metadata={"seam": True}, compare=False)
+    return field(default=None, metadata={"run": True}, compare=False)
 
 
 @cache
-def seams_of(stage: type[Stage]) -> tuple[str, ...]:
+def run_fields_of(stage: type[Stage]) -> tuple[str, ...]:
     """The names of the fields that the pipeline passes to a stage."""
-    return tuple(item.name for item in fields(stage) if "seam" in item.metadata)  # type: ignore[arg-type]
+    return tuple(item.name for item in fields(stage) if "run" in item.metadata)  # type: ignore[arg-type]
 
 
 def settings_of(stage: type[Stage]) -> tuple[Field[Any], ...]:

@@ -17,7 +17,7 @@ from ctxtrim.config.run_settings import IN_STAGES, OPTIONS, SECTIONS
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
 from ctxtrim.reports import REPORTS
-from ctxtrim.stage import seams_of
+from ctxtrim.stage import run_fields_of
 from ctxtrim.stages import STAGES
 from ctxtrim.text.names import option_name
 
@@ -55,7 +55,7 @@ def command(
 
     names = tuple(STAGES) if stages is None else (*stages, *fixing)
     sections = [*first, *_EVERYWHERE, *(output if writes else ())]
-    if any("summarizer" in seams_of(STAGES[name]) for name in names):
+    if any("summarizer" in run_fields_of(STAGES[name]) for name in names):
         sections.append("summarizing")
     if fixing:
         sections += ["fixing", "archive"]

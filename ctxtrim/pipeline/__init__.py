@@ -20,7 +20,7 @@ from ctxtrim.stage import (
     Trait,
     accepts_bounds,
     declares,
-    seams_of,
+    run_fields_of,
 )
 from ctxtrim.stages import STAGES
 from ctxtrim.stages.events import OnEvent, State, announced, state
@@ -204,8 +204,8 @@ class StagePipeline(Struct, frozen=True):
         """The outcome of a stage, measured and with its originals stored."""
         counter, keeper = meter.counter, services.keeper
         stage_class = STAGES[spec.name]
-        seams = {name: getattr(services, name) for name in seams_of(stage_class)}
-        stage = stage_class(counter, meter.budget, **seams, **spec.settings)
+        from_run = {name: getattr(services, name) for name in run_fields_of(stage_class)}
+        stage = stage_class(counter, meter.budget, **from_run, **spec.settings)
 
         def work() -> tuple[Outcome, Mapping[int, str]]:
             """The outcome, and the names of the stored originals by message index."""

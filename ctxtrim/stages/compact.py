@@ -21,7 +21,7 @@ from ctxtrim.conversation.recency import kept_from, newest
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import KEEP, SUMMARIES, Change, Outcome, change_of, seam, setting
+from ctxtrim.stage import KEEP, SUMMARIES, Change, Outcome, change_of, run_field, setting
 from ctxtrim.stages.compaction_trigger import (
     MAX_MESSAGES,
     SESSION_TOKENS,
@@ -56,8 +56,8 @@ class Compact:
 
     counter: Counter
     budget: Budget
-    summarizer: Summarizer | None = seam()
-    cause: str | None = seam()
+    summarizer: Summarizer | None = run_field()
+    cause: str | None = run_field()
     max_messages: int = setting(
         MAX_MESSAGES, "Compact at N messages if there is no token limit.", least=0
     )

@@ -17,7 +17,7 @@ from ctxtrim.conversation import pins
 from ctxtrim.conversation.turns import visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import KEEP, SUMMARIES, Outcome, seam, setting
+from ctxtrim.stage import KEEP, SUMMARIES, Outcome, run_field, setting
 from ctxtrim.stages.placement.digests import MODES, TOOL_CUTOFF, TOOL_SUMMARY, Digests
 from ctxtrim.stages.placement.steps import cut_off
 from ctxtrim.summaries import REDACT, Summarizer
@@ -32,7 +32,7 @@ class Cutoff:
 
     counter: Counter
     budget: Budget
-    summarizer: Summarizer | None = seam()
+    summarizer: Summarizer | None = run_field()
     tool_cutoff: int = setting(10, TOOL_CUTOFF, least=0)
     tool_summary: str = setting("llm", TOOL_SUMMARY, choices=MODES, panel=SUMMARIES)
     summary_place: str = setting(

@@ -18,7 +18,7 @@ from ctxtrim.conversation.protection import not_summarized
 from ctxtrim.conversation.recency import recent_from
 from ctxtrim.findings import Finding
 from ctxtrim.model import Transcript
-from ctxtrim.stage import KEEP, SUMMARIES, Outcome, StoredSummary, seam, setting
+from ctxtrim.stage import KEEP, SUMMARIES, Outcome, StoredSummary, run_field, setting
 from ctxtrim.stages.placement.summary import summarize_old, with_stored
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries import REDACT, Summarizer
@@ -37,8 +37,8 @@ class Summarize:
 
     counter: Counter
     budget: Budget
-    summarizer: Summarizer | None = seam()
-    stored: StoredSummary | None = seam()
+    summarizer: Summarizer | None = run_field()
+    stored: StoredSummary | None = run_field()
     keep_recent_turns: int = setting(5, "Keep the last N turns.", least=0, panel=KEEP)
     keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0, panel=KEEP)
     keep_recent_tokens: int | None = setting(

@@ -35,7 +35,7 @@ from ctxtrim.stage import (
     Outcome,
     StoredSummary,
     change_of,
-    seam,
+    run_field,
     setting,
 )
 from ctxtrim.stages.keep_rules import KeepRules
@@ -79,9 +79,9 @@ class _Order:
 
     counter: Counter
     budget: Budget
-    summarizer: Summarizer | None = seam()
-    stored: StoredSummary | None = seam()
-    is_brief: bool | None = seam()
+    summarizer: Summarizer | None = run_field()
+    stored: StoredSummary | None = run_field()
+    is_brief: bool | None = run_field()
     replacements: Mapping[int, Message] = field(default_factory=dict, compare=False)
     strategy: str = setting(
         "priority",

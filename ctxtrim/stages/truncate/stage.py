@@ -29,7 +29,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence import Evidence, copies
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import CLOCK, CLOCKS, KEEP, Action, Outcome, change_of, seam, setting
+from ctxtrim.stage import CLOCK, CLOCKS, KEEP, Action, Outcome, change_of, run_field, setting
 from ctxtrim.stages.keep_rules import KEEP_SMALL, KeepReason, KeepRules
 from ctxtrim.stages.placeholder import (
     MODES,
@@ -56,8 +56,8 @@ class _Limits:
 
     counter: Counter
     budget: Budget
-    path_of: PathOf | None = seam()
-    is_brief: bool | None = seam()
+    path_of: PathOf | None = run_field()
+    is_brief: bool | None = run_field()
     clock: str = setting("steps", CLOCK, choices=CLOCKS)
     max_age: int = setting(
         5, "Keep the results of the last N steps (or turns) in full; replace older ones.", least=0

@@ -10,17 +10,15 @@
     │   └── NoArchiveError  a folder has no archive
     ├── TokenizerError      a tokenizer is not available (exit 1)
     ├── SummaryError        a summarizer failed; rules write the summary
-    ├── ContextOverflowError   a prompt of a program cannot fit
+    ├── ContextOverflowError   a prompt of a program cannot fit (`ctxtrim.api.overflow`)
     └── SelfCheckError      the output does not read back as intended: a bug in ctxtrim (exit 1)
         └── NotEditableError    an edit in a format that is only read (exit 1)
 
 A transcript that does not fit, or that breaks a rule, is a `Finding`, not an error.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-
-from msgspec import Struct
 
 _LONGEST_EXCERPT = 80  # characters of a value in a message
 BUG = "this is a bug in ctxtrim: please report it with the command you ran"
@@ -65,45 +63,6 @@ class TokenizerError(CtxtrimError):
 
 class SummaryError(CtxtrimError):
     """A summarizer cannot be reached, or its answer cannot be used."""
-
-
-class Irreducible(Struct, frozen=True):
-    """A message that cannot be dropped: its role, its tokens and the reason.
-
-    `index` is its position in the given list; None for a part of the request that is not in the
-    list.
-    """
-
-    index: int | None
-    role: str
-    tokens: int
-    reason: str
-
-    def __str__(self) -> str:
-        place = "outside the message list" if self.index is None else f"message {self.index}"
-        return f"{place} ({self.role}): {self.tokens} tokens ({self.reason})"
-
-
-class ContextOverflowError(CtxtrimError):
-    """A prompt cannot fit: `current_tokens` cannot be dropped, `max_tokens` are allowed.
-
-    `irreducible` has the messages that cannot be dropped, in order; the text names each on a
-    separate line.
-    """
-
-    def __init__(
-        self, current_tokens: int, max_tokens: int, irreducible: Sequence[Irreducible] = ()
-    ) -> None:
-        self.current_tokens, self.max_tokens, self.irreducible = (
-            current_tokens,
-            max_tokens,
-            tuple(irreducible),
-        )
-        lines = [f"    {item}" for item in self.irreducible]
-        super().__init__("\n".join((does_not_fit(current_tokens, max_tokens), *lines)))
-
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), (self.current_tokens, self.max_tokens, self.irreducible)
 
 
 class SelfCheckError(CtxtrimError):

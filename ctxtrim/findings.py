@@ -111,17 +111,21 @@ def overflow(
 
     `details`: one line for each message that cannot be dropped. `advice`: what to do.
     """
-    label = []
-    if exactness != "exact":
-        label = [f"Current is {MEANINGS[exactness]}: {MARKS[exactness]}{tokens:,} tokens"]
     return Finding(
         "overflow",
         "error",
         does_not_fit(tokens, available),
         transcript.line,
         tokens=tokens,
-        details=(*label, *details, advice),
+        details=(*label_of(tokens, exactness), *details, advice),
     )
+
+
+def label_of(tokens: int, exactness: Exactness) -> tuple[str, ...]:
+    """The line that says what the tokens of an overflow are; none if they are exact."""
+    if exactness == "exact":
+        return ()
+    return (f"Current is {MEANINGS[exactness]}: {MARKS[exactness]}{tokens:,} tokens",)
 
 
 class Subject(Struct, frozen=True):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ctxtrim.api.files import read
     from ctxtrim.api.final_prompt import FinalPrompt, build_final_prompt
     from ctxtrim.api.fit import PromptUsage
+    from ctxtrim.api.overflow import ContextOverflowError, Irreducible
     from ctxtrim.api.pipelines import FileOutcome, MessagesOutcome, Pipeline
     from ctxtrim.api.provider_errors import is_context_length_exceeded
     from ctxtrim.api.retention import (
@@ -58,10 +59,8 @@ if TYPE_CHECKING:
     from ctxtrim.api.verdict import BudgetVerdict, fits
     from ctxtrim.clipping.limits import truncate_text
     from ctxtrim.errors import (
-        ContextOverflowError,
         CtxtrimError,
         InputError,
-        Irreducible,
         OutputError,
         SummaryError,
         TokenizerError,
@@ -90,7 +89,7 @@ _MODULES = {
     "CompactConfig": "api.configs",
     "Compacted": "api.compaction",
     "ContextMessage": "api.retention",
-    "ContextOverflowError": "errors",
+    "ContextOverflowError": "api.overflow",
     "ContextSummary": "api.summary",
     "ContextWindow": "api.retention",
     "Count": "tokens.counter",
@@ -106,7 +105,7 @@ _MODULES = {
     "Finding": "findings",
     "Framing": "tokens.framing",
     "InputError": "errors",
-    "Irreducible": "errors",
+    "Irreducible": "api.overflow",
     "KeyInfo": "evidence",
     "Message": "model",
     "MessagesOutcome": "api.pipelines",

@@ -16,7 +16,7 @@ from ctxtrim.api.messages import (
     position_of,
 )
 from ctxtrim.api.options import Settings
-from ctxtrim.errors import ContextOverflowError, Irreducible
+from ctxtrim.api.overflow import ContextOverflowError, Irreducible
 from ctxtrim.metering import Meter
 from ctxtrim.pipeline import PipelineRun, Services, Spec, StagePipeline
 from ctxtrim.stage import StoredSummary
@@ -136,6 +136,7 @@ def must_fit(result: PipelineRun) -> None:
         for step in result.steps
         for measured in step.changes
     }
+    exactness = result.count.exactness
     costs = counter.costs(left.messages)
     rows = [
         Irreducible(
@@ -143,15 +144,15 @@ def must_fit(result: PipelineRun) -> None:
             message.role,
             cost.total,
             reasons.get(message.index, "cannot be dropped"),
+            exactness,
         )
         for message, cost in zip(left.messages, costs, strict=True)
         if message.agent_visible
     ]
     if fixed := counter.fixed(left):
-        rows.append(
-            Irreducible(None, "request", fixed, "tool schemas and the frame of the request")
-        )
-    raise ContextOverflowError(result.count.tokens, available, rows)
+        reason = "tool schemas and the frame of the request"
+        rows.append(Irreducible(None, "request", fixed, reason, exactness))
+    raise ContextOverflowError(result.count.tokens, available, rows, exactness)
 
 
 def _keeping(stages: Sequence[Spec]) -> tuple[Spec, ...]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ctxtrim.errors import ContextOverflowError
+from ctxtrim.api.overflow import ContextOverflowError
 
 _DEPTH = 8  # errors of a chain that are examined
 _LONG = 20_000  # characters of a message that are examined

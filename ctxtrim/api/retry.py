@@ -20,8 +20,9 @@ from ctxtrim.api.messages import (
     message_list,
 )
 from ctxtrim.api.options import Settings, parse_options
+from ctxtrim.api.overflow import ContextOverflowError
 from ctxtrim.api.provider_errors import is_context_length_exceeded, stated_window
-from ctxtrim.errors import ContextOverflowError, must_be_function
+from ctxtrim.errors import must_be_function
 from ctxtrim.pipeline import PipelineRun, Services
 from ctxtrim.stages.compaction_trigger import estimate
 from ctxtrim.stages.events import OnEvent, State, announced, state

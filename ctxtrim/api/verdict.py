@@ -44,7 +44,7 @@ class BudgetVerdict:
         return tuple(row for row in self.rows if not row.fits)
 
     def __repr__(self) -> str:
-        text = f"{len(self.rows)} transcripts fit" if len(self.rows) > 1 else "fits"
+        text = f"{len(self.rows):,} transcripts fit" if len(self.rows) > 1 else "fits"
         if self.problems:
             text = _problem(*self.problems[0])
         elif self.exceeding:
@@ -141,26 +141,32 @@ def _problem(path: str, finding: Finding) -> str:
 
 def _verdict(row: Row) -> str:
     """The tokens of a transcript and its budget."""
-    mark, tokens, budget = MARKS[row.count.exactness], row.count.tokens, row.budget.available
+    mark, tokens, budget = _mark(row), row.count.tokens, row.budget.available
     place = row.path if row.line <= 1 else f"{row.path}:{row.line}"
     model = f", {row.model}" if row.model is not None else ""
-    return f"{place}: {mark}{tokens:,} of {budget:,} tokens ({tokens - budget:,} too many{model})"
+    excess = f"{mark}{tokens - budget:,} too many"
+    return f"{place}: {mark}{tokens:,} of {budget:,} tokens ({excess}{model})"
 
 
 def _places(row: Row) -> Iterator[str]:
     """Where the tokens are: by role, by tool, and the largest messages."""
-    count = row.count
+    count, mark = row.count, _mark(row)
     others = {"framing": count.framing, "tool schemas": count.tools_schema}
-    yield f"by role: {_shares(count.by_role | others, count.tokens)}"
+    yield f"by role: {_shares(count.by_role | others, count.tokens, mark)}"
     if any(count.by_tool.values()):
-        yield f"by tool: {_shares(count.by_tool, count.tokens)}"
+        yield f"by tool: {_shares(count.by_tool, count.tokens, mark)}"
     largest = sorted(row.explained, key=lambda message: -message.tokens)[:_LARGEST]
     names = [
-        f"{message.message} ({message.role}{_line(message.line, row)}) {message.tokens:,}"
+        f"{message.message} ({message.role}{_line(message.line, row)}) {mark}{message.tokens:,}"
         for message in largest
     ]
     if names:
         yield f"largest messages: {', '.join(names)}"
+
+
+def _mark(row: Row) -> str:
+    """The mark of the numbers of a transcript; parts have that of the total."""
+    return MARKS[row.count.exactness]
 
 
 def _line(line: int | None, row: Row) -> str:
@@ -168,11 +174,11 @@ def _line(line: int | None, row: Row) -> str:
     return "" if line is None or line == row.line else f", line {line}"
 
 
-def _shares(tokens: Mapping[str, int], total: int) -> str:
-    """The tokens of names with their shares, the largest first."""
+def _shares(tokens: Mapping[str, int], total: int, mark: str) -> str:
+    """The tokens of names with their marks and shares, the largest first."""
     largest: Sequence[tuple[str, int]] = sorted(tokens.items(), key=lambda item: -item[1])
     return ", ".join(
-        f"{name} {number:,} ({number / max(total, 1):.0%})"
+        f"{name} {mark}{number:,} ({number / max(total, 1):.0%})"
         for name, number in largest[:_SHARES]
         if number
     )

@@ -440,7 +440,7 @@ def test_s1_9_an_overflow_error_lists_protected_messages() -> None:
     assert str(error).startswith(
         f"Cannot fit request within context limit. Current: {error.current_tokens} "
         "tokens, Max: 20 tokens. "
-        "Please narrow the scope or start a new session.\n    message 0 (system): "
+        "Please narrow the scope or start a new session.\n    Current is an estimate: "
     )
     assert [(message.index, message.role) for message in error.irreducible] == [
         (0, "system"),
@@ -462,9 +462,31 @@ def test_s1_9_the_text_of_an_overflow_error() -> None:
         ContextOverflowError(25007, 50, [Irreducible(3, "user", 25007, "current task")])
     ) == (
         "Cannot fit request within context limit. Current: 25007 tokens, Max: 50 tokens. "
-        "Please narrow the scope or start a new session.\n    message 3 (user): 25007 "
+        "Please narrow the scope or start a new session.\n    message 3 (user): 25,007 "
         "tokens (current task)"
     )
+
+
+def test_the_numbers_of_an_overflow_error_have_marks_unless_they_are_exact() -> None:
+    task = "Read every gauge of the harbour. " * 400
+    messages = [{"role": "user", "content": task}]
+    with pytest.raises(ContextOverflowError) as caught:
+        enforce_context_limit(messages, 20, model="gpt-4o", tools=OPENAI_TOOLS)
+    error = caught.value
+    message, request = error.irreducible
+    assert (error.exactness, message.exactness, request.exactness) == ("bounded",) * 3
+    assert str(error).splitlines()[1:] == [
+        f"    Current is an upper bound: ≤{error.current_tokens:,} tokens",
+        f"    message 0 (user): ≤{message.tokens:,} tokens (current task)",
+        f"    outside the message list (request): ≤{request.tokens:,} tokens "
+        "(tool schemas and the frame of the request)",
+    ]
+    copied = pickle.loads(pickle.dumps(error))
+    assert (str(copied), copied.exactness) == (str(error), "bounded")
+    with pytest.raises(ContextOverflowError) as caught:
+        enforce_context_limit(messages, 20, model="gpt-4o")
+    assert caught.value.exactness == "exact"
+    assert "≤" not in str(caught.value)
 
 
 @shapes

@@ -215,6 +215,20 @@ def test_a_verdict_says_where_the_tokens_are() -> None:
     assert row in bad.rows
 
 
+def test_all_numbers_of_a_verdict_have_marks_unless_they_are_exact() -> None:
+    messages = [{"role": "user", "content": "y" * 1000}]
+    assert repr(ctxtrim.fits(messages, tokenizer="chars4", budget=100)) == (
+        "<messages: ≈257 of 100 tokens (≈157 too many); by role: user ≈250 (97%), framing ≈7 (3%); "
+        "largest messages: 0 (user) ≈254>"
+    )
+    bounded, _, exact = str(ctxtrim.fits(AGENT, model="gpt-4o", budget=100)).split("agent.jsonl")[
+        1:
+    ]
+    _, _, by_tool, largest = bounded.splitlines()[:4]
+    assert (by_tool.count("≤"), largest.count("≤")) == (4, 3)
+    assert "≤" not in exact
+
+
 def test_the_verdict_of_a_list_and_of_a_folder(tmp_path: Path) -> None:
     messages = openai_session(4)
     tokens = ctxtrim.estimate_tokens(messages)

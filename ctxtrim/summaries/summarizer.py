@@ -135,10 +135,10 @@ def _trouble(request: SummaryRequest, text: str) -> str | None:
     if not text:
         return "the summary is empty"
     if request.max_chars is not None and len(text) > request.max_chars:
-        return f"the summary has {len(text)} characters, and {request.max_chars} are allowed"
+        return f"the summary has {len(text):,} characters, and {request.max_chars:,} are allowed"
     tokens = request.tokenizer.count(text)
     if tokens >= request.replaces:
-        return f"the summary has {tokens} tokens, and what it replaces has {request.replaces}"
+        return f"the summary has {tokens:,} tokens, and what it replaces has {request.replaces:,}"
     if tokens > request.limit:
-        return f"the summary has {tokens} tokens, and {request.limit} are allowed"
+        return f"the summary has {tokens:,} tokens, and {request.limit:,} are allowed"
     return None

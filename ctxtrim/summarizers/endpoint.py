@@ -149,7 +149,7 @@ class Endpoint:
             for block in blocks:
                 data += block
                 if len(data) > MAX_ANSWER:
-                    return f"{self._endpoint} sent more than {MAX_ANSWER} bytes"
+                    return f"{self._endpoint} sent more than {MAX_ANSWER:,} bytes"
                 if time.monotonic() > deadline:
                     return self._late
         except Exception as error:  # noqa: BLE001 - errors of the HTTP library, which openai does not map here
@@ -186,7 +186,7 @@ def _reply(data: bytes, who: str, limit: int) -> Reply:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise SummaryError(f"{who} returned an answer that is not a chat completion") from None
     if is_cut:
-        raise SummaryError(f"{who} cut the summary at {limit} tokens")
+        raise SummaryError(f"{who} cut the summary at {limit:,} tokens")
     if not isinstance(text, str) or not text.strip():
         raise SummaryError(f"{who} returned an answer without text")
     return Reply(

@@ -108,6 +108,13 @@ def test_an_overflow_lists_the_remaining_messages_and_their_tokens() -> None:
     assert "plit the input" in finding.details[-1]
 
 
+def test_an_overflow_names_large_tool_schemas() -> None:
+    read = {"name": "read_gauge", "description": "Read a gauge of the harbour. " * 300}
+    data = conversation([user("go")], tools=[{"type": "function", "function": read}])
+    details = run(data, [("trim", {})], limit=20).rows[0].findings[0].details
+    assert details[2].startswith("tool schemas and request overhead: ≈2,")
+
+
 def test_parallel_results_are_dropped_with_their_call() -> None:
     talk = [
         user("go"),

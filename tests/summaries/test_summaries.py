@@ -170,7 +170,7 @@ def test_s3_9_a_summary_above_1200_characters_is_rejected() -> None:
     request = replace(REQUEST, limit=10_000, replaces=10_000, max_chars=1200)
     assert summarized(request, Answers("x" * 1200), lambda: "facts").by == "answers"
     assert summarized(request, Answers("x" * 1201), lambda: "facts").trouble == (
-        "answers: the summary has 1201 characters, and 1200 are allowed"
+        "answers: the summary has 1,201 characters, and 1,200 are allowed"
     )
 
 

@@ -224,7 +224,7 @@ def test_a_slow_or_endless_endpoint_is_an_error(server: Server) -> None:
     server.answers = [server.hangs, server.drips, server.floods]
     assert endpoint_error(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
     assert endpoint_error(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
-    flood = f"the endpoint {server.url} sent more than 1048576 bytes"
+    flood = f"the endpoint {server.url} sent more than 1,048,576 bytes"
     assert endpoint_error(Endpoint("small", server.url, timeout=30, retries=0)) == flood
 
 

@@ -106,7 +106,7 @@ def _tool_prompt_text(prompt: Mapping[str, int]) -> str:
         if prompt["forced"] != prompt["auto"]
         else ""
     )
-    return f"{prompt['auto']} tokens in addition to tool schemas{forced}"
+    return f"{prompt['auto']:,} tokens in addition to tool schemas{forced}"
 
 
 def _details(model: Model, others: Sequence[str]) -> str:

@@ -271,7 +271,7 @@ class Trim(KeepRules, _Order):
                 details.append(f"{named.text} ({situation.protected[position]})")
         fixed = self.counter.fixed(rest)
         if fixed:
-            details.append(f"tool schemas and request overhead: {MARKS[exactness]}{fixed} tokens")
+            details.append(f"tool schemas and request overhead: {MARKS[exactness]}{fixed:,} tokens")
         return Outcome(
             rest, changes, (overflow(transcript, tokens, available, details, exactness),)
         )

@@ -45,6 +45,29 @@ def test_count_and_check_show_the_same_count(ctxtrim: Run) -> None:
     assert tokens("check") == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--verbose",),
+        ("--explain",),
+        ("--calibrate",),
+        ("--strict",),
+        ("--max-tokens-per-result", "9000"),
+        ("--max-tool-share", "90%"),
+        ("--tokenizer", "usage"),
+    ],
+)
+def test_options_that_judge_or_show_counts_count_every_transcript(
+    ctxtrim: Run, words: tuple[str, ...]
+) -> None:
+    def counted(*words: str) -> list[bool]:
+        rows = json.loads(ctxtrim("check", *words, "--json", AGENT).out)["transcripts"]
+        return [row["counted"] for row in rows]
+
+    assert counted("--max-messages", "90") == [False] * 3
+    assert counted(*words) == [True] * 3
+
+
 def test_a_verdict_by_bytes_is_a_bound_without_a_number_in_the_text(ctxtrim: Run) -> None:
     data = line(chat()) + line(oversized_chat())
     words = ("check", "--model=gpt-4o", "--budget=400")

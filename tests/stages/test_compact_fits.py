@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 import pytest
-from builders import conversation, says, step, user
+from builders import contents, conversation, says, step, user
 from conftest import Run
 from harness import read
 
@@ -87,6 +87,14 @@ def test_s3_2_without_auto_the_report_holds_only_a_verdict(ctxtrim: Run) -> None
     ran = ctxtrim("run", "--preset", "compact", "--no-auto", *CHARS, stdin=large)
     assert (ran.code, ran.out) == (3, b"")
     assert "message 1 (assistant), line 1: " in ran.err
+
+
+def test_without_auto_old_results_are_still_replaced(ctxtrim: Run) -> None:
+    words = ("run", "--preset", "compact", "--no-auto", *CHARS)
+    long = agent_run(15)
+    ran = ctxtrim(*words, stdin=conversation(long))
+    assert ran.code == 0
+    assert len(contents(ran.out)) < len(long)
 
 
 @pytest.mark.parametrize("budget", [250, 300, 400, 700, 1500])

@@ -315,7 +315,7 @@ budgets = st.one_of(st.integers(1, 60), st.integers(60, 3000))
 trims = st.fixed_dictionaries(
     {},
     optional={
-        "strategy": st.sampled_from(["priority", "priority-based", "oldest", "middle", "age"]),
+        "strategy": st.sampled_from(["priority", "oldest", "middle", "age"]),
         "target": st.sampled_from(["1.0", "0.8", "0.3"]),
         "keep_recent_turns": st.integers(0, 3),
         "keep_recent_messages": st.integers(0, 5),

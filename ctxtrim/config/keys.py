@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtrim.config.aliases import ALIASES, CONTEXT, STAGES_OF, VALUE_ALIASES, Alias
+from ctxtrim.config.aliases import ALIASES, CONTEXT, STAGES_OF, Alias
 from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import OPTIONS, SHARED
 from ctxtrim.config.stage_specs import SETTINGS
@@ -81,7 +81,7 @@ def _own(key: str, value: Any, stages: tuple[str, ...] | None) -> Iterator[Meani
         known = SETTINGS.get(stage, {})
         name = _field(key, known)
         if name is not None:
-            yield Meaning(stage, known[name], _word(f"{stage}.{option_name(name)}", value))
+            yield Meaning(stage, known[name], value)
 
 
 def _followed(rows: list[Alias], value: Any) -> list[Meaning]:
@@ -95,11 +95,6 @@ def _followed(rows: list[Alias], value: Any) -> list[Meaning]:
         for meaning in _own(key, row.word or value, (stage,) if stage else None):
             matches.append(meaning._replace(is_refused=is_refused))
     return matches
-
-
-def _word(target: str, value: Any) -> Any:
-    """A value, with its alias replaced."""
-    return VALUE_ALIASES.get(target, {}).get(value, value) if isinstance(value, str) else value
 
 
 def _field(key: str, known: Mapping[str, Any]) -> str | None:

@@ -31,8 +31,9 @@ class Option(Struct, frozen=True):
     The type of the default is the type of the values; `()` is a list of texts, None a number that
     is not set. `metavar` is derived if it is empty. `least` is the minimum of a number, `units` the
     factors of the words that may follow it; `is_share`: it may be a share, such as `80%`. `choices`
-    are all valid words. `check` raises a `ValueError` with the reason for an invalid text.
-    `is_restricted` returns whether a value runs a program, sends data, or names a file or folder.
+    are all valid words; `aliases` are words of other programs for them. `check` raises a
+    `ValueError` with the reason for an invalid text. `is_restricted` returns whether a value runs a
+    program, sends data, or names a file or folder.
 
     `panel` is the heading in help texts; the help of a command only names an option that `is_rare`.
     `is_setting`: configuration can set it, not only the command line. `is_flag`: the command line
@@ -46,6 +47,7 @@ class Option(Struct, frozen=True):
     short: str = ""
     least: int | None = None
     choices: tuple[str, ...] | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)
     check: Callable[[str], object] | None = None
     is_restricted: Callable[[Any], bool] | None = None
     units: Mapping[str, float] = field(default_factory=dict)
@@ -156,6 +158,7 @@ class Option(Struct, frozen=True):
         return f"a whole number{examples}{units}{percent}"
 
     def _text(self, location: str, value: Any) -> str:
+        value = self.aliases.get(value, value)
         if self.choices is not None and value not in self.choices:
             words = [choice for choice in self.choices if choice]
             hint = suggestion(str(value), {word: word for word in words})
@@ -175,9 +178,9 @@ def _place(location: str, value: object) -> str:
     return f"{location} {text if text.strip() else repr(text)}"
 
 
-def stage_option(setting: Field[Any]) -> Option:
+def stage_option(setting: Field[Any], aliases: Mapping[str, str]) -> Option:
     """The declaration of a stage setting. Its help ends with the default."""
-    option = Option(setting.name, default=setting.default, **setting.metadata)
+    option = Option(setting.name, default=setting.default, aliases=aliases, **setting.metadata)
     text = option.help
     if option.default not in (None, ()):
         shown = str(option.default)

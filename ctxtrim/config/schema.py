@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ctxtrim.config.aliases import ALIASES, AMBIGUOUS, VALUE_ALIASES, Alias
+from ctxtrim.config.aliases import ALIASES, AMBIGUOUS, Alias
 from ctxtrim.config.option import Option
 from ctxtrim.config.own_models import KEYS, LIMITS
 from ctxtrim.config.path_sections import section_settings
@@ -84,7 +84,7 @@ def _all_settings() -> dict[str, dict[str, Option]]:
 def _everywhere(options: Mapping[str, Option]) -> dict[str, Any]:
     """The schema of a value for several stages. The largest of their minimums applies."""
     strictest = max(options, key=lambda stage: options[stage].least or 0)
-    value = _value(options[strictest], strictest)
+    value = _value(options[strictest])
     if len({option.help for option in options.values()}) > 1:
         texts = [f"{stage}: {option.help}" for stage, option in options.items()]
         value = {**value, "description": " ".join(texts)}
@@ -95,7 +95,7 @@ def _everywhere(options: Mapping[str, Option]) -> dict[str, Any]:
 def _stage(stage: str) -> dict[str, Any]:
     """The schema of the table of a stage."""
     settings = {option_name(name): option for name, option in SETTINGS[stage].items()}
-    values = {name: _value(option, stage) for name, option in settings.items()}
+    values = {name: _value(option) for name, option in settings.items()}
     pointer = f"{_definition(stage)}/properties"
     patterns = _spellings(values, pointer)
     for row in chain.from_iterable(ALIASES.values()):
@@ -182,7 +182,7 @@ def _target(row: Alias, pointer: str = "") -> dict[str, Any]:
     return {"$ref": f"{pointer}/{name}"}
 
 
-def _value(option: Option, stage: str = "") -> dict[str, Any]:
+def _value(option: Option) -> dict[str, Any]:
     """The schema of a value."""
     name = option_name(option.name)
     described: dict[str, Any] = {"description": file_help(option)}
@@ -202,8 +202,7 @@ def _value(option: Option, stage: str = "") -> dict[str, Any]:
         return {"anyOf": [text, {"type": "array", "items": text}]} | described
     if option.choices is None:
         return {"type": "string", **checks} | described
-    words = VALUE_ALIASES.get(f"{stage}.{name}", {})
-    return {"enum": [*option.choices, *words]} | described
+    return {"enum": [*option.choices, *option.aliases]} | described
 
 
 def _number(option: Option) -> str:

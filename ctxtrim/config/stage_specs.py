@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ctxtrim.config.aliases import VALUE_ALIASES
 from ctxtrim.config.option import Option, stage_option
 from ctxtrim.errors import UsageError
 from ctxtrim.loading.lazy_table import LazyTable
@@ -24,10 +25,16 @@ _COMMAND = (
     "format",
 )
 
-SETTINGS: LazyTable[dict[str, Option]] = LazyTable(
-    STAGES,
-    lambda name: {field.name: stage_option(field) for field in settings_of(STAGES[name])},
-)
+
+def _settings(stage: str) -> dict[str, Option]:
+    """The settings of a stage, by name."""
+    return {
+        field.name: stage_option(field, VALUE_ALIASES.get(f"{stage}.{option_name(field.name)}", {}))
+        for field in settings_of(STAGES[stage])
+    }
+
+
+SETTINGS: LazyTable[dict[str, Option]] = LazyTable(STAGES, _settings)
 """The settings of each stage, by name."""
 
 

@@ -557,7 +557,7 @@ def test_s1_13_the_report_holds_the_usage_of_a_prompt() -> None:
         ({"maxContextTokens": 0}, "maxContextTokens 0: expected at least 1"),
         (
             {"trimStrategy": "best"},
-            "trimStrategy best: expected one of priority, priority-based, oldest, middle, age "
+            "trimStrategy best: expected one of priority, oldest, middle, age "
             "(did you mean oldest?)",
         ),
         (

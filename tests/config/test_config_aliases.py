@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import FIXTURES, Run
 
 from ctxtrim.config import configured
 from ctxtrim.config.aliases import ALIASES, AMBIGUOUS, VALUE_ALIASES
@@ -19,6 +20,8 @@ from ctxtrim.text.names import option_name
 
 # Settings in the table that no stage has yet: their names are reported as unknown in this version.
 PENDING: set[str] = set()
+LIMITS = {"truncate": ("--max-tokens", "200"), "trim": ("--budget", "3000")}
+"""Options with which the stages edit a fixture."""
 
 # block, name and value there, and the setting here
 ROWS: list[tuple[str, str, Any, dict[str, Any]]] = [
@@ -136,6 +139,35 @@ def test_a_name_of_another_program_is_an_alias_of_a_setting(
     assert result == {target: item for target, item in expected.items() if target not in PENDING}
     later = [target for target in expected if target in PENDING]
     assert lines == [f"{block}.{name}: {target} is unknown in this version" for target in later]
+
+
+@pytest.mark.parametrize(
+    ("target", "alias", "word"),
+    [(target, *row) for target, words in VALUE_ALIASES.items() for row in words.items()],
+)
+def test_every_source_accepts_the_words_of_other_programs(
+    ctxtrim: Run, tmp_path: Path, target: str, alias: str, word: str
+) -> None:
+    stage, _, name = target.partition(".")
+    own = tmp_path / "own.toml"
+    own.write_text(f"[{stage}]\n{name} = {json.dumps(alias)}\n")
+
+    def output(*words: str, **variables: str) -> bytes:
+        limit = LIMITS[stage]
+        ran = ctxtrim(*words, *limit, "--quiet", FIXTURES / "agent.jsonl", **variables)
+        assert ran.code == 0, ran.err
+        assert ran.out != (FIXTURES / "agent.jsonl").read_bytes()
+        return ran.out
+
+    outputs = {
+        output(stage, f"--{name}", word),
+        output(stage, f"--{name}", alias),
+        output(stage, **{f"CTXTRIM_{name.upper()}": alias}),
+        output(stage, "--config", str(own)),
+        output("run", "-s", f"{stage}:{name}={alias}"),
+        output("run", "-s", f"{stage}:{json.dumps({name: alias})}"),
+    }
+    assert len(outputs) == 1
 
 
 def test_every_row_of_the_table_is_tested() -> None:

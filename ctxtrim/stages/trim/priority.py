@@ -251,10 +251,8 @@ def _whole(situation: Situation, exchange: int, positions: tuple[int, ...]) -> A
 
 _OLDEST_FIRST = partial(place_in_turn, "oldest first: exchange")
 _MIDDLE_FIRST = partial(place_in_turn, "middle first: exchange")
-_PRIORITY = Strategy(_by_priority, _reason)
 STRATEGIES: dict[str, Strategy] = {
-    "priority": _PRIORITY,
-    "priority-based": _PRIORITY,
+    "priority": Strategy(_by_priority, _reason),
     "oldest": Strategy(_oldest, _OLDEST_FIRST, is_contiguous=True),
     "middle": Strategy(_middle, _MIDDLE_FIRST),
     "age": Strategy(_age, _OLDEST_FIRST),

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ctxtrim.cli.command_types import COMPLETE, PROGRAM, VERSION, HelpfulGroup, HelpfulOption
-from ctxtrim.cli.commands import COMMANDS
+from ctxtrim.cli.commands import COMMANDS, STAGE_COMMANDS
 from ctxtrim.cli.messages import print_error
 from ctxtrim.errors import OutputError, reason
 from ctxtrim.text.escaping import clean
@@ -28,6 +28,10 @@ class LazyGroup(HelpfulGroup):
         """The command with a name, None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in STAGE_COMMANDS:
+            from ctxtrim.cli.options import stage_command  # loads all settings
+
+            return stage_command(cmd_name)
         return import_module(f"ctxtrim.cli.commands.{cmd_name.replace('-', '_')}").COMMAND
 
     def descriptions(self, ctx: click.Context) -> Iterable[tuple[str, str]]:

@@ -23,11 +23,11 @@ _MAX_SIZE = 1 << 28  # bytes, after decompression
 
 def open_baseline(values: Mapping[str, Any]) -> Baseline | None:
     """The baseline that the options name; None without one."""
-    file, updates = values.get("baseline"), bool(values.get("update_baseline"))
-    tolerance = OPTIONS["tolerance"].parse("--tolerance", values.get("tolerance") or "0")
+    file, updates = values["baseline"], bool(values["update_baseline"])
+    tolerance = OPTIONS["tolerance"].parse("--tolerance", values["tolerance"] or "0")
     if not file:
         for name in ("update_baseline", "tolerance"):
-            if values.get(name):
+            if values[name]:
                 raise UsageError(f"--{name.replace('_', '-')} needs --baseline FILE")
         return None
     path = Path(file)

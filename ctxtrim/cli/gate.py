@@ -49,9 +49,7 @@ class Gate(Struct, frozen=True):
 
 
 def gate_of(values: Values) -> Gate:
-    """The rules that the options name; none for commands other than `check`."""
-    if "baseline" not in values:
-        return Gate()
+    """The rules that the options name."""
     baseline = None
     if any(values[name] for name in _OF_BASELINES):
         from ctxtrim.cli.baselines import open_baseline

@@ -1,4 +1,4 @@
-"""The options of the commands, and the function that builds a command from them.
+"""The commands that run stages, each built from its options.
 
 The options of a stage are made from the settings of the stage.
 """
@@ -10,7 +10,7 @@ import click
 from msgspec.structs import replace
 
 from ctxtrim.cli.command_types import HelpfulArgument, HelpfulCommand, HelpfulOption, file_names
-from ctxtrim.cli.commands import COMMANDS
+from ctxtrim.cli.commands import COMMANDS, STAGE_COMMANDS
 from ctxtrim.config.option import Option
 from ctxtrim.config.output_options import REPORT_NAMES
 from ctxtrim.config.run_settings import IN_STAGES, OPTIONS, SECTIONS
@@ -25,48 +25,34 @@ _FILES = ("FILE", "DIR", "PATH")  # metavars of values that name files
 _EVERYWHERE = ("preset", "input", "scanning", "budget", "reporting")  # sections of all commands
 
 
-def command(
-    name: str,
-    stages: Sequence[str] | None,
-    writes: bool,
-    *,
-    text: str | None = None,
-    fixing: Sequence[str] = (),
-    first: Sequence[str] = (),
-    output: Sequence[str] = ("target", "output", "editing", "archive", "events"),
-) -> HelpfulCommand:
-    """A command that runs some stages. If `stages` is None, the user names them with `-s`.
-
-    `writes`: the transcript is the output of the command. `text`: more than the list of commands
-    says about it. `fixing`: the stages that `--fix` runs first; with it, the command writes
-    transcripts too. `first`: sections of options before those of the input; `output`: those of a
-    command that writes.
-    """
+def stage_command(name: str) -> HelpfulCommand:
+    """A command that runs stages, with its options."""
+    row = STAGE_COMMANDS[name]
 
     def body(**values: Any) -> int:
         from ctxtrim.cli.runner import run_command
 
         _refuse_empty_paths(options, values)
-        if not values.get("fix"):
-            return run_command(stages, writes, values)
+        values = dict.fromkeys(OPTIONS) | values
+        if not values["fix"]:
+            return run_command(row, values)
         in_place = values["latest"] or values["files"] not in ((), ("-",))
-        values |= {"in_place": in_place, "thinking": "keep"}
-        return run_command((*fixing, *(stages or ())), True, values)
+        return run_command(row.with_fix, values | {"in_place": in_place, "thinking": "keep"})
 
-    names = tuple(STAGES) if stages is None else (*stages, *fixing)
-    sections = [*first, *_EVERYWHERE, *(output if writes else ())]
+    names = tuple(STAGES) if row.stages is None else (*row.stages, *row.fixing)
+    sections = [*row.first, *_EVERYWHERE, *(row.output if row.writes else ())]
     if any("summarizer" in run_fields_of(STAGES[name]) for name in names):
         sections.append("summarizing")
-    if fixing:
+    if row.fixing:
         sections += ["fixing", "archive"]
     options = [option for section in sections for option in SECTIONS[section]]
     parameters: list[click.Parameter] = [_files()]
-    if stages is None:
+    if row.stages is None:
         parameters += [_stages(), _parameter_of(OPTIONS["enabled"])]
     parameters += [_parameter_of(option) for option in options]
-    panel = IN_STAGES if stages is None else ""
-    parameters += [_parameter_of(option, panel) for option in _settings(names, fixing)]
-    return HelpfulCommand(name, body, parameters, text or COMMANDS[name])
+    panel = IN_STAGES if row.stages is None else ""
+    parameters += [_parameter_of(option, panel) for option in _settings(names, row.fixing)]
+    return HelpfulCommand(name, body, parameters, row.text or COMMANDS[name])
 
 
 def _settings(names: Sequence[str], fixing: Sequence[str]) -> Iterable[Option]:
@@ -88,7 +74,7 @@ def _refuse_empty_paths(options: Sequence[Option], values: Mapping[str, Any]) ->
     if "" in values["files"]:
         raise UsageError("FILE is empty; name a file, a folder, or - for standard input")
     for option in options:
-        if option.metavar in _FILES and values.get(option.name) == "":
+        if option.metavar in _FILES and values[option.name] == "":
             name = f"--{option_name(option.name)}"
             raise UsageError(f"{name} is empty; name a path, or leave out {name}")
 

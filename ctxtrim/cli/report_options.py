@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ctxtrim.cli.commands import StageCommand
 from ctxtrim.config.option import Values
 from ctxtrim.config.run_settings import OPTIONS
 from ctxtrim.errors import STDOUT, UsageError
@@ -44,7 +45,7 @@ class ReportOptions(Struct, frozen=True):
         return not {self.shown, self.file_report_format} <= {None, "text"}
 
 
-def report_options(values: Values, writes: bool) -> ReportOptions:
+def report_options(command: StageCommand, values: Values) -> ReportOptions:
     """The options about the report of a command. Raises `UsageError` if they do not agree."""
     path, report_format = _path_and_format(values)
     file = None if path in (None, STDOUT) else Path(str(path))
@@ -54,12 +55,12 @@ def report_options(values: Values, writes: bool) -> ReportOptions:
     if file is not None:
         has_own = report_format in (None, "github")
         file_report_format = _format_by_name(file) if has_own else report_format
-    if shown is not None and writes and not _frees_stdout(values):
+    if shown is not None and command.writes and not _frees_stdout(values):
         raise UsageError(
             "standard output is used for the transcript; write the report with --report "
             "FILE or the transcript with -o"
         )
-    view, summary = _view(values, shown), _step_summary(shown)
+    view, summary = _view(command, values, shown), _step_summary(shown)
     return ReportOptions(shown, file, file_report_format, view, values["color"], summary)
 
 
@@ -93,8 +94,8 @@ def _format_by_name(path: Path) -> str:
 
 def _frees_stdout(values: Values) -> bool:
     """Whether the options write transcripts to files, or write none."""
-    has_file = values.get("output") not in (None, STDOUT)
-    return bool(has_file or values.get("in_place") or values.get("dry_run"))
+    has_file = values["output"] not in (None, STDOUT)
+    return bool(has_file or values["in_place"] or values["dry_run"])
 
 
 def _step_summary(shown: str | None) -> Path | None:
@@ -103,17 +104,16 @@ def _step_summary(shown: str | None) -> Path | None:
     return Path(path) if path and shown == "github" else None
 
 
-def _view(values: Values, shown: str | None) -> View:
+def _view(command: StageCommand, values: Values, shown: str | None) -> View:
     """What the report on standard output shows."""
-    by = OPTIONS["by"].parse("--by", values.get("by") or "")
-    is_check = "verbose" in values
+    by = OPTIONS["by"].parse("--by", values["by"] or "")
     return View(
         by=str(by),
-        passing=not is_check or bool(values["verbose"]),
-        totals=not ((is_check or shown == "github") and values["quiet"]),
+        passing=not command.checks or bool(values["verbose"]),
+        totals=not ((command.checks or shown == "github") and values["quiet"]),
     )
 
 
 def needs_counts(values: Values) -> bool:
     """Whether an upper bound of the tokens is not enough, because the run shows numbers."""
-    return any(values.get(name) for name in _COUNTING) or values["tokenizer"] == USAGE
+    return any(values[name] for name in _COUNTING) or values["tokenizer"] == USAGE

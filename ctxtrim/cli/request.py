@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from ctxtrim.archive.locations import objects_of, own_archive, own_settings, spill_folder
+from ctxtrim.cli.commands import StageCommand
 from ctxtrim.cli.gate import Gate, gate_of
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
 from ctxtrim.cli.report_options import ReportOptions, needs_counts, report_options
@@ -83,25 +84,29 @@ class Request(Struct, frozen=True):
         return self.pipeline.job
 
 
-def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) -> Request:
-    """The request from the options of a command. Raises `UsageError` for invalid options."""
-    api = _api(values)
+def parse_request(command: StageCommand, values: Values) -> Request:
+    """The request from the options of a command; `values` has all options, None if not given.
+
+    Raises `UsageError` for invalid options.
+    """
+    stages, writes = command.stages, command.writes
+    api = _api(values) if command.converts else None
     edits = writes and api is None
     is_automatic = stages is None and not (values["stage"] or values["preset"])
     config = configuration(values, is_automatic=is_automatic)
     _must_agree(values, writes)
     values = {**values, **config.values}
-    report = report_options(values, writes)
+    report = report_options(command, values)
     sources, notes = run_inputs(values, report.file, writes)
-    targets = _targets(sources, values, writes)
+    targets = _targets(sources, values, writes, is_jsonl=api is not None)
     named = {spec.name for spec in _specs(stages, values, config)}
     kept = _archive(values, edits, not named.isdisjoint(config.preset.archives))
-    gate = gate_of(values)
+    gate = gate_of(values) if command.checks else Gate()
     written = _files_written(values, report, gate, kept if targets.writes else None, edits, targets)
     read = _files_read(values, config, gate)
-    must_be_distinct(sources, targets, written, read, can_replace="in_place" in values)
+    must_be_distinct(sources, targets, written, read, can_replace=edits)
     store = store_of(values) if edits else None
-    jobs = _Jobs(sources, stages, values, report, edits=edits, store=store)
+    jobs = _Jobs(command, sources, values, report, api, edits, store)
     pipeline = _file_pipeline(jobs, config)
     unused = _unused_options(pipeline, config) if stages is None else ()
     return Request(
@@ -127,14 +132,14 @@ def parse_request(stages: Sequence[str] | None, writes: bool, values: Values) ->
     )
 
 
-def _targets(sources: Sequence[Input], values: Values, writes: bool) -> Targets:
+def _targets(sources: Sequence[Input], values: Values, writes: bool, *, is_jsonl: bool) -> Targets:
     """The targets of the transcripts that the command writes."""
     return resolve_targets(
         sources,
-        writes=writes and not values.get("dry_run"),
-        output=values.get("output"),
-        in_place=bool(values.get("in_place")),
-        is_jsonl=_api(values) is not None,
+        writes=writes and not values["dry_run"],
+        output=values["output"],
+        in_place=bool(values["in_place"]),
+        is_jsonl=is_jsonl,
         checks_first=has_summary_service(values),
     )
 
@@ -175,24 +180,25 @@ def _shows(values: Values, report: ReportOptions, targets: Targets) -> bool:
         return True
     if report.file is not None:
         return False
-    return not targets.writes or (bool(values.get("fix")) and targets.frees_stdout)
+    return not targets.writes or (bool(values["fix"]) and targets.frees_stdout)
 
 
 class _Jobs(Struct, frozen=True):
     """What the jobs of a run share: a configuration adds stages, models and budgets."""
 
+    command: StageCommand
     sources: Sequence[Input]
-    stages: Sequence[str] | None
     values: Values
     report: ReportOptions
+    api: str | None
     edits: bool
     store: "SummaryStore | None"
 
     def job(self, config: Config) -> Job:
         """The job of a configuration. Reports other than text show counts and changes."""
-        values, report, api = self.values, self.report, _api(self.values)
+        values, report, api = self.values, self.report, self.api
         pipeline = StagePipeline(
-            _specs(self.stages, values, config),
+            _specs(self.command.stages, values, config),
             _metering(self.sources, config),
             _thinking(values) if self.edits else "keep",
         )
@@ -205,14 +211,14 @@ class _Jobs(Struct, frozen=True):
                 changes=report.has_changes or values["explain"],
                 explained=values["explain"],
                 by=report.view.by,
-                left_out="by" in values,
-                differences=self.edits and bool(values.get("dry_run")),
+                left_out=self.command.counts,
+                differences=self.edits and bool(values["dry_run"]),
                 converts=api is not None,
             ),
             shows_tracebacks=values["debug"] or bool(os.environ.get(DEBUG)),
             summarizer=summarizer_of(values),
             memory=self.store,
-            remembers=not values.get("dry_run"),
+            remembers=not values["dry_run"],
             convert=None if api is None else _converter(api, values, pipeline.metering),
         )
 
@@ -244,10 +250,8 @@ def _file_pipeline(jobs: _Jobs, config: Config) -> FilePipeline:
     return FilePipeline(FileReader(choice, values["max_size"]), job, jobs.by_path(config))
 
 
-def _api(values: Values) -> str | None:
-    """The API of the requests that `convert` writes; None for other commands."""
-    if "to" not in values:
-        return None
+def _api(values: Values) -> str:
+    """The API of the requests that `convert` writes."""
     api = OPTIONS["to"].parse("--to", values["to"] or "")
     if not api:
         raise UsageError(f"--to is missing; expected one of {', '.join(TARGETS)}")
@@ -271,7 +275,7 @@ def _converter(api: str, values: Values, metering: Metering) -> Callable[[Transc
 
 
 def _path(values: Values, name: str) -> Path | None:
-    return Path(values[name]) if values.get(name) else None
+    return Path(values[name]) if values[name] else None
 
 
 def configuration(values: Values, *, is_automatic: bool = False) -> Config:
@@ -310,7 +314,7 @@ def _check_model(config: Config) -> None:
 
 def _must_agree(values: Values, writes: bool) -> None:
     """Raise `UsageError` if the options for the archive contradict each other or the command."""
-    has_archive, has_none = values.get("archive") is not None, bool(values.get("no_archive"))
+    has_archive, has_none = values["archive"] is not None, bool(values["no_archive"])
     if has_archive and has_none:
         raise UsageError("--archive and --no-archive cannot be combined; give one of them")
     if (has_archive or has_none) and not writes:
@@ -323,11 +327,11 @@ def _archive(values: Values, edits: bool, stores: bool) -> Path | None:
 
     `stores`: the preset stores the originals of a stage that runs.
     """
-    if not edits or values.get("no_archive"):
+    if not edits or values["no_archive"]:
         return None
     if values["archive"]:
         return Path(values["archive"])
-    return own_archive() if values.get("in_place") or stores else None
+    return own_archive() if values["in_place"] or stores else None
 
 
 def _spills(specs: Sequence[Spec], archive: Path | None) -> Path | None:
@@ -341,7 +345,7 @@ def _spills(specs: Sequence[Spec], archive: Path | None) -> Path | None:
 
 def _on_overflow(values: Values, writes: bool) -> Any:
     """What to do with transcripts that do not fit. `--fix` repairs and writes them."""
-    if values.get("fix"):
+    if values["fix"]:
         return "write"
     return values["on_overflow"] if writes else "fail"
 

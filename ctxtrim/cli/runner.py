@@ -1,22 +1,24 @@
 """One run of a command: from options to a request, to its work, to report and exit code."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from ctxtrim.cli import terminal
+from ctxtrim.cli.commands import StageCommand
 from ctxtrim.cli.machine import PARALLEL_SIZE, collect_rarely, cores
 from ctxtrim.cli.messages import is_terminal
 from ctxtrim.cli.progress import progress_bar
 from ctxtrim.cli.recordings import Recordings, open_recordings
 from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.cli.work import FINDING, Work
+from ctxtrim.config.option import Values
 from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
 from ctxtrim.findings import Finding
 from ctxtrim.formats.reading import Reading
@@ -29,10 +31,10 @@ if TYPE_CHECKING:
     from ctxtrim.cli.workers.parallel_run import ParallelRun
 
 
-def run_command(stages: Sequence[str] | None, writes: bool, values: Mapping[str, Any]) -> int:
+def run_command(command: StageCommand, values: Values) -> int:
     """Run a command and return its exit code."""
     collect_rarely()
-    return _run(parse_request(stages, writes, values))
+    return _run(parse_request(command, values))
 
 
 def _run(request: Request) -> int:

@@ -68,11 +68,14 @@ def _scan(values: Values, report: Path | None) -> Scan:
     """How folders are walked. Outputs of the command are left out."""
     names = ("output", "archive", "baseline", "log", "events", "summary_store")
     return Scan(
-        skip=[own_archive(), *(Path(name) for name in (report, *map(values.get, names)) if name)],
+        skip=[
+            own_archive(),
+            *(Path(name) for name in (report, *(values[name] for name in names)) if name),
+        ],
         include=_globs(values, "include"),
         exclude=_globs(values, "exclude"),
         has_gitignore=values["gitignore"],
-        edits=bool(values.get("in_place")),
+        edits=bool(values["in_place"]),
         may_be_empty=bool(values["allow_empty"]),
     )
 

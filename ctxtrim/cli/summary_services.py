@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def has_summary_service(values: Mapping[str, Any]) -> bool:
     """Whether a run may use a model or command, or change a summary store."""
-    return any(values.get(name) for name in ("llm_model", "llm_command", "summary_store"))
+    return any(values[name] for name in ("llm_model", "llm_command", "summary_store"))
 
 
 def summarizer_of(values: Mapping[str, Any]) -> "Summarizer | None":

@@ -1,4 +1,8 @@
-"""The commands, one module each. A command's module is imported when the command runs."""
+"""The commands. Those that run stages are rows of a table, the others are modules, each imported
+when its command runs.
+"""
+
+from typing import NamedTuple
 
 COMMANDS = {
     "count": "Count tokens and show where they are.",
@@ -18,3 +22,67 @@ COMMANDS = {
     "help": "Explain a command or stage with all of its options.",
 }
 """What each command does."""
+
+
+class StageCommand(NamedTuple):
+    """A command that runs some stages. If `stages` is None, the user names them with `-s`.
+
+    `writes`: the transcript is the output of the command. `text`: more than the list of commands
+    says about it. `fixing`: the stages that `--fix` runs first; with it, the command writes
+    transcripts too. `first`: sections of options before those of the input; `output`: those of a
+    command that writes.
+    """
+
+    stages: tuple[str, ...] | None
+    text: str | None = None
+    writes: bool = True
+    fixing: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    output: tuple[str, ...] = ("target", "output", "editing", "archive", "events")
+
+    @property
+    def with_fix(self) -> "StageCommand":
+        """The command with `--fix`."""
+        return self._replace(stages=(*self.fixing, *(self.stages or ())), writes=True)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it shows where the tokens are."""
+        return "counting" in self.first
+
+    @property
+    def checks(self) -> bool:
+        """Whether its result is a verdict."""
+        return "checking" in self.first
+
+    @property
+    def converts(self) -> bool:
+        """Whether it writes requests for another API."""
+        return "converting" in self.first
+
+
+STAGE_COMMANDS = {
+    "count": StageCommand(
+        ("count",),
+        "Count the tokens of transcripts and show where they are.",
+        writes=False,
+        first=("counting",),
+    ),
+    "truncate": StageCommand(
+        ("truncate",),
+        "Shorten tool results that are too old or too long; nothing else changes.",
+    ),
+    "trim": StageCommand(("trim",)),
+    "summarize": StageCommand(("summarize",)),
+    "convert": StageCommand(
+        (),
+        "Convert transcripts to requests for another provider; the report lists what is lost.",
+        first=("converting",),
+        output=("target",),
+    ),
+    "check": StageCommand(("check",), writes=False, fixing=("repair",), first=("checking", "gate")),
+    "run": StageCommand(
+        None, "Run several stages in one pass: -s truncate:max-age=5 -s trim -s check."
+    ),
+}
+"""The commands that run stages."""

@@ -1,6 +1,7 @@
 """Each kind of secret is masked in every context. The keys are random and were never valid."""
 
 import base64
+import json
 import random
 import string
 
@@ -205,6 +206,12 @@ CONTEXTS = {
     "password flag in a list": f'["tool", "--password", "{SECRET}"]',
     "token flag": f"tool --token {SECRET}",
     "token flag with a sign": f"tool --api-token={SECRET}",
+    "short token flag with a sign": f"tool --token={SECRET[:8]}",
+    "quoted key flag with a sign": f"tool --api-key='{SECRET[:10]}'",
+    "key store flag with a sign": f"keytool -storepass={SECRET[:6]}",
+    "quoted key with a blank": f'TOKEN="{SECRET[:6]} {SECRET[6:]}"',
+    "quoted key with blanks and dollars": f'SECRET="{SECRET[:5]}$9 {SECRET[5:15]} {SECRET[15:]}"',
+    "quoted key that begins as prose": f'AUTH_TOKEN="a$b {SECRET}"',
     "bearer": f"curl -H 'X: Bearer {SECRET}'",
     "password with a quote": f'password="it\'s{SECRET}"',
     "password with an escaped quote": f'password = "{SECRET[:5]}\\"{SECRET[5:]}"',
@@ -222,7 +229,17 @@ def test_a_secret_is_masked_by_its_context(text: str) -> None:
     assert redacted(masked) == masked
 
 
+def test_a_secret_is_masked_at_any_depth_of_json_in_json() -> None:
+    text = json.dumps({"password": SECRET, "api_key": SECRET, "argv": ["--token", SECRET]})
+    for _ in range(5):
+        assert redacted(text) == text.replace(SECRET, "[REDACTED password]", 1).replace(
+            SECRET, "[REDACTED key]"
+        )
+        text = json.dumps({"text": text})
+
+
 def test_a_password_of_several_words_is_masked() -> None:
     assert redacted('password = "correct horse battery"') == 'password = "[REDACTED password]"'
+    assert redacted('API_KEY="correct horse battery 42"') == 'API_KEY="[REDACTED key]"'
     argument = redacted("--password correcthorse --user me")
     assert argument == "--password [REDACTED password] --user me"

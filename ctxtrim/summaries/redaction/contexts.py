@@ -27,14 +27,15 @@ class Context(NamedTuple):
     is_secret: Callable[[_Match], bool]
 
 
-_QUOTE = r"\\{0,4}[\"'`]"  # JSON in JSON escapes its quotes
+_ESCAPE = r"\\{0,15}"  # JSON in JSON escapes its quotes: 15 times in the fourth string
+_QUOTE = rf"{_ESCAPE}[\"'`]"
 _BLANK = r"[ \t]{0,8}"
 _SIGN = rf"(?:{_QUOTE})?(?P<sign>{_BLANK}(?:=>|:=|[:=]){_BLANK})"  # between a name and its value
 _BREAK = r"(?:\s|\\[nrt]){1,8}"
 # between a flag and its value, also in a JSON array
 _NEXT = rf"(?:[ \t]{{1,8}}|=|{_QUOTE},\s?(?={_QUOTE}))"
 _BARE = r"[^\s\"'`\\,;&|(){}\[\]<>]"
-_ARGUMENT = rf"(?:\\{{0,4}}(?P<quote>[\"']))?(?P<secret>(?(quote)[^\"'\n\\]|{_BARE}){{3,400}}+)"
+_ARGUMENT = rf"(?:{_ESCAPE}(?P<quote>[\"']))?(?P<secret>(?(quote)[^\"'\n\\]|{_BARE}){{3,400}}+)"
 _VALUE = (
     rf"(?:(?P<quote>{_QUOTE})(?=(?P<quoted>(?:(?!(?P=quote)|\\[nr])(?:\\.|[^\\\n])){{4,400}})(?P=quote))|(?:{_QUOTE})?)"
     rf"(?P<secret>(?(quote)(?P=quoted)|{_BARE}{{4,400}}+(?![(\[])))"
@@ -109,7 +110,7 @@ def _is_key(match: _Match) -> bool:
     is_attribute = (
         match["quote"] is None and match["sign"] != "=" and values.is_attribute(match["secret"])
     )
-    return " " not in match["secret"] and not is_attribute and _is_random(match)
+    return not is_attribute and not values.is_prose(match["secret"]) and _is_random(match)
 
 
 CONTEXTS = (
@@ -237,16 +238,16 @@ CONTEXTS = (
         ("-pa", "-pwd", "-storepass", "-keypass"),
         lazy_pattern(
             r"(?<![A-Za-z0-9_\]-])--?(?:[a-z]{1,20}-){0,3}(?:store|key)?(?:password|passwd|passphrase|pass|pwd)"
-            rf"(?!=){_NEXT}{_ARGUMENT}(?=[ \t]{{0,8}}(?P<next>[A-Za-z0-9(.,:]?))"
+            rf"{_NEXT}{_ARGUMENT}(?=[ \t]{{0,8}}(?P<next>[A-Za-z0-9(.,:]?))"
         ),
         _is_password_argument,
     ),
     Context(
         "key",
-        ("token ", 'token"', "token'", "secret ", 'secret"', "secret'", "key ", 'key"', "key'"),
+        ("-token", "-secret", "-api", "-access", "-account", "-auth", "-private"),
         lazy_pattern(
             r"(?<![A-Za-z0-9_\]-])--(?:[a-z]{1,20}-){0,3}(?:token|secret|(?:api|access|account|auth|private|secret)-?key)"
-            rf"(?!=){_NEXT}{_ARGUMENT}"
+            rf"{_NEXT}{_ARGUMENT}"
         ),
         lambda match: values.is_random(match["secret"], 8),
     ),

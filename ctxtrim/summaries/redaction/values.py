@@ -4,6 +4,7 @@ import binascii
 import re
 
 _RANDOM = 12  # characters from which on a value can look random
+_LONGEST = 80  # characters of a passphrase
 _PLACEHOLDER = re.compile(
     # variables
     r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?|\$[{(].*|\$[0-9@*#?]|%[A-Za-z_]+%|.*%[sdvqr]\b.*|%\(.*|@[A-Za-z_]+@"
@@ -21,8 +22,11 @@ _PLAIN = frozenset((
 _FLAG_WORDS = ("flag", "option", "argument", "parameter", "value")
 _ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*\.[A-Za-z_]\w*")
 _PROSE = re.compile(
-    r"\b(?:a|an|and|are|at|be|by|can|cannot|do|does|for|from|if|in|incorrect|invalid|is|may|missing|must|no|not|of|on"
-    r"|or|password|passwords|please|required|should|that|the|this|to|token|use|used|was|will|with|wrong|you|your)\b",
+    # no letters between other characters, such as the `a` of `a$b`
+    r"(?<![^\s\"'(])"
+    r"(?:a|an|and|are|at|be|by|can|cannot|do|does|for|from|if|in|incorrect|invalid|is|may|missing|must|no|not|of|on"
+    r"|or|password|passwords|please|required|should|that|the|this|to|token|use|used|was|will|with|wrong|you|your)"
+    r"(?![^\s\"').,:;!?])",
     re.IGNORECASE,
 )
 
@@ -57,16 +61,19 @@ def is_attribute(value: str) -> bool:
     return _ATTRIBUTE.fullmatch(value) is not None
 
 
+def is_prose(value: str) -> bool:
+    """Whether a value has blanks and is too long for a passphrase, or has a word of a sentence."""
+    return " " in value and (len(value) > _LONGEST or _PROSE.search(value) is not None)
+
+
 def is_password(value: str, is_quoted: bool, is_tight: bool) -> bool:
     """Whether a value assigned to a name such as `password` is one.
 
     `is_tight`: the assignment is an equals sign without blanks around it.
     """
-    if is_placeholder(value):
+    if is_placeholder(value) or is_prose(value):
         return False
-    if " " in value:
-        return len(value) <= 80 and _PROSE.search(value) is None
-    if is_quoted or (is_tight and not is_attribute(value)):
+    if " " in value or is_quoted or (is_tight and not is_attribute(value)):
         return True
     return any(character.isdigit() for character in value) and any(
         character.isalpha() for character in value

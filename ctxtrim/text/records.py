@@ -95,7 +95,7 @@ def _split_slowly(line: bytes, number: int) -> list[JsonRecord]:
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
-        return [JsonRecord(line, number, NOT_JSON, _not_text(line, error))]
+        return [JsonRecord(line, number, NOT_JSON, _not_text(line, number, error))]
     found: list[JsonRecord] = []
     start = 0
     while start < len(text):
@@ -111,7 +111,8 @@ def _split_slowly(line: bytes, number: int) -> list[JsonRecord]:
                 # a log line that starts with a number
                 raise json.JSONDecodeError("extra data", text, end)
         except (ValueError, RecursionError) as error:
-            found.append(JsonRecord(text[start:].encode(), number, NOT_JSON, _reason(error, text)))
+            problem = _reason(error, text, number)
+            found.append(JsonRecord(text[start:].encode(), number, NOT_JSON, problem))
             break
         found.append(JsonRecord(text[start:end].encode(), number, value))
         start = end
@@ -211,18 +212,21 @@ def value_in(text: str) -> Any:
     return record.value if record and isinstance(record.value, (dict, list)) else None
 
 
-def _not_text(line: bytes, error: UnicodeDecodeError) -> str:
+def _not_text(line: bytes, number: int, error: UnicodeDecodeError) -> str:
     """Why a line is not UTF-8."""
+    return _other_kind(line, number) or f"not UTF-8 at byte {error.start + 1} of the line"
+
+
+def _other_kind(line: bytes, number: int) -> str | None:
+    """What the file is instead of UTF-8, and the remedy, if this is its first line and shows it.
+
+    A later line says nothing about the file: the remedy would spoil the lines before it.
+    """
+    if number > 1:
+        return None
     for magic, name in _PACKED.items():
         if line.startswith(magic):
             return f"{name}: unpack it first"
-    return _other_encoding(line) or f"not UTF-8 at byte {error.start + 1} of the line"
-
-
-def _other_encoding(line: bytes) -> str | None:
-    """The problem and the remedy of a line in UTF-16 or UTF-32, or of the first line of a tar
-    archive; None for other lines.
-    """
     if line.startswith(_TAR, _TAR_START):
         return "a tar archive: unpack it first"
     start = line[:_START]
@@ -250,8 +254,8 @@ def _document_reason(error: json.JSONDecodeError) -> str:
     )
 
 
-def _reason(error: Exception, text: str) -> str:
-    if "\0" in text and (problem := _other_encoding(text.encode())):
+def _reason(error: Exception, text: str, number: int) -> str:
+    if "\0" in text and (problem := _other_kind(text.encode(), number)):
         return problem
     if isinstance(error, json.JSONDecodeError):
         if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):

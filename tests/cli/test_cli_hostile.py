@@ -2,6 +2,7 @@
 lost.
 """
 
+import bz2
 import json
 import tarfile
 from io import BytesIO
@@ -32,7 +33,10 @@ ODDITIES: dict[str, tuple[bytes, str | None]] = {
     "an empty conversation": (b'{"messages": []}\n', None),
     "bad UTF-8": (b'{"messages": [{"role": "user", "content": "caf\xe9"}]}\n', "not UTF-8"),
     "cut off in mid-line": (line(chat())[:50] + b"\n", "ends in the middle of a JSON value"),
-    "UTF-16": ('{"messages": []}'.encode("utf-16") + b"\n", "iconv -f utf-16 -t utf-8"),
+    "UTF-16": ('{"messages": []}'.encode("utf-16") + b"\n", "not UTF-8 at byte 1 of the line"),
+    "a byte order mark of UTF-16": (b"\xff\xfex\n", "not UTF-8 at byte 1 of the line"),
+    "the first bytes of bzip2": (b"BZh\xff\n", "not UTF-8 at byte 4 of the line"),
+    "the mark of tar": (b"x" * 257 + b"ustar\xff\n", "not UTF-8 at byte 263 of the line"),
     "a log line": (b"2026-02-03 INFO ready\n", "not JSON"),
     "NUL bytes": (b"\x00\x00\x00\x00\n", "not JSON"),
     "nested 100,000 deep": (b"[" * 100_000 + b"]" * 100_000 + b"\n", "nested too deeply"),
@@ -145,6 +149,11 @@ WHOLE = {
     "binary.jsonl": (bytes(range(256)) * 40, "no transcript found"),
     "random.jsonl": (b"\x1f\x8c\x08\x00" + b"\x00\xff" * 50, "no transcript found"),
     "tar.jsonl": (tar(line()), "a tar archive: unpack it first"),
+    "bzip2.jsonl": (bz2.compress(line()), "bzip2 data: unpack it first"),
+    "utf-16.jsonl": (
+        (line() * 2).decode().encode("utf-16"),
+        "the file is UTF-16; convert it with iconv -f utf-16 -t utf-8",
+    ),
     "text.jsonl": (
         b"Dear diary,\ntoday I read a transcript.\n",
         "no transcript found: not JSON (expecting value at character 1); expected JSON or JSON "

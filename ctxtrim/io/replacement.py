@@ -53,11 +53,11 @@ class InPlace:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._target = path.resolve(strict=True)
-            if not self._target.is_file():
+            if path.exists() and not path.is_file():  # also a pipe without a name, as /dev/fd/63
                 raise OutputError(
                     f"{path}: is not a regular file, so it cannot be replaced; write a copy with -o"
                 )
+            self._target = path.resolve(strict=True)
             self._old = os.open(self._target, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except (OSError, RuntimeError) as error:
             why = reason(error) if isinstance(error, OSError) else LINK_LOOP

@@ -282,6 +282,24 @@ def test_a_pipe_cannot_be_replaced_in_place(ctxtrim: Run, tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.parametrize("words", [("truncate", "--in-place", *QUICK), ("check", "--fix")])
+def test_a_pipe_without_a_name_cannot_be_replaced_in_place(words: tuple[str, ...]) -> None:
+    reads, writes = os.pipe()
+    os.close(writes)
+    ran = subprocess.run(
+        [*COMMAND, *words, f"/dev/fd/{reads}"],
+        pass_fds=(reads,),
+        capture_output=True,
+        env=ENVIRONMENT,
+        text=True,
+    )
+    os.close(reads)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(
+        f"/dev/fd/{reads}: error: is not a regular file, so it cannot be replaced; "
+    )
+
+
 def test_a_file_that_was_deleted_meanwhile_stays_deleted(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"one\n")

@@ -54,7 +54,7 @@ def test_every_setting_in_the_lifecycle_exists() -> None:
     assert {name for name, _ in ROWS} - DEFAULTS.keys() - PRESETS.keys() == set()
 
 
-@pytest.mark.parametrize("name", ["rolling", "retention"])
+@pytest.mark.parametrize("name", ["rolling", "retention", "compact"])
 def test_the_lifecycle_names_the_settings_of_the_presets(name: str) -> None:
     (row,) = re.findall(rf"^\| `{name}` \| `truncate` \| (.*) \|$", LIFECYCLE, re.MULTILINE)
     ours = {

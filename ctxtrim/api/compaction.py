@@ -59,7 +59,8 @@ def effective_token_limit(
         **options: the same keys as keywords; they take precedence.
 
     Returns:
-        Window - reserve if a window is known, else `session_tokens`; None if that is 0.
+        Window - reserve if a window is known and larger than the reserve, else `session_tokens`;
+        None if that is 0.
 
     Raises:
         UsageError: an option is unknown or invalid.

@@ -14,10 +14,10 @@ class Preset(Struct, frozen=True):
     """A named pipeline. `stages` maps stage names to the settings that differ from the defaults.
 
     `window`: the maximum of the prompt and its answer in tokens, even if the model allows more.
-    `reserve`: the tokens kept free for the answer, if the window is larger than that. `archives`:
-    the stages that store originals, in the user's data folder if no archive is set. `is_session`:
-    without a known window, `session_tokens` of the stage `SESSION` is the budget; if that stage is
-    not `auto`, `checks` applies.
+    `reserve`: the tokens kept free for the answer, if that is at most half of the window.
+    `archives`: the stages that store originals, in the user's data folder if no archive is set.
+    `is_session`: without a known window that is large enough for the reserve, `session_tokens` of
+    the stage `SESSION` is the budget; if that stage is not `auto`, `checks` applies.
     """
 
     text: str

@@ -97,13 +97,15 @@ class Config(Struct, frozen=True, dict=True):
     ) -> Metering:
         """The tokenizer, model and budget for transcripts.
 
-        The preset's window and reserve are the fallback.
+        The preset's window and reserve are the fallback. Its reserve is used if it leaves at
+        least half of the window.
 
-        `is_session`: a reserve as large as the window is not an error; the limit is then the
-        session tokens.
+        `is_session`: any reserve is used that leaves a token. A larger one is not an error; the
+        limit is then the session tokens.
         """
         values = self.values
         reserve, default_reserve = values["reserve"], self.preset.reserve
+        least_room = 1 if is_session else default_reserve or 1
         if is_session and reserve is not None:
             reserve, default_reserve = None, reserve
         session_limit = None
@@ -121,6 +123,7 @@ class Config(Struct, frozen=True, dict=True):
             model_of=model_of,
             max_window=self.preset.window,
             default_reserve=default_reserve,
+            least_room=least_room,
             registrations=registrations,
             session_limit=session_limit,
         )

@@ -58,8 +58,9 @@ class Metering:
     - `safety`: the factor by which the budget of estimated counts is divided
     - `calibrates`: recorded usage corrects the counts of each transcript
     - `max_window`: the maximum of an assumed window
-    - `default_reserve`: the reserve if none is given and the window is larger
-    - `session_limit`: the limit if neither a limit nor a window is known; 0 for none
+    - `default_reserve`: the reserve if none is given and it leaves `least_room` of the window
+    - `session_limit`: the limit if neither a limit nor a window is known, or the window is too
+      small for `default_reserve`; 0 for none
     - `registrations`: a number that changes when names have other tokenizers
 
     Facts that depend on the model alone are computed once per model.
@@ -76,6 +77,7 @@ class Metering:
     model_of: Callable[[str | None], Model] = assumed_model
     max_window: int | None = None
     default_reserve: int | None = None
+    least_room: int = 1
     session_limit: int | None = None
     registrations: Callable[[], int] = int  # always 0
     _known: dict[tuple[str | None, Api | None, int], Meter] = field(
@@ -164,16 +166,17 @@ class Metering:
         """The reserve. Only one that the user gives may be as large as the window."""
         if self.reserve is not None:
             return self.reserve
-        if self.default_reserve is not None and self.default_reserve < window:
-            return self.default_reserve
+        default = self.default_reserve
+        if default is not None and window - default >= self.least_room:
+            return default
         return RESERVE if window > RESERVE else window // 2
 
     def _known_room(self, model: Model, window: int, reserve: int) -> int | None:
         """The room for a prompt, None if the window is assumed or the reserve does not fit it."""
         if self.context_window is None and model.is_assumed:
             return None
-        if self.reserve is None and self.default_reserve is not None:
-            reserve = self.default_reserve
+        if self.reserve is None and self.default_reserve not in (None, reserve):
+            return None
         room = window - reserve
         if room <= 0:
             return None

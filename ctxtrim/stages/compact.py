@@ -62,7 +62,10 @@ class Compact:
         MAX_MESSAGES, "Compact at N messages if there is no token limit.", least=0
     )
     session_tokens: int = setting(
-        SESSION_TOKENS, "Compact at N tokens if no window is known; 0 for no limit.", least=0
+        SESSION_TOKENS,
+        "Compact at N tokens if no window is known, or one that is less than twice the reserve of "
+        "the preset; 0 for no limit.",
+        least=0,
     )
     keep_recent_messages: int = setting(
         5, "Keep the last N messages if `keep-recent-tokens` is 0.", least=0, panel=KEEP
@@ -94,8 +97,11 @@ class Compact:
 
     @property
     def limit(self) -> int | None:
-        """The number of tokens at which a session is compacted; None for no such limit."""
-        return effective_token_limit(self.budget.known_room, self.session_tokens)
+        """The number of tokens at which a session is compacted, at most the budget, to which `trim`
+        fits it; None for no such limit.
+        """
+        limit = effective_token_limit(self.budget.known_room, self.session_tokens)
+        return limit if limit is None else min(limit, self.budget.available)
 
     def trigger(self, transcript: Transcript) -> Trigger:
         """Whether a transcript is due for compaction, and why."""

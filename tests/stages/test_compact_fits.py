@@ -78,6 +78,34 @@ def test_s3_2_without_a_known_window_the_budget_is_8000_tokens(ctxtrim: Run) -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("window", "limit"),
+    [
+        (("--model", "gpt-4"), 4096),
+        (("--model", "gpt-3.5-turbo"), 8000),
+        (("--context-window", 32_767), 8000),
+        (("--context-window", 32_768), 16_384),
+        (("--context-window", 20_000, "--reserve", 15_000), 5000),
+    ],
+)
+def test_s3_2_a_small_window_has_one_limit_for_compaction_and_trim(
+    ctxtrim: Run, window: tuple[object, ...], limit: int
+) -> None:
+    talk = [user("Print the ledger."), says(ROWS * 3500), user("Sort the ledger.")]
+    words = ("run", "--preset", "compact", *window, "--tokenizer", "chars4")
+    ran = ctxtrim(*words, "--json", "--dry-run", stdin=conversation(talk))
+    (row,) = json.loads(ran.out)["transcripts"]
+    assert f">= the limit of {limit:,}" in ran.out.decode()
+    assert (ran.code, row["budget"]["available"], row["fits"]) == (0, limit, True)
+
+
+def test_s3_2_a_safety_margin_makes_the_limit_of_compaction_smaller_too(ctxtrim: Run) -> None:
+    talk = [user("Print the ledger."), says(ROWS * 350), user("Sort the ledger.")]
+    words = ("run", "--preset", "compact", "--budget", 2000, "--safety", 2, "--tokenizer", "chars4")
+    ran = ctxtrim(*words, "--json", "--dry-run", stdin=conversation(talk))
+    assert ">= the limit of 1,000" in ran.out.decode()
+
+
 def test_s3_2_without_auto_the_report_holds_only_a_verdict(ctxtrim: Run) -> None:
     small, large = (
         conversation(agent_run(4)),

@@ -96,11 +96,12 @@ def parse_request(command: StageCommand, values: Values) -> Request:
     config = configuration(values, is_automatic=is_automatic)
     _must_agree(values, writes)
     values = {**values, **config.values}
+    stores = edits and not values["no_archive"]
     report = report_options(command, values)
     sources, notes = run_inputs(values, report.file, writes)
     targets = _targets(sources, values, writes, is_jsonl=api is not None)
     named = {spec.name for spec in _specs(stages, values, config)}
-    kept = _archive(values, edits, not named.isdisjoint(config.preset.archives))
+    kept = _archive(values, not named.isdisjoint(config.preset.archives)) if stores else None
     gate = gate_of(values) if command.checks else Gate()
     written = _files_written(values, report, gate, kept if targets.writes else None, edits, targets)
     read = _files_read(values, config, gate)
@@ -118,7 +119,7 @@ def parse_request(command: StageCommand, values: Values) -> Request:
         report=report,
         gate=gate,
         archive=written["--archive"],
-        spills=_spills(pipeline.job.pipeline.stages, kept) if edits else None,
+        spills=_spills(pipeline.job.pipeline.stages, kept) if stores else None,
         shows=_shows(values, report, targets),
         writes=writes,
         is_quiet=values["quiet"],
@@ -322,16 +323,14 @@ def _must_agree(values: Values, writes: bool) -> None:
         raise UsageError(f"{option} needs --fix; check edits nothing without it")
 
 
-def _archive(values: Values, edits: bool, stores: bool) -> Path | None:
-    """The folder for originals; None with `--no-archive` and if nothing is edited.
+def _archive(values: Values, is_default: bool) -> Path | None:
+    """The folder for originals, if there is one.
 
-    `stores`: the preset stores the originals of a stage that runs.
+    `is_default`: the preset stores the originals of a stage that runs.
     """
-    if not edits or values["no_archive"]:
-        return None
     if values["archive"]:
         return Path(values["archive"])
-    return own_archive() if values["in_place"] or stores else None
+    return own_archive() if values["in_place"] or is_default else None
 
 
 def _spills(specs: Sequence[Spec], archive: Path | None) -> Path | None:

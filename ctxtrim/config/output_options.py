@@ -105,7 +105,8 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "no_archive",
-            "Store no originals: files that are replaced in place cannot be restored.",
+            "Store no originals and move no results to files: files that are replaced in place "
+            "cannot be restored.",
             False,
             is_setting=False,
         ),

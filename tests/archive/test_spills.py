@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from builders import conversation, says, step, user
 from conftest import Ran, run
 from samples import line, step_text
 
@@ -58,3 +59,26 @@ def test_results_of_one_tool_are_moved_to_files(
     assert ran.code == 0, ran.err
     texts = [path.read_bytes() for path in stored(file.parent) if path.parent.name != "packs"]
     assert {step_text(number).encode() for number in range(1, 8)} <= set(texts)
+
+
+@pytest.mark.parametrize("words", [("--in-place",), ("-o", "o")])
+def test_without_an_archive_by_option_no_result_is_moved_to_a_file(
+    file: Path, words: tuple[str, ...]
+) -> None:
+    limits = "truncate:clock=none,spill-above=100,max-chars=80"
+    ran = spill(file, "run", "-s", limits, "--no-archive", *words)
+    output = file.parent / "o" if "-o" in words else file
+    assert (ran.code, set(stored(file.parent))) == (0, {file, output})
+    assert output.read_bytes().count(b"[tool output truncated: ") == 7
+
+
+def test_without_an_archive_by_option_the_preset_compact_limits_a_huge_result(file: Path) -> None:
+    talk = [
+        user("List the ships."),
+        *step("c1", "a line of the register\n" * 10_000),
+        says("Done."),
+    ]
+    file.write_bytes(conversation(talk))
+    ran = spill(file, "run", "--preset", "compact", "--no-archive", "-o", "o")
+    assert (ran.code, {path.name for path in stored(file.parent)}) == (0, {"t.jsonl", "o"})
+    assert len((file.parent / "o").read_bytes()) < 60_000

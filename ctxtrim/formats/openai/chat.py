@@ -15,7 +15,6 @@ from typing import Any, cast
 
 from ctxtrim.formats.anthropic.detect import ROO_LINKS, LinkedValue, is_sealed
 from ctxtrim.formats.fields import marks_in, members, role_in, string
-from ctxtrim.formats.media_blocks import block_part, input_text, text_block
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around
 from ctxtrim.formats.openai.chat_places import OTHER_PLACES, PLACES
@@ -71,10 +70,9 @@ _FUNCTIONS = module_table(
     {
         "add_item": "chat_items:add_item",
         "add_results": "chat_results:add_results",
-        "call": "ai_sdk:call",
         "calls_in_content": "chat_calls:calls_in_content",
-        "document": "chat_results:document",
         "images": "answer_parts:images",
+        "part_of": "chat_blocks:part_of",
         "resolved": "inspect_attachments:resolved",
         "with_calls": "chat_calls:with_calls",
         "with_members": "answer_parts:with_members",
@@ -346,14 +344,4 @@ def _block(block: Any, span: Span) -> Part:
     kind = block.get("type") if isinstance(block, dict) else None
     if kind in _TEXTS and isinstance(block.get("text"), str):
         return Part("text", block["text"], span=span.inside("text"), block=span)
-    if kind == "tool-call":
-        return cast(Part, _FUNCTIONS["call"](block, span))
-    if kind == "document":
-        return cast(Part, _FUNCTIONS["document"](block, span))
-    if kind == "refusal" and isinstance(block.get("refusal"), str):
-        return Part("text", block["refusal"], span=span.inside("refusal"), block=span)
-    if kind in ("reasoning", "think"):
-        for key in ("reasoning", "text", "think"):  # of inspect, the AI SDK and Kimi CLI
-            if isinstance(block.get(key), str):
-                return Part("reasoning", block[key], span=span.inside(key), block=span)
-    return block_part(block, span, input_text if kind == "input_image" else text_block)
+    return cast(Part, _FUNCTIONS["part_of"](block, span))

@@ -6,10 +6,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members, metadata_in, string
-from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_parts import content_parts, result_parts
 from ctxtrim.model import Message, Part, Span
-from ctxtrim.text.records import dump
 
 _PYTHON_TAG = "<|python_tag|>"
 _FLAGS = frozenset(("is_error", "isError", "status", "error"))
@@ -47,14 +45,6 @@ def add_results(
     messages.append(
         Message("tool", parts, name=name, metadata=metadata, index=index, spans=(whole,))
     )
-
-
-def document(block: dict[str, Any], span: Span) -> Part:
-    """The data of a Cohere document, a text or an object; another block as in `block_part`."""
-    data = members(block.get("document")).get("data")
-    if isinstance(data, str):
-        return Part("text", data, span=span.inside("document", "data"), block=span)
-    return Part("text", dump(data), block=span) if data else block_part(block, span)
 
 
 def _has_results(content: Sequence[Any]) -> bool:

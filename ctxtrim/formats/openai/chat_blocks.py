@@ -1,0 +1,36 @@
+"""Blocks of Chat Completions and compatible APIs besides texts."""
+
+from typing import Any
+
+from ctxtrim.formats.fields import members
+from ctxtrim.formats.media_blocks import block_part, input_text, text_block
+from ctxtrim.model import Part, Span
+from ctxtrim.text.records import dump
+
+_REASONING = ("reasoning", "text", "think")  # of inspect, the AI SDK and Kimi CLI
+
+
+def part_of(block: Any, span: Span) -> Part:
+    """A refusal, reasoning, a call of the AI SDK or an attachment; other blocks as their JSON."""
+    kind = members(block).get("type")
+    if kind == "tool-call":
+        from ctxtrim.formats.openai.ai_sdk import call  # for its messages only
+
+        return call(block, span)
+    if kind == "document":
+        return _document(block, span)
+    if kind == "refusal" and isinstance(block.get("refusal"), str):
+        return Part("text", block["refusal"], span=span.inside("refusal"), block=span)
+    if kind in ("reasoning", "think"):
+        for key in _REASONING:
+            if isinstance(block.get(key), str):
+                return Part("reasoning", block[key], span=span.inside(key), block=span)
+    return block_part(block, span, input_text if kind == "input_image" else text_block)
+
+
+def _document(block: dict[str, Any], span: Span) -> Part:
+    """The data of a Cohere document, a text or an object; another block as in `block_part`."""
+    data = members(block.get("document")).get("data")
+    if isinstance(data, str):
+        return Part("text", data, span=span.inside("document", "data"), block=span)
+    return Part("text", dump(data), block=span) if data else block_part(block, span)

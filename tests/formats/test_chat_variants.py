@@ -128,6 +128,69 @@ def test_calls_as_json_in_a_string_are_paired_with_their_results(ctxtrim: Run) -
     assert ctxtrim("check", "--budget", "100", stdin=ran.out).code == 0
 
 
+def stored_calls(*ids: str) -> dict[str, Any]:
+    """An answer with calls as verifiers stores them: each is JSON in a string."""
+    answer = call(*ids, line="deep " * 20)
+    return answer | {"tool_calls": [json.dumps(each) for each in answer["tool_calls"]]}
+
+
+def test_calls_that_are_strings_in_a_list_are_as_good_as_objects(ctxtrim: Run) -> None:
+    plain = [user("go"), call("c1", "c2", line="deep " * 20), result("c1", "a"), result("c2", "b")]
+    talk = [plain[0], stored_calls("c1", "c2"), *plain[2:]]
+    expected, data = conversation(plain, model="gpt-4o"), conversation(talk, model="gpt-4o")
+    counts = [json.loads(ctxtrim("count", "--json", stdin=each).out) for each in (expected, data)]
+    rows = [count["transcripts"][0] for count in counts]
+    assert rows[0]["tokens"] == rows[1]["tokens"]
+    assert [row["by_kind"]["tool_call"] > 40 for row in rows] == [True, True]
+    assert ctxtrim("check", stdin=data).code == 0
+    for target in ("openai-chat", "anthropic"):
+        converted = [ctxtrim("convert", "--to", target, stdin=each) for each in (expected, data)]
+        assert json.loads(converted[0].out) == json.loads(converted[1].out)
+
+
+def test_a_call_in_a_list_of_strings_is_edited_with_its_result(ctxtrim: Run) -> None:
+    old = [user("go " * 60), stored_calls("c1", "c2"), result("c1", "a"), result("c2", "b" * 90)]
+    new = [user("Again?"), stored_calls("c3"), result("c3", "c"), says("Done.")]
+    trimmed = ctxtrim("trim", "--budget", "150", stdin=conversation(old + new))
+    assert json.loads(trimmed.out)["messages"] == new
+    cut = ctxtrim("truncate", "--max-tokens", "8", stdin=conversation([*old, *new]))
+    messages = json.loads(cut.out)["messages"]
+    assert (messages[1], messages[3] == old[3]) == (old[1], False)
+    unanswered = [*old[:3], *new]
+    fixed = ctxtrim("check", "--fix", stdin=conversation(unanswered))
+    one_call = old[1] | {"tool_calls": old[1]["tool_calls"][:1]}
+    assert json.loads(fixed.out)["messages"] == [old[0], one_call, old[2], *new]
+
+
+def test_a_single_call_next_to_a_content_is_paired_with_its_result(ctxtrim: Run) -> None:
+    one = call("c1", line="deep")["tool_calls"][0]
+    for stored in (one, json.dumps(one)):
+        answer = {"role": "assistant", "content": "", "tool_call": stored}
+        data = conversation([user("go"), answer, result("c1", "a"), says("Done.")])
+        (found,) = read(data)[0].transcripts
+        assert ([each.call_id for each in found.messages[1].calls], found.uncounted) == (["c1"], 0)
+        assert not unpaired(found)
+        assert ctxtrim("check", stdin=data).code == 0
+        alone = ctxtrim("check", "--fix", stdin=conversation([user("go"), answer, user("Well?")]))
+        assert b"tool_call" not in alone.out
+        assert ctxtrim("check", stdin=alone.out).code == 0
+
+
+@pytest.mark.parametrize(
+    ("member", "uncounted"),
+    [
+        ({"tool_calls": ["berths(at=3)"]}, 1),
+        ({"tool_calls": "[{'name': 'berths'}]"}, 1),
+        ({"tool_call": "berths(at=3)"}, 1),
+        ({"tool_calls": "[]", "function_call": "null"}, 0),
+    ],
+)
+def test_a_string_that_is_no_call_makes_an_estimate(member: Any, uncounted: int) -> None:
+    answer = says("See the chart.") | member
+    (found,) = read(conversation([user("go"), answer]))[0].transcripts
+    assert (list(found.messages[1].calls), found.uncounted) == ([], uncounted)
+
+
 @pytest.mark.parametrize(
     "value",
     [

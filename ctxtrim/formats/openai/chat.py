@@ -173,7 +173,7 @@ def _read_all(items: Iterable[Element], found: ListContents, linked: list[Linked
             parts = (Part("text", content, span=Span(span.line, span.path + _CONTENT)),)
             messages.append(Message(role, parts, index=index, spans=(whole,), action=last_action))
         else:
-            messages.append(_message(role, value, span, index, whole, last_action))
+            messages.append(_message(role, value, span, whole, last_action, found))
         if "ts" in value and not ROO_LINKS.isdisjoint(value):
             linked.append((value, whole, range(index, len(messages))))
 
@@ -295,7 +295,12 @@ DIALECT = Dialect(
 
 
 def _message(
-    role: Role, value: dict[str, Any], span: Span, index: int, whole: Span, action: Part | None
+    role: Role,
+    value: dict[str, Any],
+    span: Span,
+    whole: Span,
+    action: Part | None,
+    found: ListContents,
 ) -> Message:
     """A message with another role."""
     content, name = value.get("content"), string(value.get("name"))
@@ -314,15 +319,15 @@ def _message(
     if role == "assistant" or "tool_calls" in value:
         if not _WITH_PARTS.isdisjoint(value):
             parts = _FUNCTIONS["with_members"](value, parts, span)
-        if value.get("tool_calls") or value.get("function_call"):
-            parts = _FUNCTIONS["with_calls"](value, parts, span)
+        if value.get("tool_calls") or value.get("tool_call") or value.get("function_call"):
+            parts = _FUNCTIONS["with_calls"](value, parts, span, found)
     is_demo = value.get("is_demo") is True
     message = Message(
         role,
         parts,
         name=name,
         is_injected=is_demo,
-        index=index,
+        index=len(found.messages),
         spans=(whole,),
         action=action,
         is_demo=is_demo,

@@ -1,6 +1,6 @@
 """Calls of Chat Completions: objects, JSON in a string, and messages with the role of a call."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from msgspec.structs import replace
@@ -8,34 +8,52 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.media_blocks import block_part
+from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.message_parts import call_part, content_parts
 from ctxtrim.formats.sharegpt import calls_in
 from ctxtrim.model import Part, Span
 from ctxtrim.text.records import value_in
 
 _ARGUMENTS = ("function", "arguments")
+_LEGACY = "function_call"
+_NO_CALLS = ("[]", "{}", "null", "None")  # strings that tables have for answers without calls
 _COPIES = ("tool_use", "tool_call", "function_call")
 
 
-def with_calls(value: dict[str, Any], parts: Sequence[Part], span: Span) -> tuple[Part, ...]:
-    """The parts of an answer's content, and its calls."""
-    content, calls = value.get("content"), value.get("tool_calls")
+def with_calls(
+    value: dict[str, Any], parts: Sequence[Part], span: Span, found: ListContents
+) -> tuple[Part, ...]:
+    """The parts of an answer's content, and its calls; `found` counts an answer with a string that
+    is no call in JSON.
+    """
+    content = value.get("content")
     if isinstance(content, list):
-        parts = _without_copies(parts, content, elements(calls))
-    found = list(parts)
+        parts = _without_copies(parts, content, elements(value.get("tool_calls")))
+    every, is_unread = list(parts), False
+    for call, block in _stored(value, span):
+        if isinstance(call, dict):
+            call_id = None if block.path[-1] == _LEGACY else call.get("id")
+            every.append(_call(call, call_id, block))
+        elif isinstance(call, str):
+            calls = _calls_in_string(call, block)
+            is_unread = is_unread or not (calls or call in _NO_CALLS)
+            every += calls
+    found.uncounted += is_unread
+    return tuple(every)
+
+
+def _stored(value: dict[str, Any], span: Span) -> Iterator[tuple[Any, Span]]:
+    """The calls next to a content, which may be strings, and their spans."""
+    calls, call, legacy = value.get("tool_calls"), value.get("tool_call"), value.get(_LEGACY)
     if isinstance(calls, list):
-        for index, call in enumerate(calls):
-            if isinstance(call, dict):
-                block = Span(span.line, (*span.path, "tool_calls", index))
-                found.append(_call(call, call.get("id"), block))
-    elif isinstance(calls, str):
-        found += _calls_in_member(calls, span.inside("tool_calls"))
-    legacy = value.get("function_call")  # comes last
-    if isinstance(legacy, dict):
-        found.append(_call(legacy, None, span.inside("function_call")))
-    elif isinstance(legacy, str):
-        found += _calls_in_member(legacy, span.inside("function_call"))
-    return tuple(found)
+        for index, element in enumerate(calls):
+            yield element, Span(span.line, (*span.path, "tool_calls", index))
+    elif calls:
+        yield calls, span.inside("tool_calls")
+    if call and not calls:
+        yield call, span.inside("tool_call")
+    if legacy:
+        yield legacy, span.inside(_LEGACY)
 
 
 def _call(call: dict[str, Any], call_id: object, block: Span) -> Part:
@@ -98,20 +116,15 @@ def with_copies(edit: Edit) -> Edit:
     return replace(edit, removed=edit.removed | copies) if copies else edit
 
 
-def _calls_in_member(text: str, span: Span) -> list[Part]:
-    """The calls in a member that is JSON in a string, as tables of training data store them.
+def _calls_in_string(text: str, span: Span) -> list[Part]:
+    """The calls in a string with JSON, as tables of training data store them.
 
     They are never shortened, and only a single call can be removed alone.
     """
     value = value_in(text)
     calls = [call for call in (value if isinstance(value, list) else [value]) if members(call)]
     block = span if len(calls) == 1 else None
-    parts = []
-    for call in calls:
-        inner = members(call.get("function")) or call
-        part = call_part(inner.get("arguments"), call.get("id"), inner.get("name"), None, block)
-        parts.append(part)
-    return parts
+    return [replace(_call(call, call.get("id"), span), span=None, block=block) for call in calls]
 
 
 def calls_in_content(content: Any, span: Span) -> tuple[Part, ...]:

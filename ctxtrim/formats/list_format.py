@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Format, Layout
-from ctxtrim.formats.fields import elements, json_in, log_messages, members
+from ctxtrim.formats.fields import json_in, log_messages
 from ctxtrim.formats.lines import LineRecords
-from ctxtrim.formats.list_search import MOST_STRINGS, ListSearch
+from ctxtrim.formats.list_search import MOST_STRINGS, ListSearch, may_have_answer
 from ctxtrim.formats.message_lists import (
     NOTHING_AROUND,
     Dialect,
@@ -20,17 +20,15 @@ from ctxtrim.formats.message_lists import (
     Predicate,
     messages_as,
 )
+from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Line, Message, Source, Span, Transcript
 from ctxtrim.model.request import RequestOptions
 from ctxtrim.text.json_paths import Path, Place
 from ctxtrim.text.records import BLANK, JsonRecord, value_in
 
 _ROLES = frozenset(("role", "from"))  # members that messages of most formats have
-_ANSWERS = {"request": "response", "request_body": "response_body"}
-"""The members of a log with an answer, by those with its request."""
-_TEXTS = ("message", "content", "delta", "text", "output")
-"""The members with the text of an answer, in a response or in one of its choices."""
 _element = partial(tuple.__new__, Element)  # without a call of a Python function
+_unread_answers = lazy_function("ctxtrim.formats.answers:unread_answers")
 
 
 def list_format(dialect: Dialect, path: str | None = None) -> Format:
@@ -149,14 +147,14 @@ class _Lists:
         """The conversation in some lists, with contents that are stored next to them."""
         dialect = self._dialect
         envelope = dialect.header(_top(value, lists[0].path))
+        unread = _unread_answers(value, lists) if may_have_answer(lists[0]) else ()
+        if unread:
+            envelope |= Envelope(options=RequestOptions(unread=unread))
         streams = []
         for place in lists:
             envelope |= dialect.envelope(place.envelope, span.inside(*place.envelope_path))
             own, resolved = _elements(span, place, consumes), dialect.resolved
             streams.append(own if resolved is None else resolved(own, place.envelope))
-        unread = _unread_answer(_top(value, lists[0].path), lists)
-        if unread:
-            envelope |= Envelope(options=RequestOptions(unread=unread))
         pointer = (*span.path, *_pointer(lists))
         return _Talk(chain.from_iterable(streams), envelope, pointer)
 
@@ -208,31 +206,6 @@ def _top(value: Any, path: Path) -> Any:
     if isinstance(value, list) and path and isinstance(path[0], int):
         return value[path[0]]
     return value
-
-
-def _unread_answer(record: Any, lists: Sequence[Place]) -> tuple[str, ...]:
-    """What the log of a request says about its answer if none of some lists has it."""
-    path = lists[0].path
-    name = next((_ANSWERS[key] for key in path[:2] if key in _ANSWERS), None)
-    if name is None or any(name in place.path[:2] for place in lists):
-        return ()
-    answer = members(record).get(name)
-    response = members(answer)
-    if "body" in response or "headers" in response:  # of HTTP
-        answer = response.get("body")
-    if isinstance(answer, str):
-        answer = json_in(answer) or answer
-    return (f"the answer in `{name}` is not read",) if _is_answer(answer) else ()
-
-
-def _is_answer(response: Any) -> bool:
-    """Whether a response has an answer; not an error, and not what an edit leaves without it."""
-    if not isinstance(response, dict):
-        return bool(response)
-    if response.get("error"):
-        return False
-    choices = (*elements(response.get("choices")), *elements(response.get("candidates")))
-    return any(members(value).get(name) for value in (response, *choices) for name in _TEXTS)
 
 
 def _elements(around: Span, place: Place, consumes: bool) -> Iterator[Element]:

@@ -4,7 +4,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import Dialect, Predicate
+from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.text.json_paths import Path, PathTable, Place, conversations, first_names, patterns
 from ctxtrim.text.records import value_in
 
@@ -12,7 +14,13 @@ MOST_STRINGS = 8
 """The lists in strings that are kept: every format looks at them to detect a file."""
 
 _HEAD = 8  # elements inspected to detect a dialect
+_BESIDE = frozenset(("response", "choices", "output"))
+_AROUND = frozenset(("request", "request_body", "body", "kwargs", "input"))
+"""Members of logs next to a message list, and around it, that show that it may have an answer."""
 _START = 8  # characters of a string that show whether it may be a list
+
+
+_answer_to = lazy_function("ctxtrim.formats.answers:answer_to")
 
 
 class ListSearch:
@@ -62,12 +70,17 @@ class ListSearch:
     ) -> Iterator[list[Place]]:
         """The conversations of the dialect in a value, each as its lists; others go to `unread`."""
         found: set[Path] = set()
+        answers: set[Path] = set()
         refused: dict[Path, list[Place]] = {}
         for paths in self._usual.paths_in(value):
             for lists in conversations(value, paths):
                 own = self._lists(lists)
+                if own and own[0].path in answers:
+                    continue
                 if any(map(is_own, own)) and not any(map(self._is_foreign, own[1:])):
                     found.add(own[0].among)
+                    own = self._with_answer(value, own)
+                    answers.update(place.path for place in own[1:])
                     yield own
                 elif own:
                     refused.setdefault(own[0].among, own)
@@ -75,6 +88,17 @@ class ListSearch:
             yield from self._elsewhere(value, is_own, found, refused)
         if unread is not None:
             unread += (lists for among, lists in refused.items() if among not in found)
+
+    def _with_answer(self, value: object, lists: list[Place]) -> list[Place]:
+        """Some lists of a conversation, and the answer next to a request in a log."""
+        if not may_have_answer(lists[0]) or not all(map(_is_of_choices, lists[1:])):
+            return lists
+        answer = _answer_to(value, lists[0], self._is_answer)
+        return lists if answer is None else [lists[0], answer]
+
+    def _is_answer(self, message: Any) -> bool:
+        knows = self._dialect.admits or self._dialect.knows
+        return knows(message) and not self._dialect.has_foreign([message])
 
     def _lists(self, places: Iterable[Place]) -> list[Place]:
         """The lists among the values at some paths, and the texts in the place of a list."""
@@ -127,10 +151,21 @@ class ListSearch:
                         continue
                     if all(map(is_own, own)) and any(place.items for place in own):
                         here.add(own[0].among)
-                        yield own
+                        yield self._with_answer(value, own)
                     else:
                         refused.setdefault(own[0].among, own)
             found |= here
+
+
+def may_have_answer(place: Place) -> bool:
+    """Whether a list may be that of a request in a log with its answer."""
+    return not (_BESIDE.isdisjoint(place.envelope) and _AROUND.isdisjoint(place.path))
+
+
+def _is_of_choices(place: Place) -> bool:
+    """Whether a list has the choices of a response instead of messages."""
+    first = members(next(iter(elements(place.items)), None))
+    return "message" in first and "type" not in first
 
 
 @lru_cache(MOST_STRINGS)

@@ -17,6 +17,16 @@ CONVERSE = [
 CHAT = {"model": "gpt-4o", "messages": TALK}
 DELTA = {"object": "chat.completion.chunk", "choices": [{"delta": {"content": "Seven."}}]}
 EVENT = {"type": "response.completed", "response": {"object": "response", "output": [ANSWER]}}
+CHOICE = {"index": 0, "finish_reason": "stop", "message": ANSWER}
+COMPLETION = {
+    "id": "r1",
+    "object": "chat.completion",
+    "model": "gpt-4o-2024-08-06",
+    "choices": [CHOICE],
+    "usage": {"prompt_tokens": 800, "completion_tokens": 6},
+}
+BLOCKS = [{"type": "text", "text": "Seven fathoms."}]
+OF_ANTHROPIC = {"type": "message", "role": "assistant", "content": BLOCKS}
 CANDIDATE = {"content": {"role": "model", "parts": [{"text": "Seven fathoms."}]}}
 LOW_TIDE = {"role": "user", "parts": [{"text": "And at low tide?"}]}
 
@@ -108,3 +118,121 @@ def test_an_answer_that_a_stage_drops_is_not_missing(ctxtrim: Run, response: Any
     ran = ctxtrim("trim", "--budget", "12", stdin=encoded({"request": CHAT, "response": response}))
     assert (ran.code, b"Seven" in ran.out) == (0, False)
     assert counted(json.loads(ran.out)) == [("exact", [])]
+
+
+FLAT: dict[str, Any] = {
+    "response": lambda sent: {"model": "gpt-4o", **sent, "response": COMPLETION},
+    "response in a string": lambda sent: {**sent, "response": json.dumps(COMPLETION)},
+    "a message": lambda sent: {**sent, "response": ANSWER},
+    "Ollama": lambda sent: {**sent, "response": {"message": ANSWER, "done": True}},
+    "choices": lambda sent: {**sent, "choices": [CHOICE]},
+    "Anthropic": lambda sent: {"system": "Sound it.", **sent, "response": OF_ANTHROPIC},
+    "batch": lambda sent: {"body": sent, "response": {"status_code": 200, "body": COMPLETION}},
+    "kwargs": lambda sent: {"kwargs": sent, "response": COMPLETION},
+    "input": lambda sent: {"input": sent, "output": COMPLETION},
+    "input, Anthropic": lambda sent: {
+        "input": {"system": "Sound it.", **sent},
+        "output": OF_ANTHROPIC,
+    },
+    "request": lambda sent: {"request": sent, "response": ANSWER},
+    "list of choices": lambda sent: {"input": sent["messages"], "output": [CHOICE]},
+    "output message": lambda sent: {"input": sent["messages"], "output": ANSWER},
+}
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_the_answer_next_to_messages_is_part_of_the_conversation(ctxtrim: Run, name: str) -> None:
+    record = FLAT[name]
+    data = encoded(record({"messages": TALK}))
+    (found,) = read(data)[0].transcripts
+    assert [part.text for part in found.messages[-1].parts] == ["Seven fathoms."]
+    assert (found.messages[-1].role, found.uncounted, found.options.unread) == ("assistant", 0, ())
+    if "r1" in data.decode():
+        assert found.model == "gpt-4o-2024-08-06"
+        assert [(usage.prompt_tokens, usage.completion_tokens) for usage in found.usages] == [
+            (800, 6)
+        ]
+    ran = ctxtrim("trim", "--budget", "60", stdin=data)
+    assert (ran.code, json.loads(ran.out)) == (0, record({"messages": TALK[2:]}))
+    summarized = ctxtrim("trim", "--budget", "100", "--summarize", stdin=data)
+    assert (summarized.code, b"Seven fathoms." in summarized.out) == (0, True)
+    (again,) = read(summarized.out)[0].transcripts
+    assert [part.text for part in again.messages[-1].parts] == ["Seven fathoms."]
+
+
+@pytest.mark.parametrize("name", ["response", "choices", "Anthropic", "input", "output message"])
+def test_the_answers_next_to_messages_are_read_in_an_array(name: str) -> None:
+    chunks = read(encoded([FLAT[name]({"messages": TALK})] * 2))
+    talks = [transcript for chunk in chunks for transcript in chunk.transcripts]
+    last = [talk.messages[-1].parts[0].text for talk in talks]
+    assert last == ["Seven fathoms.", "Seven fathoms."]
+
+
+def test_the_answer_next_to_contents_is_part_of_the_conversation() -> None:
+    usage = {"promptTokenCount": 9, "candidatesTokenCount": 3}
+    response = {"candidates": [CANDIDATE], "modelVersion": "gemini-2.5-pro", "usageMetadata": usage}
+    value = {"model": "gemini-2.5-pro", "contents": [LOW_TIDE], "response": response}
+    for chunk in read(encoded(value)), read(encoded([value])):
+        (found,) = chunk[0].transcripts
+        assert [message.role for message in found.messages] == ["user", "assistant"]
+        assert found.usage is not None
+        assert found.usage.prompt_tokens == 9
+
+
+def test_an_id_next_to_the_messages_names_the_conversation() -> None:
+    (found,) = read(encoded({"id": "row 7", **CHAT, "response": COMPLETION}))[0].transcripts
+    assert (found.id, found.model) == ("row 7", "gpt-4o-2024-08-06")
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ({**CHAT, "response": "Seven fathoms."}, "response"),
+        ({**CHAT, "response": [DELTA]}, "response"),
+        ({**CHAT, "response": {"status_code": 200, "body": {"text": "Seven."}}}, "response"),
+        ({"kwargs": CHAT, "output": "Seven fathoms."}, "output"),
+        ({"input": CHAT, "output": "Seven fathoms."}, "output"),
+        ({"body": CHAT, "response": {"body": "Seven fathoms."}}, "response"),
+        ({"model": "gpt-5", "input": TALK, "output": {"text": "Seven fathoms."}}, "output"),
+    ],
+)
+def test_an_answer_next_to_messages_that_is_not_read_makes_an_estimate(
+    value: Any, name: str
+) -> None:
+    assert counted(value) == [("estimated", [f"the answer in `{name}` is not read; not counted"])]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"messages": [*TALK, ANSWER], "response": "Seven fathoms, as sounded."},
+        {"messages": [*TALK, ANSWER], "response": {"role": "assistant", "content": "Six."}},
+        {"messages": [*TALK, ANSWER], "response": COMPLETION},
+        {"messages": [*TALK, ANSWER], "response": OF_ANTHROPIC},
+        {"messages": [*TALK, ANSWER], "choices": [CHOICE]},
+        {"messages": TALK, "choices": [{"label": "A", "text": "Six fathoms."}]},
+        {"messages": TALK, "choices": ["Six fathoms.", "Seven fathoms."]},
+        {"messages": TALK, "output": "Seven fathoms."},
+        {"messages": TALK, "response": None},
+        {"messages": TALK, "response": {"error": {"message": "overloaded"}}},
+        {"input": {"messages": TALK}, "output": {"score": 1}},
+    ],
+)
+def test_other_members_next_to_messages_are_no_answer(other: Any) -> None:
+    messages = other.get("messages", TALK)
+    (found,) = read(encoded({"model": "gpt-4o", **other}))[0].transcripts
+    assert [part.text for message in found.messages for part in message.parts] == [
+        message["content"] for message in messages
+    ]
+    assert found.options.unread == ()
+
+
+@pytest.mark.parametrize("name", ["response", "a message", "choices", "list of choices"])
+def test_an_answer_next_to_messages_that_a_stage_drops_is_not_missing(
+    ctxtrim: Run, name: str
+) -> None:
+    value = FLAT[name]({"messages": TALK, "model": "gpt-4o"})
+    ran = ctxtrim("trim", "--budget", "12", stdin=encoded(value))
+    assert (ran.code, b"Seven" in ran.out) == (0, False)
+    ((_, notes),) = counted(json.loads(ran.out))
+    assert notes == []

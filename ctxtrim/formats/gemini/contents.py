@@ -258,8 +258,8 @@ DIALECT = Dialect(
     envelope=envelope,
     owner=owner,
     places=(
-        "contents", "history", "events", _BATCH, each_element(_BATCH), "[*].contents",
-        "[*].history", "[*].events", "",
+        "contents", "history", "events", "[*].contents", "[*].history", "[*].events",
+        _BATCH, each_element(_BATCH), "",
     ),
     header=header,
     answers=(("content",),),

@@ -22,15 +22,9 @@ PLACES = (
 _IN_VALUES = (
     ("conversations",),
     ("conversation",),
-    ("request.messages + response.choices[0].message",),  # logs of proxies, as the next ten
-    ("request.messages + response.message",),  # of Ollama and Cohere
-    ("request.messages",),
-    ("request.body.messages + response.body.choices[0].message",),
-    ("request.body.messages + response.body.message",),
+    ("request.messages",),  # logs of proxies, with the answers next to them, as the next three
     ("request.body.messages",),
-    ("request_body.messages + response_body.choices[0].message",),  # Helicone, as the next two
-    ("request_body.messages + response_body.message",),
-    ("request_body.messages",),
+    ("request_body.messages",),  # Helicone
     ("kwargs.messages",),
     ("chat.messages",),
     ("input.messages + preferred_output",),  # preferences, as OpenAI tunes models with them

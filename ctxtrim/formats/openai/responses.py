@@ -195,7 +195,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """
     from ctxtrim.formats.openai.item_insert import insert_items  # for edits only
 
-    site = sent_site(site, _answer_text)
+    site = sent_site(site, _lone_answer)
     plain = insert_items(run, site)
     span = plain[0].span
     if not span.path or isinstance(span.path[-1], int):
@@ -203,10 +203,10 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     return _insert_into_list([message.value for message in plain], span, plain[0].is_after, site)
 
 
-def _answer_text(message: Message | None) -> Span | None:
-    """The span of a message that is the text of an answer, None for other messages."""
+def _lone_answer(message: Message | None) -> Span | None:
+    """The span of a message that is an answer outside of a list, None for other messages."""
     span = None if message is None else message.spans[0]
-    return span if span is not None and span.path[-1:] == _OUTPUT else None
+    return span if span is not None and span.path[-1:] in (_OUTPUT, ("message",)) else None
 
 
 def _insert_into_list(

@@ -1,0 +1,198 @@
+"""The answers next to the requests of logs: those that belong to a conversation, and those that are
+not read.
+
+::
+
+    {"messages": […], "response": answer}    or `choices` next to the messages
+    {"request" | "kwargs" | "input" | "body": {"messages": […]}, "response" | "output": answer}
+
+    answer   {"choices": [{"message"}]} | {"candidates": [{"content"}]} | {"output": {"message"}}
+             | {"message"} | message | [{"message"}] | {"body": answer}
+
+An answer belongs to its request if it is an API's response, or a message and the request ends with
+no answer. A message that repeats the last one of the list is no answer of its own: clients add the
+answer to the list that they log.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ctxtrim.formats.fields import elements, json_in, members, string
+from ctxtrim.formats.message_lists import Predicate
+from ctxtrim.text.json_paths import Path, Place
+
+_LISTS = ("messages", "contents", "input")
+_NAMES = {
+    "request": ("response",),
+    "request_body": ("response_body",),
+    "body": ("response",),
+    "kwargs": ("response", "output"),
+    "input": ("output", "response"),
+}
+"""The members of a log that may have an answer, by the member with its request."""
+_REQUESTS = ("request", "request_body")
+"""Members that only the logs of requests have, whose answers are never anything else."""
+_CHOICES = "choices"
+_TEXTS = ("message", "content", "delta", "text", "output")
+"""The members with the text of an answer, in a response or in one of its choices."""
+_ANSWERS = ("assistant", "model")
+
+
+class _Box(NamedTuple):
+    """A member that may have an answer: its name, its value and its path."""
+
+    name: str
+    value: Any
+    path: Path
+    is_logged: bool
+
+
+class _Answer(NamedTuple):
+    """A message that may be an answer, its path, and the response around it."""
+
+    message: dict[str, Any]
+    path: Path
+    response: dict[str, Any]
+    response_path: Path
+    is_of_api: bool
+
+
+def answer_to(value: Any, request: Place, knows: Predicate) -> Place | None:
+    """The answer next to the list of a request; None if there is no clear one.
+
+    The response around it has no id if the request has one.
+    """
+    last = _last(request)
+    for box in _boxes(value, request):
+        for answer in _answers(box):
+            is_next = answer.is_of_api or last.get("role") not in _ANSWERS
+            if is_next and knows(answer.message) and not _repeats(answer.message, last):
+                around = {**answer.response}
+                if "id" in request.envelope:
+                    around.pop("id", None)
+                places = answer.path, answer.message, around, answer.response_path
+                return Place(*places, request.among)
+    return None
+
+
+def unread_answers(value: Any, lists: Sequence[Place]) -> tuple[str, ...]:
+    """What a log says about an answer that none of some lists has."""
+    request, last = lists[0], _last(lists[0])
+    found = []
+    for box in _boxes(value, request):
+        depth = len(box.path)
+        if any(place.path[:depth] == box.path for place in lists[1:]):
+            return ()
+        if not _is_answer(box):
+            continue
+        answers = [answer.message for answer in _answers(box)]
+        if any(_repeats(answer, last) for answer in answers):
+            continue
+        if box.is_logged or last.get("role") not in _ANSWERS:
+            found.append(f"the answer in `{box.name}` is not read")
+    return tuple(found)
+
+
+def _last(request: Place) -> dict[str, Any]:
+    """The last message of a request; an empty object without one."""
+    items = elements(request.items)
+    return members(items[-1]) if items else {}
+
+
+def _repeats(answer: dict[str, Any], last: dict[str, Any]) -> bool:
+    """Whether an answer is the last message of its request."""
+    return last.get("role") in _ANSWERS and any(_sent(last)) and _sent(answer) == _sent(last)
+
+
+def _sent(message: dict[str, Any]) -> list[Any]:
+    """What a message sends, if there is something; texts in blocks as one text."""
+    content = message.get("content")
+    texts = list(filter(None, (string(members(block).get("text")) for block in elements(content))))
+    if texts and len(texts) == len(content):
+        content = "".join(texts)
+    return [each or None for each in (content, message.get("tool_calls"), message.get("parts"))]
+
+
+def _boxes(value: Any, request: Place) -> Iterator[_Box]:
+    """The members that may have the answer to a request."""
+    path = request.path
+    start = max((at + 1 for at, key in enumerate(path) if isinstance(key, int)), default=0)
+    keys = path[start:]
+    if not keys or keys[-1] not in _LISTS or keys[1:-1] not in ((), ("body",)):
+        return
+    around, first = members(_value_at(value, path[:start])), str(keys[0])
+    names: tuple[str, ...] = ("response", _CHOICES)
+    if first in _NAMES:
+        names = _NAMES[first]
+    elif len(keys) > 1:
+        return
+    for name in names:
+        if name in around and (name != _CHOICES or _is_message_choice(around)):
+            yield _Box(name, around[name], (*path[:start], name), first in _REQUESTS)
+
+
+def _is_message_choice(around: dict[str, Any]) -> bool:
+    """Whether the choices next to messages are answers, and not those of a question."""
+    return any("message" in members(choice) for choice in elements(around[_CHOICES]))
+
+
+def _value_at(value: Any, path: Path) -> Any:
+    for key in path:
+        value = _opened(value)[key]
+    return value
+
+
+def _opened(value: Any) -> Any:
+    """A value, or that in a string with JSON."""
+    return (json_in(value) or value) if isinstance(value, str) else value
+
+
+def _answers(box: _Box) -> Iterator[_Answer]:
+    """The messages of a box that may be its answer."""
+    value, path = _opened(box.value), box.path
+    if box.name == _CHOICES:
+        value, path = {_CHOICES: value}, path[:-1]
+    elif "body" in members(value):  # of HTTP
+        value, path = _opened(value["body"]), (*path, "body")
+    for keys, is_of_api in _PLACES:
+        found = value
+        for key in keys:
+            found = _member(found, key)
+        if members(found).get("role") in _ANSWERS:
+            response = members(value) if keys else {}
+            is_typed = is_of_api or found.get("type") == "message"
+            yield _Answer(found, (*path, *keys), response, path, is_typed)
+
+
+_PLACES: tuple[tuple[Path, bool], ...] = (
+    ((_CHOICES, 0, "message"), True),
+    (("candidates", 0, "content"), True),
+    (("output", "message"), True),
+    ((0, "message"), True),
+    (("message",), False),
+    ((), False),
+)
+"""The paths of the answer in a response, and whether only the response of an API has them."""
+
+
+def _member(value: Any, key: str | int) -> Any:
+    """The member of an object, or the element of a list; None if there is none."""
+    if isinstance(key, str):
+        return members(value).get(key)
+    found = elements(value)
+    return found[key] if key < len(found) else None
+
+
+def _is_answer(box: _Box) -> bool:
+    """Whether a member has an answer; not an error, and not what an edit leaves without it."""
+    response = _opened(box.value)
+    if box.name == _CHOICES:
+        response = {_CHOICES: response}
+    if "body" in members(response) or "headers" in members(response):  # of HTTP
+        response = _opened(response.get("body"))
+    if not isinstance(response, dict):
+        return isinstance(response, (str, list)) and bool(response)
+    if response.get("error"):
+        return False
+    choices = (*elements(response.get(_CHOICES)), *elements(response.get("candidates")))
+    return any(members(value).get(name) for value in (response, *choices) for name in _TEXTS)

@@ -140,3 +140,41 @@ def test_a_control_of_the_request_is_not_counted_and_stays(
     ran = ctxtrim("trim", "-b", "40", stdin=file_of(talk))
     assert (ran.code, control in items_in(ran.out)) == (0, True)
     assert "unknown" not in ran.err
+
+
+def programmed(code: str = "look()") -> list[Item]:
+    """A program that OpenAI runs, the call that it makes, and the outputs of both."""
+    caller = {"caller": {"type": "program", "caller_id": "p"}}
+    return [
+        {"type": "program", "id": "prog_1", "call_id": "p", "code": code, "fingerprint": "f"},
+        calls("a") | caller,
+        returns("a", "Low.") | caller,
+        {"type": "program_output", "id": "po_1", "call_id": "p", "result": "2 m"},
+    ]
+
+
+@pytest.mark.parametrize("file_of", [request, rollout])
+@pytest.mark.parametrize("end", [3, 4])
+def test_a_program_is_valid_while_it_waits_and_with_its_output(
+    ctxtrim: Run, file_of: Any, end: int
+) -> None:
+    talk = [says("user", "Tide?"), *programmed()[:end]]
+    talk += [says("assistant", "Low."), says("user", "Go.")] if end == 4 else []
+    file = file_of(talk)
+    ran = ctxtrim("check", "--as", "request", "--profile", "openai-responses", stdin=file)
+    assert (ran.code, "unknown" in ran.err) == (0, False)
+    fixed = ctxtrim("run", "-s", "repair", stdin=file)
+    assert (fixed.code, fixed.out) == (0, file)
+
+
+@pytest.mark.parametrize("file_of", [request, rollout])
+def test_the_code_of_a_program_counts_and_is_never_cut(ctxtrim: Run, file_of: Any) -> None:
+    talk = [says("user", "Tide?"), *programmed(LONG * 9), says("assistant", "Low.")]
+    file = file_of([*talk, says("user", "Go.")])
+    (transcript,) = transcripts(file)
+    assert transcript.messages[1].parts[0].text == LONG * 9
+    assert ctxtrim("count", stdin=file).out.decode().count("≈")
+    assert ctxtrim("truncate", "--max-age", "0", "--max-tokens", "2", stdin=file).out == file
+    for budget in (60, 400):
+        ran = ctxtrim("trim", "-b", str(budget), stdin=file)
+        assert (ran.code, [item for item in items_in(ran.out) if item in programmed()]) == (0, [])

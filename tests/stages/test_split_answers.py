@@ -2,7 +2,8 @@
 
 Anthropic splits an answer at a server tool whose result follows in a later message. A response of
 OpenAI with reasoning, a search and a text is read as two messages. Anthropic accepts a system
-message in the middle only after a user turn and before an answer.
+message in the middle only after a user turn and before an answer. A program that OpenAI runs waits
+for the outputs of its calls.
 """
 
 import json
@@ -74,6 +75,21 @@ def reasoned(name: str, text: str, has_call: bool = False) -> list[Value]:
     return items
 
 
+def programmed(name: str, text: str, rounds: int = 1) -> list[Value]:
+    """An answer whose program, which OpenAI runs, calls tools of the client."""
+    caller = {"caller": {"type": "program", "caller_id": name}}
+    ids = {"id": f"prog_{name}", "call_id": name}
+    talk: list[Value] = [{"type": "program", "code": "look()", "fingerprint": "f"} | ids]
+    for number in range(rounds):
+        inner = {"call_id": f"{name}.{number}"} | caller
+        talk += [
+            {"type": "function_call", "name": "read_gauge", "arguments": "{}"} | inner,
+            {"type": "function_call_output", "output": text} | inner,
+        ]
+    ids = {"id": f"po_{name}", "call_id": name}
+    return [*talk, {"type": "program_output", "result": text[:60], "status": "completed"} | ids]
+
+
 def said(role: str, text: str, name: str = "") -> Value:
     kind = "output_text" if role == "assistant" else "input_text"
     message = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
@@ -97,10 +113,14 @@ def broken_messages(data: bytes) -> list[str]:
 def broken_items(data: bytes) -> list[str]:
     """The ids of items without other items of their response."""
     items = json.loads(data)["input"]
-    ids = [item["id"] for item in items if "id" in item]
+    programs = {item["call_id"] for item in items if item["type"] == "program"}
+    outputs = {item["call_id"] for item in items if item["type"] == "program_output"}
+    callers = {item["caller"]["caller_id"] for item in items if "caller" in item}
+    ids = [item["id"] for item in items if "id" in item and not item["type"].startswith("program")]
     names = {name.partition("_")[2] for name in ids}
     kinds = {name: {each for each in ids if each.endswith(f"_{name}")} for name in names}
-    return sorted(name for name in names if not {f"{k}_{name}" for k in KINDS} <= kinds[name])
+    broken = {name for name in names if not {f"{k}_{name}" for k in KINDS} <= kinds[name]}
+    return sorted(broken | (programs ^ outputs) | (callers - programs))
 
 
 KINDS = ("rs", "ws", "msg")
@@ -149,8 +169,11 @@ def in_blocks(draw: st.DrawFn, name: str) -> list[Value]:
 @st.composite
 def in_items(draw: st.DrawFn, name: str) -> list[Value]:
     text = "water " * draw(lengths)
-    if draw(st.booleans()):
+    kind = draw(st.sampled_from(["plain", "reasoned", "programmed"]))
+    if kind == "reasoned":
         return reasoned(name, text, has_call=draw(st.booleans()))
+    if kind == "programmed":
+        return programmed(name, text, draw(st.integers(1, 3)))
     return [said("user", text), said("assistant", text)]
 
 
@@ -186,6 +209,7 @@ FORMS = [
     (messages(four(lambda name, text: called(name, text, 3), user)), broken_messages),
     (items(four(reasoned, lambda text: said("user", text))), broken_items),
     (items(four(lambda n, t: reasoned(n, t, True), lambda t: said("user", t))), broken_items),
+    (items(four(programmed, lambda text: said("user", text))), broken_items),
 ]
 
 

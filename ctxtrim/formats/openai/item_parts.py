@@ -1,11 +1,11 @@
 """Reads the parts of Responses items: texts, reasoning, calls and outputs."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.json_in_string import Wrapped, failed, unwrapped
 from ctxtrim.formats.media_blocks import (
     block_part,
@@ -21,6 +21,8 @@ from ctxtrim.text.records import dump
 # calls that always have an output
 _PAIRED = ("function_call", "custom_tool_call", "local_shell_call", "tool_call")
 _ARGUMENTS = ("arguments", "input", "action", "operation")
+PROGRAMS = {"program": "code", "program_output": "result"}
+"""The items of a program that OpenAI runs, and the keys of their texts."""
 
 
 def content(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
@@ -57,6 +59,8 @@ def answer_parts(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Par
         yield from content(value, span)
     elif kind == "reasoning":
         yield from _reasoning(value, span, whole)
+    elif kind in PROGRAMS:
+        yield _program(value, span)
     elif is_own_call(value):
         yield _call(value, span, whole)
     else:
@@ -134,7 +138,8 @@ def _call(value: dict[str, Any], span: Span, whole: Span) -> Part:
     if not isinstance(name, str):
         name = value["type"].removesuffix("_call")
     key = next((key for key in _ARGUMENTS if key in value), "arguments")
-    return call_part(value.get(key), call_id(value), name, span.inside(key), whole)
+    part = call_part(value.get(key), call_id(value), name, span.inside(key), whole)
+    return replace(part, server=program_links(value)) if "caller" in value else part
 
 
 def call_id(value: dict[str, Any]) -> str | None:
@@ -167,6 +172,32 @@ def _built_in(value: dict[str, Any], span: Span) -> Iterator[Part]:
     if pictures:
         value = value | {"outputs": [output for output in outputs if output not in pictures]}
     yield Part("text", dump(value), source=span, server=approval_links(value), stored=True)
+
+
+def _program(value: dict[str, Any], span: Span) -> Part:
+    """A program that OpenAI runs, or its output; only OpenAI may change either.
+
+    What a prompt contains besides the text, such as the fingerprint, is not documented.
+    """
+    text = string(value.get(PROGRAMS[value["type"]])) or ""
+    return Part("text", text, source=span, server=program_links(value), stored=True)
+
+
+def program_links(value: dict[str, Any]) -> tuple[ServerLink, ...]:
+    """The link between a program, the calls that it makes, and its output.
+
+    They are in several responses, because the program waits for the outputs of its calls.
+    """
+    kind, caller = value.get("type"), members(value.get("caller"))
+    name: object = None
+    relation: Literal["use", "result", "call"] = "call"
+    if kind == "program":
+        relation, name = "use", value.get("call_id")
+    elif kind == "program_output":
+        relation, name = "result", value.get("call_id")
+    elif caller.get("type") == "program":
+        name = caller.get("caller_id")
+    return (ServerLink(relation, name),) if isinstance(name, str) else ()
 
 
 def approval_links(value: dict[str, Any]) -> tuple[ServerLink, ...]:

@@ -63,6 +63,8 @@ _KINDS: dict[str, ItemKind] = {
     "tool_call": "call",  # before Codex had ids, as the next two
     "tool_result": "result",
     "function_result": "result",
+    "program": "call",  # which OpenAI runs, as its output
+    "program_output": "call",
     "mcp_list_tools": "call",
     "mcp_approval_request": "call",
     "mcp_approval_response": "message",  # the user's answer to the request before it

@@ -46,7 +46,7 @@ def block(value: Any, span: Span) -> Part:
             return Part("reasoning", block=span, sealed=len(value["encrypted_content"]))
         if kind == "tool_use":
             call_id, name = string(value.get("id")), string(value.get("name"))
-            server = _server_links(value) if "caller" in value else ()
+            server = server_links(value) if "caller" in value else ()
             arguments = dump(value.get("input"))
             return Part("tool_call", arguments, call_id, name, block=span, server=server)
         media = media_of(value) if kind in ("image", "document") else None
@@ -58,7 +58,7 @@ def block(value: Any, span: Span) -> Part:
             return Part(
                 "attachment", dump(value), block=span, text_block=text_block, cites=_cites(value)
             )
-        links = _server_links(value)
+        links = server_links(value)
         fetched = _fetched(value) if kind == "web_fetch_tool_result" else None
         if fetched is not None:
             return Part("attachment", media=fetched, block=span, server=links)
@@ -93,7 +93,7 @@ def _document(value: dict[str, Any], span: Span) -> Iterator[Part]:
         yield Part("attachment", media=media_of(image), source=span)
 
 
-def _server_links(value: dict[str, Any]) -> tuple[ServerLink, ...]:
+def server_links(value: dict[str, Any]) -> tuple[ServerLink, ...]:
     """How a block belongs to server tools: it is the use or the result of one, or one made it.
 
     A use and its result are in two messages if the model paused its turn (`pause_turn`), or if the

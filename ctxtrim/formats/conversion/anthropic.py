@@ -5,9 +5,10 @@ request with calls needs tools, so tools without a schema get an empty one.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ctxtrim.formats.anthropic.blocks import server_links
 from ctxtrim.formats.anthropic.detect import is_dated
 from ctxtrim.formats.conversion.arguments import object_of
 from ctxtrim.formats.conversion.attachments import WEB_IMAGES, Attachment
@@ -20,11 +21,11 @@ from ctxtrim.model import Role
 from ctxtrim.stages.repair import ANSWER
 
 _NATIVE = (
-    "document", "server_tool_use", "web_search_tool_result", "web_fetch_tool_result",
-    "code_execution_tool_result", "bash_code_execution_tool_result",
-    "text_editor_code_execution_tool_result", "tool_search_tool_result", "mcp_tool_use",
-    "mcp_tool_result", "container_upload", "search_result", "tool_reference",
+    "document", "container_upload", "search_result", "tool_reference", "fallback",
+    "mcp_tool_listing", "browser_state",
 )  # fmt: skip
+_SERVER_TOOLS = ("_tool_use", "_tool_result")
+"""The ends of the types of blocks of tools that Anthropic runs."""
 _INVALID = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -45,16 +46,13 @@ def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
 
 def _messages(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
     """The messages; results and the user texts after them share a message."""
-    turns = list(turns)
-    native = [piece for turn in turns for piece in turn.pieces if piece.kind == "native"]
-    uses = {string(members(piece.value).get("id")) for piece in native}
     found: list[tuple[str, list[dict[str, Any]]]] = []
     for turn in turns:
         role = "assistant" if turn.role == "assistant" else "user"
         if turn.role == "tool":
             blocks = list(_results(turn.results, losses))
         elif turn.role == "assistant":
-            blocks = list(_answer(turn, uses, losses))
+            blocks = list(_answer(turn, losses))
         else:
             blocks = content_blocks(turn.pieces)
         if found and found[-1][0] == role:
@@ -64,19 +62,13 @@ def _messages(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
     return [{"role": role, "content": content_of(blocks)} for role, blocks in found]
 
 
-def _answer(turn: Turn, uses: Set[str | None], losses: Losses) -> Iterator[dict[str, Any]]:
-    """The blocks of an answer. `uses`: the ids of the server tools that the request uses."""
+def _answer(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
+    """The blocks of an answer."""
     for piece in turn.pieces:
         if piece.kind == "call":
             arguments = object_of(piece, turn.message, losses)
             use = {"type": "tool_use", "id": piece.call_id, "name": piece.name, "input": arguments}
-            others = dict(piece.members)
-            caller = string(members(others.get("caller")).get("tool_id"))
-            if caller is not None and caller not in uses:
-                del others["caller"]
-                what = f"the member caller: the request has no use {caller} of a server tool"
-                losses.lose("call origin", what, turn.message)
-            yield use | others
+            yield use | dict(piece.members)
         else:
             yield from content_blocks([piece])
 
@@ -163,7 +155,8 @@ def _called(turns: Iterable[Turn]) -> list[str]:
 
 
 def _is_native(value: Any) -> bool:
-    return isinstance(value, Mapping) and value.get("type") in _NATIVE
+    kind = string(members(value).get("type")) or ""
+    return kind in _NATIVE or kind.endswith(_SERVER_TOOLS)
 
 
 TARGET = Target(
@@ -174,6 +167,7 @@ TARGET = Target(
     is_native=_is_native,
     is_native_tool=lambda tool: is_dated(tool) or tool.get("type") == "mcp_toolset",
     invalid_name=_INVALID,
+    links=server_links,
     invalid_id=_INVALID,
     alternates=True,
     calls_last=True,

@@ -59,7 +59,8 @@ OF_ONE_API = ("defer_loading", "allowed_callers")
 """The members of tools that refer to other tools of the API that they are written for."""
 _PHASES = ("commentary", "final_answer")
 _RESPONSES = ("functionResponse", "function_response")
-_DIRECT = {"type": "direct"}  # the caller of a call that the model made, as without one
+DIRECT = {"type": "direct"}
+"""The caller of a call that the model made, as without one."""
 
 BlockMembers = Mapping[str, Any]
 NO_MEMBERS: BlockMembers = {}
@@ -120,9 +121,9 @@ def kept_members(
         return NO_MEMBERS
     kept = {}
     for key, value in found.items():
-        if key in accepted and not _is_program(value):
+        if key in accepted:
             kept[key] = value
-        elif value != _DIRECT:
+        elif value != DIRECT:
             kind = _KINDS.get(key) or _KINDS_IN_MESSAGES[key]
             losses.lose(kind, f"the member {key}", message, "info")
     return kept
@@ -137,8 +138,3 @@ def kept_members_of_tool(
             what = f"the member {key} of the tool {name}"
             losses.lose(_KINDS_IN_TOOLS[key], what, severity="info")
     return {key: value for key, value in found.items() if key in accepted}
-
-
-def _is_program(caller: Any) -> bool:
-    """Whether a call was made by a program of OpenAI, whose item is not converted."""
-    return isinstance(caller, Mapping) and caller.get("type") == "program"

@@ -20,6 +20,7 @@ from ctxtrim.formats.conversion.identifiers import Identifiers
 from ctxtrim.formats.conversion.json_schema import has_unions, without_unions
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
+from ctxtrim.formats.conversion.server_tools import linked
 from ctxtrim.formats.conversion.target import Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import Tool, tools_in
 from ctxtrim.formats.conversion.turn_reader import TurnReader
@@ -46,6 +47,7 @@ def dialogue_of(
         leading = list(takewhile(lambda turn: turn.role == "system", turns))
         system = tuple(piece for turn in leading for piece in turn.pieces)
         turns = _merged(_without_system(turns[len(leading) :], losses))
+    turns = linked(turns, target.links, losses)
     if not target.may_end_with_reasoning:
         turns = _followed(turns, losses)
     if target.alternates:

@@ -20,12 +20,13 @@ from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import Tool
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.media_blocks import input_text, output_text
+from ctxtrim.formats.openai.item_parts import program_links
 from ctxtrim.model import Message, Role
 
 _NATIVE = (
     "compaction", "compaction_summary", "context_compaction", "web_search_call",
     "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call",
-    "mcp_list_tools", "tool_search_call", "tool_search_output",
+    "mcp_list_tools", "tool_search_call", "tool_search_output", "program", "program_output",
 )  # fmt: skip
 
 
@@ -92,7 +93,8 @@ def _output(answer: CallResult) -> dict[str, Any]:
         return _with_id(answer.value, answer.call)
     content = content_of(content_blocks(answer.pieces, input_text)) or ""
     kind = "function_call_output" if is_object(answer.call) else "custom_tool_call_output"
-    return {"type": kind, "call_id": answer.call.call_id, "output": content}
+    caller = {key: value for key, value in answer.members.items() if key == "caller"}
+    return {"type": kind, "call_id": answer.call.call_id, **caller, "output": content}
 
 
 def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
@@ -159,7 +161,8 @@ TARGET = Target(
     has_built_in_tools=True,
     has_custom_tools=True,
     has_refusals=True,
-    members=("annotations", "namespace", "phase"),
+    links=program_links,
+    members=("annotations", "namespace", "phase", "caller"),
     message_members=("phase",),
     tool_members=("strict", "defer_loading", "allowed_callers", "async", "output_schema"),
     invalid_name=re.compile(r"[^a-zA-Z0-9_-]"),

@@ -11,7 +11,7 @@ from ctxtrim.formats.conversion.block_members import NO_MEMBERS, BlockMembers
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece
 from ctxtrim.formats.conversion.tools import Tool
-from ctxtrim.model import Message, Role
+from ctxtrim.model import Message, Role, ServerLink
 
 
 class CallResult(Struct, frozen=True):
@@ -67,6 +67,8 @@ class Target(Struct, frozen=True):
       (an attachment: in a message of a role)
     - `is_native`: the target accepts a block or an item as it is; `is_native_tool`: the same for a
       tool schema
+    - `links`: how a block or an item that is kept, or the members of a call, relate to tools that
+      the provider runs
     - `invalid_name`, `invalid_id`: characters that tool names and call ids cannot have;
       `longest_id`: the characters of the longest call id
     - `members`: the members of blocks and calls that the API accepts besides their content;
@@ -94,6 +96,7 @@ class Target(Struct, frozen=True):
     is_native: Callable[[Any], bool]
     is_native_tool: Callable[[dict[str, Any]], bool]
     invalid_name: re.Pattern[str]
+    links: Callable[[Any], tuple[ServerLink, ...]] = lambda value: ()
     invalid_id: re.Pattern[str] | None = None
     longest_id: int = 64
     alternates: bool = False

@@ -392,6 +392,7 @@ def test_a_block_of_another_provider_is_lost_and_listed() -> None:
 def test_a_search_result_with_encrypted_text_stays_whole_for_its_provider() -> None:
     page = {"type": "web_search_result", "url": "http://x", "encrypted_content": "QUJD" * 9}
     found = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [page]}
-    source = claude(found, TEXT, role="assistant")
-    assert converted(source, "anthropic").value["messages"][1]["content"] == [found, TEXT]
-    assert converted(source, "openai-chat").kinds == {"lost content block": 1}
+    use = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "buoy"}}
+    source = claude(use, found, TEXT, role="assistant")
+    assert converted(source, "anthropic").value["messages"][1]["content"] == [use, found, TEXT]
+    assert converted(source, "openai-chat").kinds == {"lost content block": 2}

@@ -23,11 +23,19 @@ from ctxtrim.formats.media_blocks import input_text, output_text
 from ctxtrim.formats.openai.item_parts import program_links
 from ctxtrim.model import Message, Role
 
-_NATIVE = (
-    "compaction", "compaction_summary", "context_compaction", "web_search_call",
-    "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call",
-    "mcp_list_tools", "tool_search_call", "tool_search_output", "program", "program_output",
+_WITH_ID = (
+    "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
+    "mcp_call", "mcp_list_tools", "program", "program_output",
 )  # fmt: skip
+"""Items that the API refuses without an `id`, as old rollouts of Codex have them
+[openai/codex#6926].
+"""
+_NATIVE = (
+    "compaction", "compaction_summary", "context_compaction", "tool_search_call",
+    "tool_search_output",
+)  # fmt: skip
+_PRIVATE = "internal_chat_message_metadata_passthrough"
+"""A member of items that only the backend of Codex accepts."""
 
 
 def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
@@ -57,7 +65,7 @@ def _items(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
         else:
             for piece in together:
                 is_call = piece.kind == "call"
-                yield _call(piece, turn.message, losses) if is_call else piece.value
+                yield _call(piece, turn.message, losses) if is_call else _public(piece.value)
 
 
 def _kind(piece: Piece) -> tuple[bool, Any]:
@@ -84,7 +92,7 @@ def _call(piece: Piece, message: Message | None, losses: Losses) -> dict[str, An
 
 def _with_id(item: dict[str, Any], call: Piece) -> dict[str, Any]:
     """A built-in call or its output with the id of the call; older ones have it in `id`."""
-    return item | ({"call_id": call.call_id} if "call_id" in item else {})
+    return _public(item) | ({"call_id": call.call_id} if "call_id" in item else {})
 
 
 def _output(answer: CallResult) -> dict[str, Any]:
@@ -143,7 +151,13 @@ def _tool(tool: Tool) -> dict[str, Any]:
 
 
 def _is_native(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("type") in _NATIVE
+    kind, name = members(value).get("type"), members(value).get("id")
+    return kind in _NATIVE or (kind in _WITH_ID and isinstance(name, str))
+
+
+def _public(item: dict[str, Any]) -> dict[str, Any]:
+    """An item without its private member."""
+    return {key: inner for key, inner in item.items() if key != _PRIVATE}
 
 
 def _is_native_tool(tool: dict[str, Any]) -> bool:

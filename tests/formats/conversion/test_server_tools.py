@@ -86,6 +86,36 @@ def test_half_of_a_server_tool_is_lost(block: Value) -> None:
     assert half.kinds == {"lost server tool": 1}
 
 
+def rollout(*items: Value) -> bytes:
+    """A session of Codex, whose items have a member for its backend."""
+    private = {"internal_chat_message_metadata_passthrough": {"turn_id": "t1"}}
+    lines = [{"type": "session_meta", "payload": {"id": "s1", "cwd": "/w"}}]
+    lines += [{"type": "response_item", "payload": item | private} for item in items]
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def test_items_of_codex_lose_its_private_member(ctxtrim: Run) -> None:
+    items = [
+        {"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "tide"}},
+        {"type": "compaction", "encrypted_content": "c2VhbGVk"},
+        {"type": "reasoning", "summary": [], "encrypted_content": "c2VhbGVk"},
+        {"type": "local_shell_call", "call_id": "a", "action": {"type": "exec", "command": ["ls"]}},
+        {"type": "local_shell_call_output", "call_id": "a", "output": "tides.txt"},
+    ]
+    data = rollout(says("user", "Tide?"), *items, says("user", "Thanks."))
+    ran = ctxtrim("convert", "--to", "openai-responses", "-m", "gpt-5.4", stdin=data)
+    assert json.loads(ran.out)["input"] == [says("user", "Tide?"), *items, says("user", "Thanks.")]
+    assert "lost" not in ran.err
+
+
+@pytest.mark.parametrize("kind", ["web_search_call", "code_interpreter_call", "mcp_call"])
+def test_an_item_is_lost_without_the_id_that_the_api_requires(ctxtrim: Run, kind: str) -> None:
+    data = rollout(says("user", "Tide?"), {"type": kind, "status": "completed"})
+    ran = ctxtrim("convert", "--to", "openai-responses", "-m", "gpt-5.4", stdin=data)
+    assert json.loads(ran.out)["input"] == [says("user", "Tide?")]
+    assert "lost: 1 content block" in ran.err
+
+
 BLOCKS = [
     {"type": "text", "text": "Low."},
     use("s"), use("t", "advisor"), found("s"), found("t", "advisor"),

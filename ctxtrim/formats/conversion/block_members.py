@@ -42,6 +42,7 @@ _KINDS_IN_TOOLS = {
     "strict": "tool setting",
     "cache_control": "cache breakpoint",
     "defer_loading": "tool setting",
+    "deferLoading": "tool setting",  # Codex
     "input_examples": "tool setting",
     "allowed_callers": "tool setting",
     "async": "tool setting",  # OpenAI Responses, as the next

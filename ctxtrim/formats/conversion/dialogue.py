@@ -60,14 +60,14 @@ def _tools(
 ) -> tuple[tuple[Tool, ...], tuple[object, ...]]:
     """The functions with valid names, and the tools that only the target's provider defines.
 
-    Names are unique: APIs refuse a second tool of a name.
+    Names are unique in their namespace: APIs refuse a second tool of a name.
     """
-    tools: dict[str, Tool] = {}
+    tools: dict[object, Tool] = {}
     native: list[object] = []
     for tool in tools_in(transcript.tools) if transcript.tools is not None else ():
         if isinstance(tool, Tool):
             named = _named(tool, target, losses, names)
-            first = tools.setdefault(named.name, named)
+            first = tools.setdefault((named.namespace, named.name), named)
             if first is not named:
                 record = losses.change if first == named else losses.lose
                 record("tool schema", f"the tool {named.name} is declared again; the first stays")
@@ -94,7 +94,13 @@ def _named(tool: Tool, target: Target, losses: Losses, names: Identifiers) -> To
         what = f"the alternatives at the top of the schema of {name} are properties now"
         losses.change("tool schema", what)
         schema = without_unions(schema)
-    return replace(tool, name=name, schema=schema, members=_members(tool, target, losses))
+    namespace = tool.namespace
+    if namespace is not None and not target.has_namespaces:
+        what = f"the namespace {namespace.name} of the tool {name}"
+        losses.lose("tool namespace", what, severity="info")
+        namespace = None
+    kept = _members(tool, target, losses)
+    return replace(tool, name=name, schema=schema, members=kept, namespace=namespace)
 
 
 def _members(tool: Tool, target: Target, losses: Losses) -> BlockMembers:

@@ -26,6 +26,12 @@ UNSIGNED = "skip_thought_signature_validator"
 _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif")
 _SETTINGS = ("scheduling", "willContinue", "will_continue")
 _CODE = ("executableCode", "executable_code", "codeExecutionResult", "code_execution_result")
+_NATIVE_TOOLS = (
+    "googlesearch", "googlesearchretrieval", "googlemaps", "urlcontext", "codeexecution",
+    "filesearch", "computeruse", "retrieval", "enterprisewebsearch", "parallelaisearch",
+    "exaaisearch", "mcpservers",
+)  # fmt: skip
+"""The tools of Google, whose names have two spellings: `googleSearch`, `google_search`."""
 
 
 def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
@@ -140,13 +146,17 @@ def _is_native(value: Any) -> bool:
     return isinstance(value, dict) and any(key in value for key in _CODE)
 
 
+def _is_native_tool(tool: dict[str, Any]) -> bool:
+    return bool(tool) and all(key.replace("_", "").lower() in _NATIVE_TOOLS for key in tool)
+
+
 TARGET = Target(
     "gemini",
     write,
     reasoning=_thought,
     attachment=_attachment,
     is_native=_is_native,
-    is_native_tool=lambda tool: "type" not in tool and "name" not in tool,
+    is_native_tool=_is_native_tool,
     invalid_name=re.compile(r"[^a-zA-Z0-9_.:-]|^[^a-zA-Z_]"),
     invalid_id=re.compile(r"[^a-zA-Z0-9_-]"),
     alternates=True,

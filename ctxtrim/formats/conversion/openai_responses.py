@@ -5,20 +5,19 @@ encrypted content. A call whose arguments are not a JSON object is a custom tool
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.detect import is_dated
 from ctxtrim.formats.conversion.arguments import is_object
 from ctxtrim.formats.conversion.attachments import WEB_IMAGES, Attachment
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.pieces import Piece, content_blocks, content_of
 from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import Tool
-from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.media_blocks import input_text, output_text
 from ctxtrim.formats.openai.item_parts import program_links
 from ctxtrim.model import Message, Role
@@ -34,6 +33,13 @@ _NATIVE = (
     "compaction", "compaction_summary", "context_compaction", "tool_search_call",
     "tool_search_output",
 )  # fmt: skip
+_NATIVE_TOOLS = (
+    "web_search", "web_search_preview", "file_search", "code_interpreter", "image_generation",
+    "mcp", "computer", "computer_use_preview", "local_shell", "shell", "apply_patch",
+    "tool_search", "programmatic_tool_calling",
+)  # fmt: skip
+_DATE = re.compile(r"_\d{4}_\d{2}_\d{2}$")
+"""The date of a version of such a tool; those of Anthropic have no `_` in it."""
 _PRIVATE = "internal_chat_message_metadata_passthrough"
 """A member of items that only the backend of Codex accepts."""
 
@@ -47,7 +53,7 @@ def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
     if is_instruction and [piece.kind for piece in first.pieces] == ["text"]:
         request["instructions"] = turns.pop(0).pieces[0].text
     request["input"] = [item for turn in turns for item in _items(turn, losses)]
-    tools = [*map(_tool, dialogue.tools), *dialogue.native_tools]
+    tools = [*_tools(dialogue.tools), *dialogue.native_tools]
     return request | ({"tools": tools} if tools else {})
 
 
@@ -139,6 +145,17 @@ def _reasoning(piece: Piece) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
+def _tools(tools: Iterable[Tool]) -> Iterator[dict[str, Any]]:
+    """The tools, those of a namespace in it."""
+    for namespace, together in groupby(tools, lambda tool: tool.namespace):
+        found = map(_tool, together)
+        if namespace is None:
+            yield from found
+        else:
+            named = {"name": namespace.name, "description": namespace.description}
+            yield {"type": "namespace", **named, "tools": list(found)}
+
+
 def _tool(tool: Tool) -> dict[str, Any]:
     description = {} if tool.description is None else {"description": tool.description}
     if tool.is_custom:
@@ -161,8 +178,7 @@ def _public(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_native_tool(tool: dict[str, Any]) -> bool:
-    is_typed = isinstance(tool.get("type"), str) and tool["type"] != "function"
-    return is_typed and not is_dated(tool) and tool["type"] != "mcp_toolset"
+    return _DATE.sub("", string(tool.get("type")) or "") in _NATIVE_TOOLS
 
 
 TARGET = Target(
@@ -173,6 +189,7 @@ TARGET = Target(
     is_native=_is_native,
     is_native_tool=_is_native_tool,
     has_built_in_tools=True,
+    has_namespaces=True,
     has_custom_tools=True,
     has_refusals=True,
     links=program_links,

@@ -84,6 +84,7 @@ class Target(Struct, frozen=True):
     - `flags_errors`: a result can be marked as an error
     - `names_authors`: messages can have the name of their author
     - `has_built_in_tools`: calls may be those of tools that OpenAI defines and the client runs
+    - `has_namespaces`: tools may be in namespaces of OpenAI
     - `has_custom_tools`: calls and tools may be custom ones of OpenAI
     - `has_refusals`: texts of an answer may be refusals
     - `takes_unions`: schemas of tools may have alternatives (`anyOf`) at the top
@@ -107,6 +108,7 @@ class Target(Struct, frozen=True):
     flags_errors: bool = False
     names_authors: bool = False
     has_built_in_tools: bool = False
+    has_namespaces: bool = False
     has_custom_tools: bool = False
     has_refusals: bool = False
     takes_unions: bool = False

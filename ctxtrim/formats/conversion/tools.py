@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.formats.conversion.block_members import NO_MEMBERS, BlockMembers, members_of_tool
 from ctxtrim.formats.conversion.json_schema import object_schema
@@ -14,6 +15,8 @@ from ctxtrim.text.records import value_in
 _SCHEMAS = (
     "parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema",
 )  # fmt: skip
+_WRAPPERS = ("function", "toolSpec", "ToolSpecification")
+"""The members with a function: of OpenAI, Bedrock and Kiro."""
 _DECLARATIONS = ("functionDeclarations", "function_declarations")
 EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 """The JSON schema of a tool without parameters."""
@@ -25,13 +28,20 @@ CUSTOM: dict[str, Any] = {
 """The JSON schema of a custom tool as a function."""
 
 
+class Namespace(Struct, frozen=True):
+    """A group of tools, as OpenAI Responses and Codex have it."""
+
+    name: str
+    description: str
+
+
 class Tool(Struct, frozen=True):
     """A function that the model may call: `schema` is the JSON schema of its arguments.
 
     `is_custom`: a custom tool of OpenAI, whose argument is a text; `grammar` is the format of this
     text as Responses writes it. `schema` is then that of a function with the text as its `input`.
     `members` are other members of the tool. `is_of_responses`: a tool as OpenAI Responses writes
-    it.
+    it. `namespace` is the group of the tool.
     """
 
     name: str
@@ -41,6 +51,7 @@ class Tool(Struct, frozen=True):
     grammar: dict[str, Any] | None = None
     members: BlockMembers = NO_MEMBERS
     is_of_responses: bool = False
+    namespace: Namespace | None = None
 
 
 def tools_in(text: str) -> Iterator[Tool | dict[str, Any]]:
@@ -59,11 +70,25 @@ def _tools(tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
         for key in found:
             for declaration in map(members, elements(tool[key])):
                 yield from _function(declaration, declaration)
-        rest = {key: value for key, value in tool.items() if key not in found and value}
+        rest = {key: value for key, value in tool.items() if key not in found}
+        rest = {key: value for key, value in rest.items() if value not in (None, [])}
         if rest:
             yield rest
         return
-    yield from _function(members(tool.get("function")) or tool, tool)
+    if tool.get("type") == "namespace" and elements(tool.get("tools")):
+        yield from _of_namespace(tool)
+        return
+    wrapped = (members(tool.get(key)) for key in _WRAPPERS)
+    yield from _function(next(filter(None, wrapped), tool), tool)
+
+
+def _of_namespace(tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
+    """The tools of a namespace."""
+    name, description = string(tool.get("name")), string(tool.get("description"))
+    namespace = Namespace(name or "", description or "")
+    for inner in map(members, elements(tool.get("tools"))):
+        for found in _function(inner, inner):
+            yield replace(found, namespace=namespace) if isinstance(found, Tool) else found
 
 
 def _function(function: dict[str, Any], tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
@@ -77,16 +102,20 @@ def _function(function: dict[str, Any], tool: dict[str, Any]) -> Iterator[Tool |
     if name is None or not is_known or "format" in tool:
         yield tool
         return
-    schema: dict[str, Any] = next(
-        (function[key] for key in _SCHEMAS if isinstance(function.get(key), dict)), {}
-    )
     yield Tool(
         name,
-        object_schema(schema),
+        object_schema(_schema(function)),
         string(function.get("description")),
         members=members_of_tool(tool | function),
         is_of_responses=_is_of_responses(tool),
     )
+
+
+def _schema(function: dict[str, Any]) -> dict[str, Any]:
+    """The JSON schema of a function; that of Bedrock and Kiro is in a member `json`."""
+    schemas = (members(function.get(key)) for key in _SCHEMAS)
+    schema = next(filter(None, schemas), {})
+    return members(schema["json"]) if schema.keys() == {"json"} else schema
 
 
 def _is_of_responses(tool: dict[str, Any]) -> bool:

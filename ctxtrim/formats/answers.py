@@ -107,8 +107,9 @@ def _repeats(answer: dict[str, Any], last: dict[str, Any]) -> bool:
 def _sent(message: dict[str, Any]) -> list[Any]:
     """What a message sends, if there is something; texts in blocks as one text."""
     content = message.get("content")
-    texts = list(filter(None, (string(members(block).get("text")) for block in elements(content))))
-    if texts and len(texts) == len(content):
+    blocks = elements(content)
+    texts = list(filter(None, (string(members(block).get("text")) for block in blocks)))
+    if texts and len(texts) == len(blocks):
         content = "".join(texts)
     return [each or None for each in (content, message.get("tool_calls"), message.get("parts"))]
 

@@ -11,7 +11,7 @@ from ctxtrim.findings import Finding
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.lines import LineBlock, LineRecords
 from ctxtrim.model import Line, Transcript
-from ctxtrim.text.records import JsonRecord
+from ctxtrim.text.records import JsonRecord, LinePart
 
 _LINE = "; the line"
 KEPT = f"{_LINE} is kept unchanged and not counted"
@@ -60,6 +60,14 @@ class Chunk(Struct, frozen=True, dict=True):
         if isinstance(self.lines, LineBlock):
             return bytes(self.lines.data)
         return self.joined(b"".join([line.data for line in self.lines]))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the next chunk continues the line or the array of this one."""
+        if self.element is not None:
+            return not self.element.is_last
+        last = self.lines[-1].data
+        return isinstance(last, LinePart) and not last.is_last
 
     def joined(self, data: bytes) -> bytes:
         """The bytes of the chunk in the file, from those of its lines."""

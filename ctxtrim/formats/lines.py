@@ -12,16 +12,43 @@ from io import BytesIO
 from itertools import chain, islice
 from typing import Any
 
+from ctxtrim.errors import InputError, too_large
 from ctxtrim.model import Line, Message, Span
 from ctxtrim.text.json_spans import Range
-from ctxtrim.text.records import JsonRecord, value_in, value_of
+from ctxtrim.text.records import JsonRecord, LinePart, value_in, value_of
 
 Numbered = tuple[int, bytes]
-"""A line of a file and its number, from 1."""
+"""A line of a file, or a part of a long line, and the number of the line, from 1."""
 
 _REMEMBERED = 64
 """Values that are kept; those of all lines need several times the memory of their bytes."""
 _BLOCK = 1 << 20  # bytes that are compared or written at a time
+
+
+def numbered(lines: Iterable[bytes], number: int = 1) -> Iterator[Numbered]:
+    """Some lines with their numbers, from `number`."""
+    for line in lines:
+        yield number, line
+        if not isinstance(line, LinePart) or line.is_last:
+            number += 1
+
+
+def whole(lines: Iterable[Numbered]) -> Iterator[Numbered]:
+    """The same lines; an `InputError` if one is a part of a line above the size limit."""
+    for number, line in lines:
+        if isinstance(line, LinePart):
+            raise InputError(too_large("the line", line.limit), number)
+        yield number, line
+
+
+def short(lines: Iterator[Numbered], long: list[Numbered]) -> Iterator[Numbered]:
+    """The lines before one above the size limit, whose first part is added to `long`."""
+    for number, line in lines:
+        if isinstance(line, LinePart):
+            long.append((number, line))
+            return
+        yield number, line
+
 
 Fragment = bytes | Range
 """New bytes, or a range of the source."""

@@ -19,13 +19,14 @@ from ctxtrim.formats.arrays import LARGE, ConversationArray, conversation_array,
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, unread, whole_chunk
 from ctxtrim.formats.detection import Vote, extend_head, may_be_read, votes_for
-from ctxtrim.formats.lines import LineRecords, Numbered
+from ctxtrim.formats.lines import LineRecords, Numbered, numbered, short, whole
 from ctxtrim.formats.other_files import reason_in
 from ctxtrim.text.records import (
     BLANK,
     MAX_SIZE,
     NOT_JSON,
     JsonRecord,
+    LinePart,
     document,
     is_blank,
     split,
@@ -120,7 +121,9 @@ def open_reading(
     head, rest, elements = _beginning(
         iter(lines), max_size, lambda data, number: conversation_array(data, number, formats, large)
     )
-    first = extend_head(head, rest if elements is None else iter(()), formats)
+    long: list[Numbered] = []
+    first = extend_head(head, short(rest, long) if elements is None else iter(()), formats)
+    rest = chain(long, rest)
     votes = votes_for([record.value for record in head], first, formats)
     file_format, layout = next(iter(votes), (None, None))
     is_lines = layout == "conversation" and all(is_line(record.data) for record in head)
@@ -133,7 +136,7 @@ def open_reading(
             begun = chain(begun, elements.chunks())
         chunks = chain(begun, line_chunks(file_format, formats, rest))
     else:
-        chunks = begun = _at_once(file_format, head, rest, max_size)
+        chunks = begun = _at_once(file_format, head, whole(rest), max_size)
     first_lines = _lines_of(head) if is_lines and elements is None else ()
     return Reading(
         format=file_format,
@@ -181,7 +184,7 @@ def _beginning(
         return _Beginning(head, iter(()))
     if (found := array(line, number)) is not None:
         head.append(JsonRecord(line, number, found.sample))
-        return _Beginning(head, enumerate(lines, number + 1), found)
+        return _Beginning(head, numbered(lines, number + 1), found)
     first = split(line, number)
     if first[-1].value is NOT_JSON:
         data = _document(chain([line], lines), number, max_size)
@@ -193,7 +196,7 @@ def _beginning(
             return _Beginning([*head, whole], iter(()))
         lines = iter(BytesIO(data))
         next(lines)
-    return _Beginning([*head, *first], enumerate(lines, number + 1))
+    return _Beginning([*head, *first], numbered(lines, number + 1))
 
 
 def _leading_blanks(
@@ -203,7 +206,7 @@ def _leading_blanks(
     blanks = BytesIO()
     first: bytes | None = None
     number = 1
-    for number, line in enumerate(lines, 1):
+    for number, line in whole(numbered(lines)):
         if not is_blank(line):
             first = line
             break
@@ -216,12 +219,19 @@ def _leading_blanks(
 
 def _records(lines: Iterable[Numbered]) -> Iterator[JsonRecord]:
     """The records of some lines. Blank lines that follow each other share records."""
-    for are_blank, run in groupby(lines, lambda numbered: numbered[1].isspace()):
+    for are_blank, run in groupby(lines, _is_blank):
         if are_blank:
             yield from _blank_records(run)
         else:
             for number, line in run:
-                yield from split(line, number)
+                if isinstance(line, LinePart):
+                    yield line.record(number)
+                else:
+                    yield from split(line, number)
+
+
+def _is_blank(item: Numbered) -> bool:
+    return item[1].isspace() and not isinstance(item[1], LinePart)
 
 
 def _blank_records(lines: Iterable[Numbered]) -> Iterator[JsonRecord]:
@@ -240,7 +250,7 @@ def _blank_records(lines: Iterable[Numbered]) -> Iterator[JsonRecord]:
 def _document(lines: Iterator[bytes], number: int, max_size: int) -> bytes:
     """The bytes of a document that starts at line `number`; an `InputError` if it is too large."""
     data = BytesIO()  # whose bytes are not copied
-    for place, line in enumerate(lines, number):
+    for place, line in whole(numbered(lines, number)):
         if data.tell() + len(line) > max_size:
             raise InputError(too_large("the document", max_size), place)
         data.write(line)
@@ -257,10 +267,13 @@ def line_chunks(
 def _by_line(
     file_format: Format | None, formats: Sequence[Format], records: Iterable[JsonRecord]
 ) -> Iterator[Chunk]:
-    """One chunk for each line of the file. Values glued together on one line share a chunk."""
+    """One chunk for each line of the file, or part of a long line. Values glued together on one
+    line share a chunk.
+    """
     together: list[JsonRecord] = []
     for record in records:
-        if together and together[0].number != record.number:
+        begins = not together or together[0].number != record.number
+        if together and (begins or isinstance(record.data, LinePart)):
             yield from _chunks_of_line(file_format, formats, together)
         together.append(record)
     if together:

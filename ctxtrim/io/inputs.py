@@ -19,6 +19,7 @@ from ctxtrim.io.containers import CONTAINERS, LONGEST, Container, container_of
 from ctxtrim.io.paths import mode_of
 from ctxtrim.io.storage import stored_session
 from ctxtrim.io.walk import EVERYTHING, SUFFIXES, Scan, walk
+from ctxtrim.text.records import LinePart, line_parts
 
 if TYPE_CHECKING:
     from ctxtrim.io.storage.session import StoredSession
@@ -150,10 +151,10 @@ def _inside(folder: Path, scan: Scan, skipped: list[tuple[str, str]]) -> list[In
 
 @contextmanager
 def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
-    """The lines of an input, which end at `\\n` only.
+    """The lines of an input, which end at `\\n` only; those of more than `max_size` bytes, after
+    decompression, in parts.
 
-    Raises `InputError` if it cannot be read, or if a line has more than `max_size` bytes after
-    decompression.
+    Raises `InputError` if it cannot be read.
     """
     if source.problem is not None:
         raise InputError(source.problem)
@@ -272,44 +273,55 @@ def _copy(file: BinaryIO, copy: IO[bytes]) -> None:
 
 
 def _bounded_lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
-    """The lines of a file. An endless line is noticed before memory ends."""
-    number = 0
+    """The lines of a file, long ones in parts. An endless line is noticed before memory ends."""
     for lines in _line_groups(file, max_size):
         for line in lines:
-            number += 1
-            if len(line) > max_size:
-                raise InputError(too_large("the line", max_size), number)
-            yield line
+            if len(line) <= max_size or isinstance(line, LinePart):
+                yield line
+            else:
+                yield from line_parts(line, max_size)
 
 
-def _line_groups(file: BinaryIO, max_size: int) -> Iterator[list[bytes]]:
+def _line_groups(file: BinaryIO, max_size: int) -> Iterator[Iterable[bytes]]:
     """The lines of a file in groups, one for each block that is read.
 
-    A line of more than `max_size` bytes may end early.
+    A line of more than `max_size` bytes may come in parts. A part is kept until it is known whether
+    the line goes on.
     """
     read = getattr(file, "read1", file.read)  # a pipe gives what it has
-    start = BytesIO()  # of a line that ends in a later block
+    start = BytesIO()  # of a line that ends in a later block, or of its next part
+    begins = True  # whether no part of this line was passed on
     while block := read(min(_PIECE, max_size + 1)):
         rest = BytesIO(block)
         if start.tell():
+            if not begins or start.tell() > max_size:
+                yield line_parts(start.getvalue(), max_size, begins=begins, ends=False)
+                start, begins = BytesIO(), False
             more = rest.readline()
             start.write(more)
-            if not more.endswith(b"\n") and start.tell() <= max_size:
+            if not more.endswith(b"\n"):
                 continue
-            yield [start.getvalue()]
-            start = BytesIO()
+            yield _last(start, max_size, begins)
+            start, begins = BytesIO(), True
         lines = rest.readlines()
         if lines and not lines[-1].endswith(b"\n"):
             start.write(lines.pop())
         yield lines
     if start.tell():
-        yield [start.getvalue()]
+        yield _last(start, max_size, begins)
+
+
+def _last(start: BytesIO, max_size: int, begins: bool) -> Iterable[bytes]:
+    """A line, or its last part."""
+    line = start.getvalue()
+    return [line] if begins else line_parts(line, max_size, begins=False)
 
 
 def _packed_lines(file: BinaryIO, kind: Compression, max_size: int) -> Iterator[bytes]:
     """The lines of a compressed file.
 
-    The whole file is checked first: nothing of a bad file is used.
+    The whole file is checked first: nothing of a bad file is used, and little memory if the first
+    line is too long.
     """
     with ExitStack() as stack:
         if not file.seekable():
@@ -319,19 +331,20 @@ def _packed_lines(file: BinaryIO, kind: Compression, max_size: int) -> Iterator[
             _copy(file, spool)
             spool.seek(0)
             file = spool
-        _check_lines(unpacked(file, kind), max_size)
+        _check(unpacked(file, kind), max_size)
         file.seek(0)
         yield from _bounded_lines(BufferedReader(Unpacked(unpacked(file, kind)), _PIECE), max_size)
 
 
-def _check_lines(blocks: Iterator[bytes], max_size: int) -> None:
-    """Read all blocks; an `InputError` for a line of more than `max_size` bytes across blocks."""
-    number, size = 1, 0
+def _check(blocks: Iterator[bytes], max_size: int) -> None:
+    """Read all blocks; an `InputError` if the first line has more than `max_size` bytes."""
+    size = 0
     for block in blocks:
         end = block.find(b"\n")
         size += len(block) if end < 0 else end + 1
         if size > max_size:
-            raise InputError(too_large("the line", max_size), number)
+            raise InputError(too_large("the line", max_size), 1)
         if end >= 0:
-            number += block.count(b"\n")
-            size = len(block) - block.rfind(b"\n") - 1
+            break
+    for _ in blocks:
+        pass

@@ -94,10 +94,9 @@ def _done(
     after_writing: list[Callable[[], None]] | None = None,
 ) -> Done:
     """The result of a chunk. `after_writing` collects what to do then, instead of now."""
-    is_open = chunk.element is not None and not chunk.element.is_last
     if chunk.error is not None:
         finding = not_handled(chunk.error, chunk.lines[0].number, job.shows_tracebacks)
-        return Done(chunk.data, None, (), (finding,), True, True, is_open=is_open)
+        return Done(chunk.data, None, (), (finding,), True, True, is_open=chunk.is_open)
     begin = chunk.element.index if chunk.element is not None else 0
     tasks = [
         _Task(path, index, transcript, job, keeper)
@@ -129,7 +128,7 @@ def _done(
         _findings(chunk, job),
         is_changed=data != chunk.data,
         is_lossy=any(left_out),
-        is_open=is_open,
+        is_open=chunk.is_open,
     )
 
 

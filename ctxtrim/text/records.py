@@ -13,6 +13,8 @@ import msgspec
 import orjson
 from msgspec import Struct
 
+from ctxtrim.errors import too_large
+
 BLANK: Final = object()
 """The value of a line that contains only white space."""
 
@@ -36,6 +38,7 @@ _SPACE: Final = " \t\r\n"
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")  # byte order marks
 _UTF_32: Final = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 _NULS: Final = b"\0\0\0"  # between two ASCII characters of UTF-32
+_PART: Final = 1 << 20  # bytes of a part of a line
 _START: Final = 16  # bytes of a line that show its encoding
 
 
@@ -62,6 +65,34 @@ class JsonRecord(Struct):
     value: Any
     problem: str | None = None
     is_glued: bool = False
+
+
+class LinePart(bytes):
+    """A part of a line of more than `limit` bytes, which is passed on but not read."""
+
+    limit = MAX_SIZE
+    is_first = True
+    is_last = True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LinePart, (bytes(self),), vars(self)
+
+    def record(self, number: int) -> JsonRecord:
+        """The part as a record; that of the first part says why the line is not read."""
+        problem = too_large("the line", self.limit) if self.is_first else None
+        return JsonRecord(self, number, NOT_JSON, problem)
+
+
+def line_parts(
+    data: bytes, limit: int, *, begins: bool = True, ends: bool = True
+) -> Iterator[LinePart]:
+    """The parts of a line, or of some bytes of it: whether the line begins and ends with them."""
+    for start in range(0, len(data), _PART):
+        part = LinePart(data[start : start + _PART])
+        part.limit = limit
+        part.is_first = begins and start == 0
+        part.is_last = ends and start + _PART >= len(data)
+        yield part
 
 
 def is_blank(line: bytes) -> bool:

@@ -8,16 +8,22 @@ import zlib
 from collections import deque
 from collections.abc import Callable
 from io import BytesIO
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import zstandard
 from bytecodes import bytecodes
 from conftest import COMMAND, ENVIRONMENT, ROOT, Ran, Run
-from samples import chat, line, messages
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import chat, line, messages, shortened
 
+from ctxtrim.formats.lines import numbered
 from ctxtrim.formats.reading import open_reading
+from ctxtrim.io.inputs import Input, reading
+from ctxtrim.text.records import LinePart
 
 SPACE = 1 << 30
 """Bytes of address space that a bounded run may have."""
@@ -85,6 +91,8 @@ def test_a_line_of_the_largest_size_is_read_and_a_longer_line_is_reported(
     file.write_bytes(pack(short + long + short))
     ran = ctxtrim("run", "--max-size", len(long), file)
     assert (ran.code, ran.out) == (0, short + long + short)
+    ran = ctxtrim("run", "--max-size", len(long) - 1, file)
+    assert (ran.code, ran.out) == (1, short + long + short)
     ran = ctxtrim(
         "check",
         "--verbose",
@@ -101,6 +109,83 @@ def test_a_line_of_the_largest_size_is_read_and_a_longer_line_is_reported(
         "--max-size to read it" in ran.err
     )
     assert b"messages.jsonl:1" in ran.out, "other inputs go on"
+
+
+def conversations(size: int) -> tuple[bytes, bytes]:
+    """A file with lines of more than `size` bytes between conversations, and what is expected when
+    the conversations are shortened.
+    """
+    long = b'{"messages": [{"role": "user", "content": "' + b"x" * size + b'"}]}'
+    blank = b" " * size + b"\n"
+    lines = (line(), line(), b"\n\n", long, b"\n", blank, b"{cut\n", line(), long, b"\n", long)
+    data = b"".join((*lines, b"\n", line(), long))
+    return data, data.replace(line(), shortened(line()))
+
+
+@pytest.mark.parametrize("limit", [20_000, 1_500_000])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_line_above_the_limit_stays_and_all_others_are_edited(
+    ctxtrim: Run, tmp_path: Path, limit: int, jobs: int
+) -> None:
+    data, expected = conversations(2 * limit)
+    file, other, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "out.jsonl"
+    file.write_bytes(data)
+    other.write_bytes(line())
+    words = ("truncate", "--tokenizer", "chars4", "--max-size", limit, "--jobs", jobs)
+    ran = ctxtrim(*words, file, other)
+    assert (ran.code, ran.out) == (1, expected + b"\n" + shortened(line()))
+    problem = f": error: the line has more than {limit:,} bytes; raise --max-size to read it; "
+    found = [row.partition(problem)[0] for row in ran.err.splitlines() if problem in row]
+    assert found == [f"{file}:{number}" for number in (5, 6, 9, 10, 12)]
+    assert ctxtrim(*words, stdin=gzip.compress(data)).out == expected
+    assert ctxtrim(*words, file, "-o", out).code == 1
+    assert out.read_bytes() == expected
+    archive = ("--archive", tmp_path / "archive")
+    assert ctxtrim(*words, *archive, "--in-place", file).code == 1
+    assert file.read_bytes() == expected
+    assert ctxtrim("restore", *archive, file).out == data
+    ran = ctxtrim("restore", *archive, "--max-size", limit, file)
+    assert (ran.code, ran.out) == (1, b"")
+    assert f"{file}:5: the line has more than {limit:,} bytes" in ran.err
+
+
+def test_an_endless_line_after_a_conversation_takes_little_memory(tmp_path: Path) -> None:
+    bomb = tmp_path / "zeros.jsonl.gz"
+    bomb.write_bytes(gzip.compress(line(chat())) + BOMBS["gz"]())
+    ran = bounded("check", "--tokenizer", "chars4", "--max-size", "64MiB", bomb)
+    assert ran.code == 1
+    assert ran.err.startswith(f"{bomb}:2: error: the line has more than 67,108,864 bytes; ")
+    assert ran.out.startswith(b"1 transcript, ")
+
+
+@pytest.mark.parametrize("before", [b"\n", b"{cut\n", b'{"event": "tick"}\n'])
+def test_a_line_above_the_limit_before_the_first_conversation_refuses_the_file(
+    ctxtrim: Run, before: bytes
+) -> None:
+    ran = ctxtrim("run", "--max-size", "1KB", stdin=before + line(messages(40)) + line(chat()))
+    assert (ran.code, ran.out) == (1, b"")
+    assert ran.err.startswith("<stdin>:2: error: the line has more than 1,000 bytes; ")
+
+
+@given(
+    st.lists(st.sampled_from([b"", b"\n", b" \n", b"x", b"long \n" * 3, b"y" * 30])),
+    st.integers(1, 40),
+)
+def test_no_byte_and_no_line_number_is_lost_at_any_limit(pieces: list[bytes], limit: int) -> None:
+    data = b"".join((b".", *pieces))
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "a.jsonl")
+        file.write_bytes(data)
+        with reading(Input(str(file), "a.jsonl"), limit) as lines:
+            found = list(numbered(lines))
+    joined = {
+        number: b"".join(part for _, part in parts)
+        for number, parts in groupby(found, lambda item: item[0])
+    }
+    assert joined == dict(enumerate(BytesIO(data), 1))
+    assert {number for number, part in found if isinstance(part, LinePart)} == {
+        number for number, whole in joined.items() if len(whole) > limit
+    }
 
 
 def test_the_size_limit_applies_to_a_transcript_and_not_to_the_file(

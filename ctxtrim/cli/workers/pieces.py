@@ -16,6 +16,7 @@ from ctxtrim.reports.model import Overview, largest
 from ctxtrim.stage import Keeper
 from ctxtrim.stream.files import FilePipeline
 from ctxtrim.stream.job import START, Done
+from ctxtrim.text.records import LinePart
 
 if TYPE_CHECKING:
     from ctxtrim.archive.recorder import Register
@@ -34,7 +35,7 @@ class LinesPiece(Struct, frozen=True):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What another process gets: the lines, or only their place."""
-        if self.start is None:
+        if self.start is None or any(isinstance(line, LinePart) for _, line in self.lines):
             return LinesPiece, (self.path, self.format, self.lines)
         sizes = tuple(len(line) for _, line in self.lines)
         return PlacedLines, (self.path, self.format, self.start, self.lines[0][0], sizes)

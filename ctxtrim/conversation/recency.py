@@ -114,18 +114,11 @@ def _by_tokens(costs: Sequence[int], tokens: int) -> int:
 def kept_from(shape: Shape, costs: Sequence[int], *, count: int, tokens: int) -> int:
     """The position of the first kept message: by tokens, or by messages if `tokens` is 0.
 
-    Exchanges are never split, and the last one is always kept. Hidden messages do not count.
+    Exchanges are never split, and the last one is always kept. Hidden messages do not count; their
+    costs are 0.
     """
     seen = shape.visible
     if not seen:
         return len(shape.messages)
-    start, spent = seen[-1], 0
-    if tokens > 0:
-        for position in reversed(seen):
-            spent += costs[position]
-            if spent > tokens:
-                break
-            start = position
-    elif count > 0:
-        start = seen[max(0, len(seen) - count)]
-    return _first_exchange(shape, start)
+    start = _by_tokens(costs, tokens) if tokens > 0 else _by_count(shape, count)
+    return _first_exchange(shape, min(start, seen[-1]))

@@ -30,15 +30,15 @@ from ctxtrim.stages.compaction_trigger import (
     estimate,
     should_compact,
 )
-from ctxtrim.stages.placement.digests import MODES, TOOL_CUTOFF, TOOL_SUMMARY, Digests
+from ctxtrim.stages.placement.digest_writer import MODES, TOOL_CUTOFF, TOOL_SUMMARY, DigestWriter
 from ctxtrim.stages.placement.leads import (
     has_compaction_digest,
     has_summary,
     without_compaction,
 )
-from ctxtrim.stages.placement.steps import cut_off
 from ctxtrim.stages.placement.summary import NoSummary, summarize_old
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
+from ctxtrim.stages.placement.tool_cutoff import cut_off
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
@@ -164,7 +164,7 @@ class Compact:
         messages = outcome.transcript.messages
         result = cut_off(
             outcome.transcript,
-            Digests(self.counter, self.tool_summary, self.summarizer, self.redact),
+            DigestWriter(self.counter, self.tool_summary, self.summarizer, self.redact),
             self.budget.available,
             pins.pinned(self.counter.shape(messages), self.pin),
             self.tool_cutoff,

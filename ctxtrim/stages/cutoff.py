@@ -18,8 +18,8 @@ from ctxtrim.conversation.turns import visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import KEEP, SUMMARIES, Outcome, run_field, setting
-from ctxtrim.stages.placement.digests import MODES, TOOL_CUTOFF, TOOL_SUMMARY, Digests
-from ctxtrim.stages.placement.steps import cut_off
+from ctxtrim.stages.placement.digest_writer import MODES, TOOL_CUTOFF, TOOL_SUMMARY, DigestWriter
+from ctxtrim.stages.placement.tool_cutoff import cut_off
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.text.numbers import several
 from ctxtrim.tokens import Budget
@@ -60,7 +60,7 @@ class Cutoff:
         protected = pins.pinned(self.counter.shape(transcript.messages), self.pin)
         outcome = cut_off(
             transcript,
-            Digests(self.counter, self.tool_summary, self.summarizer, self.redact),
+            DigestWriter(self.counter, self.tool_summary, self.summarizer, self.redact),
             self.budget.available,
             protected,
             self.tool_cutoff,

@@ -15,7 +15,7 @@ from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Action, Change, Outcome, change_of
-from ctxtrim.stages.placement.digests import Digests, Step, steps
+from ctxtrim.stages.placement.digest_writer import DigestWriter, Step, steps
 from ctxtrim.stages.placement.leads import can_lead, is_digest, leads, with_leads
 from ctxtrim.stages.placement.message_replacement import (
     alternates_without_digests,
@@ -32,7 +32,7 @@ _DIGEST = 300  # tokens: the usual length of a digest by an LLM
 
 def cut_off(
     transcript: Transcript,
-    digests: Digests,
+    writer: DigestWriter,
     budget: int,
     protected: Mapping[int, str],
     cutoff: int,
@@ -49,12 +49,12 @@ def cut_off(
     """
     messages = transcript.messages
     seen = [position for position in visible(messages) if messages[position].role == "tool"]
-    if len(seen) <= cutoff or digests.mode == "off":
+    if len(seen) <= cutoff or writer.mode == "off":
         return Outcome(transcript)
     newest = seen[-cutoff] if cutoff else len(messages)
     excess = len(seen) - cutoff
     reason = f"{len(seen)} tool results > {cutoff}"
-    counter = digests.counter
+    counter = writer.counter
     shape = counter.shape(messages)
     costs = [cost.total for cost in counter.costs(messages)]
     sites = _Sites(transcript, shape, appends)
@@ -64,10 +64,10 @@ def cut_off(
     replaced, blocked = sites.replaceable(old, excess)
     kept += _kept(messages, blocked, "no answer follows that can begin with its digest")
     limit = min(_MAX_DIGESTS, budget // _SHARE)
-    entries, troubles = _entries(replaced, digests, costs, limit, is_compaction)
+    entries, troubles = _entries(replaced, writer, costs, limit, is_compaction)
     if not entries:
         return Outcome(transcript, tuple(kept))
-    after, changes = _placed(transcript, sites, entries, limit, digests, reason)
+    after, changes = _placed(transcript, sites, entries, limit, writer, reason)
     if counter.tokens(after) >= counter.tokens(transcript):
         kept += _kept(messages, replaced, "a digest would not be smaller")
         return Outcome(transcript, tuple(kept))
@@ -87,7 +87,11 @@ def _kept(messages: Sequence[Message], steps: Sequence[Step], why: str) -> Itera
 
 
 def _entries(
-    taken: Sequence[Step], digests: Digests, costs: Sequence[int], limit: int, is_compaction: bool
+    taken: Sequence[Step],
+    writer: DigestWriter,
+    costs: Sequence[int],
+    limit: int,
+    is_compaction: bool,
 ) -> tuple[list[tuple[Step, DigestEntry]], list[str]]:
     """The digest of each step, or one digest of all steps with the last step.
 
@@ -100,7 +104,7 @@ def _entries(
     first_by_llm = len(groups) - max(1, limit // 2 // _DIGEST)
     for number, group in enumerate(groups):
         tokens = sum(costs[position] for step in group for position in step.positions)
-        digest = digests.of(group, tokens, may_ask=number >= first_by_llm)
+        digest = writer.of(group, tokens, may_ask=number >= first_by_llm)
         if digest.trouble is not None:
             troubles[digest.trouble] = None
         entries.append(
@@ -220,7 +224,7 @@ def _placed(
     sites: _Sites,
     entries: Sequence[tuple[Step, DigestEntry]],
     limit: int,
-    digests: Digests,
+    writer: DigestWriter,
     reason: str,
 ) -> tuple[Transcript, list[Change]]:
     """The transcript with new and earlier digests within one limit, and the change
@@ -233,7 +237,7 @@ def _placed(
         for group in groups
         for title, text in group.entries
     ]
-    texts = iter(bounded_texts(flat, limit, digests.counter.text))
+    texts = iter(bounded_texts(flat, limit, writer.counter.text))
     new: dict[int, str] = {}
     dropped, merged = set(sites.dropped), []
     for position, has_digests, group in groups:

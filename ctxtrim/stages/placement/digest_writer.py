@@ -1,4 +1,4 @@
-"""Digests of steps: texts by an LLM or by rules that replace calls and results."""
+"""Write digests: texts by an LLM or by rules that replace the calls and results of steps."""
 
 import re
 from collections.abc import Sequence, Set
@@ -90,7 +90,7 @@ def _words(message: Message) -> str:
 
 
 @dataclass(frozen=True)
-class Digests:
+class DigestWriter:
     """The writer of digests: an LLM if there is one, else one line per result with its head and
     tail.
     """

@@ -202,6 +202,24 @@ def test_the_public_names_are_sorted_and_complete() -> None:
     assert all(getattr(ctxtrim, name) is not None for name in names)
 
 
+def test_public_names_have_the_types_of_the_modules_that_they_are_loaded_from() -> None:
+    from ctxtrim.api import _NAMES
+
+    (types,) = [
+        node
+        for node in ast.parse((PACKAGE / "api/__init__.py").read_text()).body
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name)
+    ]
+    typed = {
+        (node.module, alias.name)
+        for node in types.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    loaded = {(f"ctxtrim.{module}", name) for module, names in _NAMES.items() for name in names}
+    assert typed == loaded | {("ctxtrim", "tokenizers")}
+
+
 def test_no_file_is_long() -> None:
     assert {
         str(path.name): lines
@@ -231,7 +249,6 @@ def test_few_modules_are_at_the_root_and_every_layer_is_listed() -> None:
 # The modules that know stages by name, and words that mean something else where they are.
 KNOW_STAGES = ("stages/", "config/presets.py", "cli/app.py", "cli/commands/", "cli/examples.py")
 OTHER_MEANINGS = {
-    ("api/__init__.py", "compact"),  # the function
     ("formats/agents/kimi_replay.py", "count"),  # the number of turns to undo
     ("stage.py", "check"),  # the check of a setting
 }

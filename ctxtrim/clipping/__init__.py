@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING
 from ctxtrim.loading.lazy_table import lazy_names
 
 if TYPE_CHECKING:
-    from ctxtrim.clipping.clipper import KINDS, MODES, Clipper, clip, kind_of
-    from ctxtrim.clipping.layout import Mode
+    from ctxtrim.clipping.clipper import MODES, Clipper, clip
 
-__all__ = ["KINDS", "MODES", "Clipper", "Mode", "clip", "kind_of"]
+__all__ = ["MODES", "Clipper", "clip"]
 
 __getattr__ = lazy_names(
     "ctxtrim.clipping",
-    {
-        "clipper": ("KINDS", "MODES", "Clipper", "clip", "kind_of"),
-        "layout": ("Mode",),
-    },
+    {"clipper": ("MODES", "Clipper", "clip")},
 )

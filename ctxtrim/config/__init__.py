@@ -17,22 +17,15 @@
     the default of the setting                                            lowest precedence
 """
 
-from ctxtrim.config.automatic import WORDS, Preference
-from ctxtrim.config.own_models import ModelOf
-from ctxtrim.config.resolution import DEFAULT, Config, configured
+from ctxtrim.config.automatic import WORDS
+from ctxtrim.config.resolution import Config, configured
 from ctxtrim.config.run_settings import SHARED
-from ctxtrim.config.source import SettingsSource, Value
-from ctxtrim.config.stage_specs import SETTINGS
+from ctxtrim.config.source import Value
 
 __all__ = [
-    "DEFAULT",
-    "SETTINGS",
     "SHARED",
     "WORDS",
     "Config",
-    "ModelOf",
-    "Preference",
-    "SettingsSource",
     "Value",
     "configured",
 ]

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
         parse_summary_line,
         summary_line,
     )
-    from ctxtrim.evidence.quotes import quoted
     from ctxtrim.evidence.tool_kinds import command_of, kind_of_tool, paths_of
-    from ctxtrim.evidence.used_by_calls import uses_of_results
 
 __all__ = [
     "Evidence",
@@ -42,9 +40,7 @@ __all__ = [
     "kind_of_tool",
     "parse_summary_line",
     "paths_of",
-    "quoted",
     "summary_line",
-    "uses_of_results",
 ]
 
 __getattr__ = lazy_names(
@@ -57,8 +53,6 @@ __getattr__ = lazy_names(
         "evidence": ("Evidence",),
         "key_info": ("KeyInfo", "extract_key_info"),
         "one_line": ("SummaryFields", "is_summary_line", "parse_summary_line", "summary_line"),
-        "quotes": ("quoted",),
         "tool_kinds": ("command_of", "kind_of_tool", "paths_of"),
-        "used_by_calls": ("uses_of_results",),
     },
 )

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         transcribed,
     )
     from ctxtrim.summaries.redaction import redacted
-    from ctxtrim.summaries.sections import HEADINGS, is_facts
     from ctxtrim.summaries.summarizer import (
         FALLBACK,
         REDACT,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DIGEST",
     "FALLBACK",
-    "HEADINGS",
     "HEURISTIC",
     "INPUT",
     "REDACT",
@@ -43,7 +41,6 @@ __all__ = [
     "bounded",
     "checkpoint_prompt",
     "heuristic",
-    "is_facts",
     "markers",
     "name_of",
     "redacted",
@@ -64,7 +61,6 @@ __getattr__ = lazy_names(
             "transcribed",
         ),
         "redaction": ("redacted",),
-        "sections": ("HEADINGS", "is_facts"),
         "summarizer": (
             "FALLBACK",
             "REDACT",

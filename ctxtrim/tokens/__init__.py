@@ -3,7 +3,6 @@
 from ctxtrim.tokens.tokenizer import (
     MARKS,
     MEANINGS,
-    ORDER,
     Budget,
     Ceiling,
     Encodes,
@@ -19,7 +18,6 @@ from ctxtrim.tokens.tokenizer import (
 __all__ = [
     "MARKS",
     "MEANINGS",
-    "ORDER",
     "Budget",
     "Ceiling",
     "Encodes",

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtrim.conversation.turns import shape
-from ctxtrim.evidence import quoted
 from ctxtrim.evidence import quoted_runs as runs
 from ctxtrim.evidence.paths_in_text import run_has_content
 from ctxtrim.evidence.quoted_runs import quoted_runs
+from ctxtrim.evidence.quotes import quoted
 from ctxtrim.model import Message
 
 LINE = "FAILED test_login - wrong password"

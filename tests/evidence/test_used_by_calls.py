@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtrim.conversation.turns import shape
-from ctxtrim.evidence import copies, uses_of_results
-from ctxtrim.evidence.used_by_calls import used_ranges
+from ctxtrim.evidence import copies
+from ctxtrim.evidence.used_by_calls import used_ranges, uses_of_results
 from ctxtrim.model import Message
 
 

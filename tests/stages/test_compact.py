@@ -23,8 +23,9 @@ from ctxtrim.errors import SummaryError
 from ctxtrim.metering import Metering
 from ctxtrim.stages.compact import Compact
 from ctxtrim.stages.cutoff import Cutoff
-from ctxtrim.summaries import HEADINGS, markers
+from ctxtrim.summaries import markers
 from ctxtrim.summaries.digests import DID
+from ctxtrim.summaries.sections import HEADINGS
 from ctxtrim.tokenizers import tokenizer
 
 SYSTEM = {"role": "system", "content": "Be brief."}

@@ -17,9 +17,9 @@ from strategies import texts as any_text
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Message
-from ctxtrim.summaries import HEADINGS, is_facts, sections
+from ctxtrim.summaries import sections
 from ctxtrim.summaries.facts import facts
-from ctxtrim.summaries.sections import SECTIONS
+from ctxtrim.summaries.sections import HEADINGS, SECTIONS, is_facts
 from ctxtrim.tokenizers import tokenizer
 
 WORDS = tokenizer("o200k_base")

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from ctxtrim.conversation.turns import shape
 from ctxtrim.errors import SummaryError
 from ctxtrim.summaries import (
-    HEADINGS,
     Reply,
     Summary,
     SummaryRequest,
@@ -21,6 +20,7 @@ from ctxtrim.summaries import (
     tool_prompt,
     transcribed,
 )
+from ctxtrim.summaries.sections import HEADINGS
 from ctxtrim.tokenizers import tokenizer
 
 ROUGH = tokenizer("chars4")

@@ -15,7 +15,7 @@ from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import write_to
 from ctxtrim.io.paths import contents_of, mode_of, resolved, too_long
 from ctxtrim.reports.baseline import Baseline, parse_entries
-from ctxtrim.reports.model import Report
+from ctxtrim.reports.report import Report
 from ctxtrim.text.numbers import parse_tolerance, several
 
 _MAX_SIZE = 1 << 28  # bytes, after decompression

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ctxtrim.config.option import Values
 from ctxtrim.io.inputs import Input
-from ctxtrim.reports.model import Report
+from ctxtrim.reports.report import Report
 
 if TYPE_CHECKING:
     from ctxtrim.reports.baseline import Baseline

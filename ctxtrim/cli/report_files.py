@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ctxtrim.cli.request import Request
 from ctxtrim.io.outputs import Appended, Sink
 from ctxtrim.reports import blocks, rendered
-from ctxtrim.reports.model import Report
+from ctxtrim.reports.report import Report
 
 
 def write_report(report: Report, request: Request, sink: Sink) -> None:

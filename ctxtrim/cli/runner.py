@@ -24,7 +24,8 @@ from ctxtrim.findings import Finding
 from ctxtrim.formats.reading import Reading
 from ctxtrim.io.outputs import Appended, Sink, write_to
 from ctxtrim.io.spool import Spool
-from ctxtrim.reports.model import Report, Row
+from ctxtrim.reports.model import Row
+from ctxtrim.reports.report import Report
 from ctxtrim.stages.events import Event
 
 if TYPE_CHECKING:

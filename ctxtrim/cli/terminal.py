@@ -11,8 +11,9 @@ from ctxtrim.cli.request import Request
 from ctxtrim.findings import ONLY_IN_REPORTS, Severity
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports import blocks, rendered, text
-from ctxtrim.reports.model import Report, Row
+from ctxtrim.reports.model import Row
 from ctxtrim.reports.phrases import totals_line
+from ctxtrim.reports.report import Report
 from ctxtrim.reports.tables import Look, Table, View, drawn
 from ctxtrim.stage import idle_reason
 from ctxtrim.stages import STAGES

@@ -22,7 +22,8 @@ from ctxtrim.io.replacement import ATTEMPTS, ChangedError, ReplacedError
 from ctxtrim.io.signals import must_continue
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.failures import not_handled
-from ctxtrim.reports.model import Report, Row
+from ctxtrim.reports.model import Row
+from ctxtrim.reports.report import Report
 from ctxtrim.stage import Keeper
 from ctxtrim.stream.job import START, Done
 from ctxtrim.text.records import BOM

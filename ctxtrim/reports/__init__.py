@@ -7,7 +7,7 @@ of a format has its name and is imported when it is used.
 from collections.abc import Iterator
 from importlib import import_module
 
-from ctxtrim.reports.model import Report
+from ctxtrim.reports.report import Report
 
 REPORTS: dict[str, tuple[str, ...]] = {
     "text": ("", ".txt", ".log"),

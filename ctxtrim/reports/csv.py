@@ -7,8 +7,9 @@ from io import StringIO
 from ctxtrim.errors import source_name
 from ctxtrim.findings import Finding
 from ctxtrim.reports.entries import message
-from ctxtrim.reports.model import Report, Row
+from ctxtrim.reports.model import Row
 from ctxtrim.reports.phrases import pointer, verdict
+from ctxtrim.reports.report import Report
 from ctxtrim.text.escaping import clean
 
 COLUMNS = (

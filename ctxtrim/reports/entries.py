@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from ctxtrim.errors import place_of, source_name
 from ctxtrim.findings import Finding
-from ctxtrim.reports.model import Report
 from ctxtrim.reports.phrases import place, size, verdict
+from ctxtrim.reports.report import Report
 from ctxtrim.text.escaping import clean
 
 

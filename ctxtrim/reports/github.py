@@ -9,8 +9,8 @@ from itertools import chain, takewhile
 from ctxtrim.findings import Finding
 from ctxtrim.reports.entries import Entry, entries, lines
 from ctxtrim.reports.markdown import findings, row, table
-from ctxtrim.reports.model import Report
 from ctxtrim.reports.phrases import totals_line
+from ctxtrim.reports.report import Report
 
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 _MAX_ENTRIES = 500  # entries of a summary

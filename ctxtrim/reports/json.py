@@ -7,8 +7,9 @@ from msgspec import structs
 
 from ctxtrim.findings import Finding, Subject
 from ctxtrim.pipeline import StageRun
-from ctxtrim.reports.model import Report, Row
+from ctxtrim.reports.model import Row
 from ctxtrim.reports.phrases import pointer
+from ctxtrim.reports.report import Report
 from ctxtrim.stage import Measured
 from ctxtrim.text.escaping import json_text
 from ctxtrim.text.names import option_name

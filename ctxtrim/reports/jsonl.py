@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ctxtrim.reports.json import foot, head, transcript
-from ctxtrim.reports.model import Report
+from ctxtrim.reports.report import Report
 from ctxtrim.text.escaping import json_text
 
 

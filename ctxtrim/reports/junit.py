@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from ctxtrim.reports.entries import Entry, entries, lines, message
-from ctxtrim.reports.model import Report
+from ctxtrim.reports.report import Report
 from ctxtrim.text.escaping import clean
 
 

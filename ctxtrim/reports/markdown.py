@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ctxtrim.reports.entries import Entry, entries, message
-from ctxtrim.reports.model import Report
 from ctxtrim.reports.phrases import totals_line
+from ctxtrim.reports.report import Report
 from ctxtrim.text.escaping import clean
 
 _LIST = re.compile(r"^( *)(?:(\d+)(?=[.)])|(?=[-+]))")  # the start of a list

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from ctxtrim.errors import source_name
-from ctxtrim.reports.model import Difference, Report, Row
+from ctxtrim.reports.model import Difference, Row
+from ctxtrim.reports.report import Report
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.numbers import several

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxtrim.findings import Finding
 from ctxtrim.reports.entries import Entry, entries, lines
-from ctxtrim.reports.model import Report
+from ctxtrim.reports.report import Report
 from ctxtrim.text.escaping import json_text
 from ctxtrim.version import __version__
 

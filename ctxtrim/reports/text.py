@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import place_of
 from ctxtrim.findings import Finding
-from ctxtrim.reports.model import Explained, Report, Row
+from ctxtrim.reports.model import Explained, Row
 from ctxtrim.reports.phrases import (
     change,
     lines_of,
@@ -17,6 +17,7 @@ from ctxtrim.reports.phrases import (
     totals_line,
     verdict,
 )
+from ctxtrim.reports.report import Report
 from ctxtrim.reports.tables import PLAIN, Cells, Each, Look, Table, View, bar, drawn
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.numbers import several

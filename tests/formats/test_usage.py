@@ -119,7 +119,7 @@ def test_the_report_shows_usage_next_to_the_count() -> None:
     from harness import run
 
     from ctxtrim.reports import rendered
-    from ctxtrim.reports.model import Report
+    from ctxtrim.reports.report import Report
 
     talk = [
         user("a"),

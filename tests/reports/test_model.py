@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ctxtrim.findings import Subject
-from ctxtrim.reports.model import Overview, Report
+from ctxtrim.reports.report import Overview, Report
 from ctxtrim.tokens import Exactness
 
 

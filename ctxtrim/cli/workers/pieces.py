@@ -12,7 +12,7 @@ from ctxtrim.errors import InputError
 from ctxtrim.formats.lines import Numbered
 from ctxtrim.formats.reading import Detection
 from ctxtrim.io.inputs import Input, bytes_at
-from ctxtrim.reports.model import Overview, largest
+from ctxtrim.reports.report import Overview, largest
 from ctxtrim.stage import Keeper
 from ctxtrim.stream.files import FilePipeline
 from ctxtrim.stream.job import START, Done

@@ -80,15 +80,13 @@ def fitted(
     services = Services(summarizer=summarizer, stored=summary)
     result = run_stages(read, settings.pipeline(*settings.stages), services, meter)
     must_fit(result)
-    before, after = read.transcript.messages, result.transcript.messages
-    dropped = len(before) - len({message.index for message in after if message.index is not None})
     actions = {measured.change.action for step in result.steps for measured in step.changes}
     usage = PromptUsage(
         result.tokens_read,
         result.count.tokens,
         meter.budget.available,
         trimmed=not actions <= _NOT_SHORTER,
-        dropped=dropped,
+        dropped=result.dropped(len(read.transcript.messages)),
     )
     in_force = stored if result.summary is None else result.summary.text
     return Fitted(read.with_messages(result.transcript), usage, in_force, findings_of(result))

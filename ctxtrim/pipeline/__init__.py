@@ -99,6 +99,15 @@ class PipelineRun(Struct, frozen=True):
         """Whether the transcript exceeds the budget."""
         return has_overflow(self.findings)
 
+    def dropped(self, number: int) -> int:
+        """How many of the `number` messages as read are not in it any more: dropped, summarized or
+        merged.
+        """
+        after = self.edited or self.transcript  # indices are those of the messages as read
+        if after.messages is after.source.messages:
+            return 0
+        return number - len({message.index for message in after.messages} - {None})
+
 
 class Services(Struct, frozen=True):
     """Services that a run may use.

@@ -88,7 +88,7 @@ def row(
         lines=_lines(transcript, result) if details.changes else {},
         explained=tuple(explained(transcript, result)) if details.explained else (),
         overhead_read=result.meter_read.counter.overhead(transcript) if details.explained else {},
-        dropped=_dropped(len(transcript.messages), result),
+        dropped=result.dropped(len(transcript.messages)),
         is_edited=True in [step.is_edited for step in result.steps],
         is_counted=not isinstance(meter.counter.tokenizer, Ceiling),
         by=_tokens_by(details.by, result) if details.by else {},
@@ -96,15 +96,6 @@ def row(
         differences=_differences(transcript, result) if details.differences else (),
         large=tuple(chain.from_iterable([step.large for step in result.steps])),
     )
-
-
-def _dropped(number: int, result: PipelineRun) -> int:
-    """How many of a number of messages left the transcript: dropped, summarized or merged."""
-    after = result.edited or result.transcript  # indices are those of the messages as read
-    if after.messages is after.source.messages:
-        return 0
-    kept = {message.index for message in after.messages} - {None}
-    return number - len(kept)
 
 
 def _lines(transcript: Transcript, result: PipelineRun) -> dict[int, int]:

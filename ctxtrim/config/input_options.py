@@ -137,7 +137,8 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "tokenizer",
-            "Set the tokenizer; usage: recorded usage, for count and check. "
+            "Set the tokenizer: auto (by model), usage (recorded usage, for count and check), "
+            "o200k_base, cl100k_base, chars4, bytes4, or a tokenizer.json or .model file. "
             "[default: by model, else o200k_base]",
             metavar="NAME",
             check=_check_tokenizer,

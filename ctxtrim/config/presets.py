@@ -35,7 +35,8 @@ PRESETS: Mapping[str, Preset] = {
         {"truncate": {"metadata": True}},
     ),
     "budget": Preset(
-        "Fit the prompt into a window of 128000 tokens, with 4096 reserved for the answer.",
+        "Fit the prompt into the model's window, at most 128000 tokens, with 4096 reserved for the "
+        "answer.",
         {"trim": {}},
         window=128_000,
     ),

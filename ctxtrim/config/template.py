@@ -31,6 +31,7 @@ _START = """\
 #:schema {schema}
 # Settings of ctxtrim. A line that begins with # has no effect: remove the # to set the value.
 # The command line and environment variables (CTXTRIM_MAX_AGE=3) override this file.
+# Values are the defaults, or examples where there is none.
 # `ctxtrim config show` prints every setting and its origin.
 """
 
@@ -54,14 +55,15 @@ def template() -> str:
 
 
 def _commented(option: Option) -> Iterator[str]:
-    """The help of an option and its default, as comments."""
+    """The help of an option and its default, or an example if it has none, as comments."""
     text = file_help(option)
     if option.restricts("x"):
         text += " Only the user's own file and a file named by --config can set it."
     yield from textwrap.wrap(
         text, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
     )
-    yield f"# {option_name(option.name)} = {_sample(option)}"
+    mark = "  # an example" if option.default is None else ""
+    yield f"# {option_name(option.name)} = {_sample(option)}{mark}"
     yield ""
 
 

@@ -41,7 +41,9 @@ class Check:
     )
     as_: str = setting(
         "recording",
-        "Report rules that apply only to a request as warnings (recording) or errors (request).",
+        "Report rules that apply only to a request as warnings (recording) or errors (request): "
+        "a call without a result at the end; with --profile anthropic, gemini or strict also an "
+        "answer at the end.",
         choices=("recording", "request"),
         panel=RULES,
     )

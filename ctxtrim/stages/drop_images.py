@@ -46,9 +46,10 @@ class DropImages:
         """Why nothing changes."""
         if settings["clock"] == "none":
             return "no image is dropped with clock=none; set the clock to steps or turns"
-        age = f"{settings['max_age']:,} {settings['clock']}"
-        advice = "; try --max-age 0" if settings["max_age"] else ""
-        return f"no image to drop is older than {age}{advice}"
+        age, clock = settings["max_age"], settings["clock"]
+        unit = clock.removesuffix("s") if age == 1 else clock
+        advice = "; try --max-age 0" if age else ""
+        return f"no image to drop is older than {age:,} {unit}{advice}"
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """The transcript without old images.

@@ -12,11 +12,15 @@ from samples import line, messages
 
 REASONS = {
     "trim": "; already fits",
-    "truncate --max-age 99": "; no result to shorten is older than 99 steps or longer than "
-    "2,000 tokens; try --max-age 1",
+    "truncate --max-age 99": "; no result older than 99 steps or longer than 2,000 tokens can be "
+    "shortened; try --max-age 1",
+    "truncate --max-age 1 --keep-small 9000": "; no result older than 1 step or longer than 2,000 "
+    "tokens can be shortened",
+    "truncate --clock none --max-tokens 0": "; no result above a limit can be shortened",
     "run -s cutoff:tool-cutoff=99": "; no more than 99 tool results are visible; try a smaller "
     "--tool-cutoff",
     "run -s drop-images": "; no image to drop is older than 5 steps; try --max-age 0",
+    "run -s drop-images:max-age=1": "; no image to drop is older than 1 step; try --max-age 0",
     "run -s drop-images:max-age=0": "; no image to drop is older than 0 steps",
     "run -s repair:pin=sea": "; no call or result to repair that is not pinned",
     "run -s drop-images:clock=none": "; no image is dropped with clock=none; set the clock to "
@@ -109,7 +113,7 @@ def test_a_result_without_a_trace_id_is_the_only_reason(ctxtrim: Run) -> None:
     talk += [{"role": "user", "content": "And now?"}] * 3
     ran = ctxtrim("run", "--preset", "retention", stdin=json.dumps({"messages": talk}).encode())
     assert ran.code == 1
-    assert "no result to shorten" not in ran.err
+    assert "can be shortened" not in ran.err
 
 
 @pytest.mark.parametrize("words", ["trim --budget 900", "trim --budget 5", "count"])

@@ -51,6 +51,17 @@ def test_the_preset_of_the_automatic_pipeline_is_shown_if_it_is_on(project: Proj
     assert project.shown("--preset", "budget")["truncate.metadata"] == (False, "default")
 
 
+def test_own_models_are_shown_with_the_file_that_decides(project: Project) -> None:
+    (project.folder / "ctxtrim.toml").write_text("[models.harbour-9]\ncontext_window = 64_000\n")
+    (project.user / "config.toml").write_text(
+        '[models.harbour-9]\ncontext_window = 9\ntokenizer = "chars4"\n'
+    )
+    shown = project.shown()
+    assert shown["models.harbour-9.context_window"] == (64_000, "ctxtrim.toml")
+    value, origin = shown["models.harbour-9.tokenizer"]
+    assert (value, Path(origin)) == ("chars4", project.user / "config.toml")
+
+
 def test_the_window_and_the_reserve_of_a_preset_are_shown(project: Project) -> None:
     shown = project.shown("--preset", "compact")
     assert shown["reserve"] == (16_384, "preset compact")

@@ -41,6 +41,13 @@ def test_every_setting_of_the_template_is_valid_without_its_comment(tmp_path: Pa
                 assert values[name].value == option.default
 
 
+def test_values_of_the_template_that_are_no_defaults_are_marked_as_examples() -> None:
+    marked = set(re.findall(r"^# ([a-z-]+) = .*  # an example$", template(), re.MULTILINE))
+    declared = [*SHARED.values(), *(each for row in SETTINGS.values() for each in row.values())]
+    assert {"budget", "jobs", "active-steps"} <= marked
+    assert marked == {option_name(each.name) for each in declared if each.default is None}
+
+
 def test_init_writes_a_file_that_names_its_schema(ctxtrim: Run, tmp_path: Path) -> None:
     ran = ctxtrim("config", "init", cwd=tmp_path)
     assert (ran.code, ran.out) == (0, b"")

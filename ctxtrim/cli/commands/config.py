@@ -69,11 +69,22 @@ def _rows(config: Config, enabled: Value) -> Iterator[tuple[str, Value]]:
         for name in entry.named:
             key = f"pipeline[{position}].{entry.stage}.{option_name(name)}"
             yield key, entry.settings[name]
+    yield from _of_models(config).items()
     for section in chain.from_iterable(source.sections for source in config.sources):
         place = section.folder / section.glob.text.removeprefix("/")
         for values in (section.settings.shared, *section.settings.settings.values()):
             for name, value in values.items():
                 yield f"{option_name(name)} of {place}", value
+
+
+def _of_models(config: Config) -> dict[str, Value]:
+    """The values of the user's own models. Sources are in order of precedence."""
+    values: dict[str, Value] = {}
+    for source in config.sources:
+        for name, model in source.models.items():
+            for key, value in model.items():
+                values.setdefault(f"models.{name}.{key}", Value(value, source.path))
+    return values
 
 
 def _formatted(key: str, value: Any) -> str:
@@ -91,7 +102,8 @@ def _formatted(key: str, value: Any) -> str:
 def init(file: str, force: bool) -> int:
     """Write a configuration file that explains every setting, with the address of its schema.
 
-    Every setting is a comment with its default, so the file changes nothing until you edit it.
+    Every setting is a comment with its default, or with an example if it has none. The file changes
+    nothing until you edit it.
     """
     path = Path(file)
     if path.is_symlink():

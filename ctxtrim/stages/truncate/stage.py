@@ -128,10 +128,11 @@ class Truncate(KeepRules, _Limits):
     def idle(settings: Mapping[str, Any]) -> str:
         """Why nothing changes."""
         age, clock, max_tokens = settings["max_age"], settings["clock"], settings["max_tokens"]
-        limits = [f"older than {age:,} {clock}"] if clock != "none" else []
+        unit = clock.removesuffix("s") if age == 1 else clock
+        limits = [f"older than {age:,} {unit}"] if clock != "none" else []
         limits += [f"longer than {max_tokens:,} tokens"] if max_tokens else []
         advice = "; try --max-age 1" if clock != "none" and age > 1 else ""
-        return f"no result to shorten is {' or '.join(limits) or 'above a limit'}{advice}"
+        return f"no result {' or '.join(limits) or 'above a limit'} can be shortened{advice}"
 
     @staticmethod
     def moves_results(settings: Mapping[str, Any]) -> bool:

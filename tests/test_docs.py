@@ -10,8 +10,10 @@ from harness import parse
 
 from ctxtrim.api.retention import FULL_TURNS, HEAD_LINES, POINTER
 from ctxtrim.config.presets import PRESETS
+from ctxtrim.config.run_settings import OPTIONS, SHARED
 from ctxtrim.findings import Code
 from ctxtrim.formats import FORMATS
+from ctxtrim.text.names import option_name
 
 ROOT = Path(__file__).resolve().parents[1]
 LIFECYCLE = (ROOT / "docs/architecture/context-management.md").read_text()
@@ -62,6 +64,12 @@ def test_the_lifecycle_names_the_settings_of_the_presets(name: str) -> None:
         for key, value in PRESETS[name].stages["truncate"].items()
     }
     assert dict(re.findall(r"`(\w+)=(\w+)`", row)) == ours
+
+
+def test_the_options_that_configuration_cannot_set_are_listed() -> None:
+    text = (ROOT / "docs/configuration.md").read_text().partition("\n| source |")[0]
+    listed = re.findall(r"`--([a-z-]+)`", text)
+    assert sorted(listed) == sorted(map(option_name, OPTIONS.keys() - SHARED.keys()))
 
 
 def test_the_policy_and_the_preset_agree() -> None:

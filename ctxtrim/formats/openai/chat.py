@@ -100,8 +100,8 @@ def knows(value: object) -> bool:
 
 def _is_foreign(block: Any) -> bool:
     kind = members(block).get("type")
-    if kind in _FOREIGN:
-        return not _is_server_use(block)
+    if kind in _FOREIGN:  # Mistral's thinking is a list
+        return not (_is_server_use(block) or isinstance(block.get("thinking"), list))
     return kind in (*_TEXTS, "reasoning") and "value" in block
 
 

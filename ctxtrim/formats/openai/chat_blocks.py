@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ctxtrim.formats.fields import members
+from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block
 from ctxtrim.model import Part, Span
 from ctxtrim.text.records import dump
@@ -25,6 +25,8 @@ def part_of(block: Any, span: Span) -> Part:
         for key in _REASONING:
             if isinstance(block.get(key), str):
                 return Part("reasoning", block[key], span=span.inside(key), block=span)
+    if kind == "thinking" and isinstance(block.get("thinking"), list):
+        return _thinking(block["thinking"], span)
     return block_part(block, span, input_text if kind == "input_image" else text_block)
 
 
@@ -34,3 +36,17 @@ def _document(block: dict[str, Any], span: Span) -> Part:
     if isinstance(data, str):
         return Part("text", data, span=span.inside("document", "data"), block=span)
     return Part("text", dump(data), block=span) if data else block_part(block, span)
+
+
+def _thinking(chunks: list[Any], span: Span) -> Part:
+    """The texts of a reasoning block of Mistral; only a single one can be edited. Chunks that cite
+    sources count as their JSON.
+
+    [mistralai/client-ts, `ThinkChunk`]
+    """
+    texts = [string(members(chunk).get("text")) for chunk in chunks]
+    text = "".join(
+        dump(chunk) if text is None else text for chunk, text in zip(chunks, texts, strict=True)
+    )
+    place = span.inside("thinking", 0, "text") if len(texts) == 1 and texts[0] is not None else None
+    return Part("reasoning", text, span=place, block=span)

@@ -246,6 +246,24 @@ def test_instructions_are_a_system_message_and_a_string_is_a_prompt() -> None:
     ]
 
 
+def test_the_instructions_of_a_rollout_of_codex_are_a_system_message(ctxtrim: Run) -> None:
+    session = {"timestamp": "2025-04-20T10:00:00Z", "id": "s1", "instructions": "Be brief. " * 30}
+    old = [says("user", LONG), calls("c1"), returns("c1"), says("assistant", LONG)]
+    new = [says("user", "Again?"), says("assistant", "Yes.")]
+    rollout = {"session": session, "items": [*old, *new]}
+    parsed = transcript(rollout)
+    assert (role_texts(parsed)[0], parsed.id) == (("system", session["instructions"]), "s1")
+    trimmed = ctxtrim("trim", "--budget", "170", stdin=data(rollout))
+    assert json.loads(trimmed.out) == {"session": session, "items": new}
+    dropped = ctxtrim("trim", "--budget", "30", "--no-preserve-system-prompt", stdin=data(rollout))
+    about = {key: session[key] for key in ("timestamp", "id")}
+    assert json.loads(dropped.out) == {"session": about, "items": new}
+    summarized = ctxtrim("trim", "--budget", "210", "--summarize", stdin=data(rollout))
+    written = json.loads(summarized.out)
+    assert (written["session"], list(written)) == (session, ["session", "items"])
+    assert "Summary of 4 earlier" in json.dumps(written["items"][0])
+
+
 def test_the_envelope_gives_tools_model_id_and_the_usage_of_one_response() -> None:
     request = {
         "model": "asked",

@@ -165,10 +165,17 @@ def is_request(place: Place) -> bool:
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
-    """The fields next to the items. Usage summed over several requests is skipped."""
+    """The fields next to the items. Usage summed over several requests is skipped.
+
+    Rollouts of Codex's first version have the user's instructions under `session`; it sends them
+    [openai/codex, `codex-cli/src/utils/storage/save-rollout.ts`, `agent/agent-loop.ts`].
+    """
     tools, output = value.get("tools"), value.get("output")
-    key = next(filter(value.get, _INSTRUCTIONS), "instructions")
-    instructions, value_span = value.get(key), span.inside(key)
+    session = members(value.get("session")) if "items" in value else {}
+    is_rollout = bool(session.get("instructions"))
+    around, home = (session, span.inside("session")) if is_rollout else (value, span)
+    key = next(filter(around.get, _INSTRUCTIONS), "instructions")
+    instructions, value_span = around.get(key), home.inside(key)
     preamble = system_prompt(instructions or None, value_span)
     if instructions and not preamble:
         preamble = (
@@ -181,7 +188,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         dump(tools) if tools and isinstance(tools, list) else None,
         tool_choice=choice(value),
         model=string(value.get("model")) or None,
-        id=string(value.get("id")),
+        id=string(value.get("id")) or string(session.get("id")),
         usage=responses_usage(value.get("usage")) if is_one else None,
         preamble=preamble,
         options=responses_options(value),
@@ -220,6 +227,8 @@ def _insert_into_list(
         found.append(Insertion(None, span, replaces=True))
         items = [*items, _message("system", text)]
     target = around.inside("input")
+    if around.path[-1:] == ("session",):
+        target = Span(span.line, (*around.path[:-1], "items"))
     existing = site.value_of(target)
     is_text = any(message.spans[0] == target for message in site.messages)
     if isinstance(existing, str) and is_text:  # another string contains a list

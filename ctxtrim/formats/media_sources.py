@@ -32,7 +32,7 @@ def media_source(block: Block) -> MediaSource | None:
     """
     kind = block.get("type")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
-    return reader(block) if reader else _gemini(block)
+    return reader(block) if reader else _gemini(block) or _untyped(block)
 
 
 def _image_url(block: Block) -> MediaSource:
@@ -167,8 +167,22 @@ def _gemini(block: Block) -> MediaSource | None:
     return MediaSource("file", inner.get("data"), mime, level, url, name=name)
 
 
+def _untyped(block: Block) -> MediaSource | None:
+    """Qwen-Agent and DashScope: `{"image" | "audio" | "video"}`, also with the size of its frames.
+
+    [QwenLM/Qwen-Agent, `ContentItem` in `qwen_agent/llm/schema.py`]
+    """
+    keys = {key for key, value in block.items() if value is not None} - _FRAMES
+    key = next(iter(keys)) if len(keys) == 1 else ""
+    is_media = key in ("image", "audio", "video") and isinstance(block[key], (str, list))
+    return _READERS[key](block) if is_media else None
+
+
 _MIMES = ("mediaType", "mimeType", "mime_type")
 _GEMINI = ("inlineData", "inline_data", "fileData", "file_data")
+_FRAMES = frozenset((
+    "min_pixels", "max_pixels", "resized_height", "resized_width", "fps", "nframes",
+))  # fmt: skip
 _READERS: dict[str, Callable[[Block], MediaSource | None]] = {
     "image_url": _image_url,
     "document_url": _document_url,

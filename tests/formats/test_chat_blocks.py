@@ -6,6 +6,7 @@ from typing import Any
 from builders import conversation, says, user
 from conftest import Run
 from harness import read
+from pictures import png
 
 from ctxtrim.model import Message
 
@@ -49,3 +50,40 @@ def test_a_citation_in_thinking_of_mistral_counts_as_its_json() -> None:
     block = thinking(DEEP) | {"thinking": [{"type": "text", "text": DEEP}, cited]}
     (part,) = answer(block).parts
     assert (part.kind, part.text) == ("reasoning", DEEP + json.dumps(cited, separators=(",", ":")))
+
+
+def test_blocks_of_qwen_agent_have_no_type(ctxtrim: Run) -> None:
+    picture = f"data:image/png;base64,{png(200, 100)}"
+    blocks = [{"image": picture, "min_pixels": 4}, {"text": "How deep?", "video": None}]
+    talk = [
+        {"role": "system", "content": "Sound it."},
+        {"role": "user", "content": blocks},
+        says("") | {"function_call": {"name": "sound", "arguments": "{}"}},
+        {"role": "function", "name": "sound", "content": [{"text": "Seven. " * 60}]},
+        says("") | {"content": [{"text": "Seven fathoms."}]},
+        user("And now?"),
+    ]
+    data = conversation(talk, model="gpt-4o")
+    (found,) = read(data)[0].transcripts
+    kinds = [[(part.kind, part.text) for part in message.parts] for message in found.messages]
+    assert kinds[1] == [("attachment", ""), ("text", "How deep?")]
+    assert kinds[3:5] == [[("tool_result", "Seven. " * 60)], [("text", "Seven fathoms.")]]
+    image = found.messages[1].parts[0].media
+    assert image is not None
+    assert (image.kind, image.width, image.height) == ("image", 200, 100)
+    cut = json.loads(ctxtrim("truncate", "--max-tokens", "20", stdin=data).out)
+    assert list(cut["messages"][3]["content"][0]) == ["text"]
+    dropped = json.loads(ctxtrim("run", "-s", "drop-images:max-age=0", stdin=data).out)
+    assert [list(block)[:1] for block in dropped["messages"][1]["content"]] == [["text"], ["text"]]
+    converted = ctxtrim("convert", "--to", "anthropic", stdin=data)
+    assert json.loads(converted.out)["messages"][0]["content"][0]["type"] == "image"
+
+
+def test_other_blocks_without_a_type_count_as_their_json() -> None:
+    other = [{"image": {"id": 1}}, {"image": "a.png", "note": "b"}, {"text": "a", "title": "b"}]
+    assert [part.kind for part in answer(*other).parts] == ["text", "text", "text"]
+    assert [part.text for part in answer(*other).parts] == [
+        json.dumps(block, separators=(",", ":")) for block in other
+    ]
+    media = [answer(block).parts[0].media for block in ({"audio": "a.wav"}, {"video": ["a.png"]})]
+    assert [each.kind for each in media if each is not None] == ["audio", "file"]

@@ -12,7 +12,10 @@ _REASONING = ("reasoning", "text", "think")  # of inspect, the AI SDK and Kimi C
 
 def part_of(block: Any, span: Span) -> Part:
     """A refusal, reasoning, a call of the AI SDK or an attachment; other blocks as their JSON."""
-    kind = members(block).get("type")
+    value = members(block)
+    if "type" not in value:
+        return _untyped(block, span)
+    kind = value["type"]
     if kind == "tool-call":
         from ctxtrim.formats.openai.ai_sdk import call  # for its messages only
 
@@ -28,6 +31,18 @@ def part_of(block: Any, span: Span) -> Part:
     if kind == "thinking" and isinstance(block.get("thinking"), list):
         return _thinking(block["thinking"], span)
     return block_part(block, span, input_text if kind == "input_image" else text_block)
+
+
+def _untyped(block: Any, span: Span) -> Part:
+    """A text of Qwen-Agent, which is alone in its block; another block as in `block_part`."""
+    text = members(block).get("text")
+    if isinstance(text, str) and not any(value for key, value in block.items() if key != "text"):
+        return Part("text", text, span=span.inside("text"), block=span)
+    return block_part(block, span, _untyped_text)
+
+
+def _untyped_text(text: str) -> dict[str, Any]:
+    return {"text": text}
 
 
 def _document(block: dict[str, Any], span: Span) -> Part:

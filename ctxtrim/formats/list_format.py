@@ -5,8 +5,6 @@ from functools import partial
 from itertools import chain, islice, repeat, tee
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.base import Edit, Format, Layout
 from ctxtrim.formats.fields import json_in, log_messages
 from ctxtrim.formats.lines import LineRecords
@@ -191,9 +189,6 @@ class _Lists:
         """The edit of the dialect, with an empty list in the place of a removed text."""
         dialect = self._dialect
         edit = dialect.relink(edit)
-        if dialect.separate is not None:
-            items = [item for talk in self._talks(edit.values) for item in talk.elements]
-            edit = replace(edit, inserted=dialect.separate(items, edit))
         if not dialect.texts:
             return edit
         replaced = {insert.span for insert in edit.inserted if insert.replaces}

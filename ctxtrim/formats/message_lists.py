@@ -174,9 +174,6 @@ class Dialect(Struct, frozen=True):
       alone on a line, such an element is counted as unknown
     - `takes_empty`: whether an empty list is valid
     - `is_draft`: whether an empty list is no conversation, because a later value has its elements
-
-    `separate`: the insertions, including separators that keep messages from running together after
-    an edit.
     """
 
     name: str
@@ -197,7 +194,6 @@ class Dialect(Struct, frozen=True):
     refuses_place: Callable[[Place], bool] = lambda place: False
     admits: Predicate | None = None
     texts: tuple[Path, ...] = ()
-    separate: Callable[[Sequence[Element], Edit], Sequence[Insertion]] | None = None
     visibility: Visibility | None = None
     must_alternate: bool = False
     strict_roles: StrictRoles = ""

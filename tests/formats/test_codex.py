@@ -330,8 +330,7 @@ def test_a_message_inserted_into_a_compaction_is_an_item_of_its_history() -> Non
     ]
 
 
-def test_lines_around_a_dropped_line_remain_separate() -> None:
+def test_nothing_is_inserted_for_a_dropped_line_between_answers() -> None:
     events = (META, item(says("assistant", "so")), item(says("user", "gone")), item(calls("c1")))
     system, message, _, call = transcript(*events).messages
-    lines = written(events, system, message, call)
-    assert lines[2] == item({"type": "message", "role": "assistant", "content": []})
+    assert written(events, system, message, call) == [*events[:2], events[3]]

@@ -645,27 +645,15 @@ def test_an_inserted_result_has_the_type_of_its_call() -> None:
     ]
 
 
-def test_answers_stay_separate_after_dropping_the_item_between_them() -> None:
-    value = {
-        "input": [
-            TALK[0],
-            thinks(),
-            says("assistant", "x"),
-            says("user", "gone"),
-            calls("a"),
-            returns("a"),
-        ]
-    }
-    first, answer, _, call, result = transcript(value).messages
-    empty = {"type": "message", "role": "assistant", "content": []}
-    assert written(value, first, answer, call, result)["input"][3:] == [empty, *value["input"][4:]]
-    alone = {"input": [TALK[0], thinks(), says("user", "gone"), calls("a"), returns("a")]}
-    first, answer, _, call, result = transcript(alone).messages
-    assert written(alone, first, answer, call, result)["input"][2:] == [
-        empty,
-        empty,
-        *alone["input"][3:],
-    ]
+@pytest.mark.parametrize("answer", [[thinks(), says("assistant", "x")], [thinks()]])
+def test_nothing_is_inserted_between_answers_that_become_adjacent(answer: list[Item]) -> None:
+    step = [calls("a"), returns("a")]
+    value = {"input": [TALK[0], *answer, says("user", "gone"), *step]}
+    first, before, _, call, result = transcript(value).messages
+    joined = written(value, first, before, call, result)
+    assert joined["input"] == [TALK[0], *answer, *step]
+    _, message, _ = transcript(joined).messages
+    assert message.parts == (*before.parts, *call.parts)
 
 
 def test_an_approval_is_counted_and_dropped_with_its_request() -> None:

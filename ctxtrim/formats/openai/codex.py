@@ -298,21 +298,14 @@ def _line(item: dict[str, Any], span: Span, neighbour: Any) -> dict[str, Any]:
 
 
 def relink(edit: Edit) -> Edit:
-    """The edit with separators between answers, consecutive ordinals and parallel metadata.
+    """The edit with consecutive ordinals and parallel metadata.
 
     A dropped summary becomes empty: its line still ends the history before it.
     """
-    items = _state_after(edit.values).items
-    emptied = {span for span in edit.removed if span.path == _SUMMARY}
-
-    def spell(item: dict[str, Any], neighbour: Span) -> dict[str, Any]:
-        return _line(item, neighbour, edit.values[neighbour.line])
-
     from ctxtrim.formats.openai.codex_edits import valid  # for edited rollouts only
-    from ctxtrim.formats.openai.item_insert import separate
 
-    separated = replace(edit, inserted=separate(items, edit, spell))
-    return valid(separated.with_value(emptied, ""))
+    emptied = {span for span in edit.removed if span.path == _SUMMARY}
+    return valid(edit.with_value(emptied, ""))
 
 
 FORMAT = Format("codex", sniff, read, owner, insert, relink, takes)

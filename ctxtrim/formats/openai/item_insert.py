@@ -1,28 +1,13 @@
-"""Inserts items into item lists, and separators between answers."""
+"""Inserts items into item lists."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Edit, Insertion, Site
-from ctxtrim.formats.message_lists import Element, insert_elements
+from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.message_lists import insert_elements
 from ctxtrim.formats.message_parts import text_of
-from ctxtrim.formats.openai.items import (
-    NO_MESSAGE,
-    ItemKind,
-    ItemState,
-    after,
-    answers,
-    array_of,
-    begins,
-    kind_of,
-)
+from ctxtrim.formats.openai.items import kind_of
 from ctxtrim.model import Message, Span
-
-SEPARATOR: dict[str, Any] = {"type": "message", "role": "assistant", "content": []}
-"""An empty message between two answers that would otherwise read as one."""
-
-Spell = Callable[[dict[str, Any], Span], Any]
-"""Writes an item in the form of the item at a span."""
 
 
 def _json_value(message: Message, call: dict[str, Any] | None) -> dict[str, Any]:
@@ -68,62 +53,3 @@ def _call_item(call_id: str | None, neighbour: Span, site: Site) -> dict[str, An
 def _item(value: Any) -> Any:
     """The item in a line of Codex; any other value is returned as it is."""
     return value.get("payload", value) if isinstance(value, dict) else value
-
-
-def separate(elements: Sequence[Element], edit: Edit, spell: Spell) -> list[Insertion]:
-    """The insertions, with separators between answers that an edit would make adjacent."""
-    kept = (
-        [element.whole for element in items if element.whole not in edit.removed]
-        for kind, items in answers(elements)
-        if kind == "text"
-    )
-    first = {spans[0] for spans in kept if spans}
-    line_spans = {element.whole for element in elements}
-    found = [
-        insertion
-        for insertion in edit.inserted
-        if insertion.span not in line_spans or insertion.replaces
-    ]
-    state: ItemState = None
-    array: Span | None = None
-    for element, insertion in _sequence(elements, edit):
-        kind = kind_of(element.value)
-        if kind in NO_MESSAGE:
-            continue
-        if array_of(element) != array:
-            state, array = None, array_of(element)
-        if insertion is not None or element.whole in first:
-            span, is_after = (
-                (element.whole, False)
-                if insertion is None
-                else (insertion.span, insertion.is_after)
-            )
-            found += [Insertion(spell(SEPARATOR, span), span, is_after)] * _lacking(kind, state)
-        if insertion is not None:
-            found.append(insertion)
-        state = after(kind)
-    return found
-
-
-def _lacking(kind: ItemKind, state: ItemState) -> int:
-    """The number of separators needed so that an item does not continue the answer before it.
-
-    An item after reasoning belongs to that reasoning. An item after anything else starts an answer.
-    """
-    if after(kind) is None or begins(kind, state):
-        return 0
-    return (state == "reasoning") + (kind == "call")
-
-
-def _sequence(
-    elements: Sequence[Element], edit: Edit
-) -> Iterator[tuple[Element, Insertion | None]]:
-    """The items after the edit; inserted items with their insertion."""
-    around = edit.around
-    for element in elements:
-        for insertion in around.get((element.whole, False), ()):
-            yield Element(_item(insertion.value), element.span, element.whole), insertion
-        if element.whole not in edit.removed:
-            yield element, None
-        for insertion in around.get((element.whole, True), ()):
-            yield Element(_item(insertion.value), element.span, element.whole), insertion

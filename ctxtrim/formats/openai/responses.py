@@ -8,9 +8,9 @@ log probabilities) is not read by any model.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Edit, Insertion, Site, content_owner
+from ctxtrim.formats.base import Insertion, Site, content_owner
 from ctxtrim.formats.fields import elements, members, string
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, sent_site
+from ctxtrim.formats.message_lists import Dialect, Envelope, sent_site
 from ctxtrim.formats.message_parts import system_prompt
 from ctxtrim.formats.openai.items import NO_MESSAGE, TEXTS, kind_of, read_items
 from ctxtrim.formats.request_options import choice, responses_options
@@ -250,12 +250,6 @@ def _message(role: str, text: Any) -> dict[str, Any]:
     }
 
 
-def _separate(elements: Sequence[Element], edit: Edit) -> list[Insertion]:
-    from ctxtrim.formats.openai.item_insert import separate  # for edits only
-
-    return separate(elements, edit, lambda item, neighbour: item)
-
-
 DIALECT = Dialect(
     "openai-responses",
     knows,
@@ -270,5 +264,4 @@ DIALECT = Dialect(
     admits=admits,
     has_foreign=has_foreign,
     texts=(("input",), _OUTPUT),
-    separate=_separate,
 )

@@ -493,3 +493,34 @@ def test_digests_do_not_quote_calls_that_are_written_into_the_text() -> None:
     assert [len(message.calls) for message in found.messages] == [0, 1, 0, 0]
     assert found.messages[1].parts[0].text.startswith(TITLE)
     assert (ran.data or b"").count(b"<tool_call>") == 1
+
+
+USE = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "tide"}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "s", "content": []}
+BLOCKS = [
+    {"role": "assistant", "content": [
+        {"type": "text", "text": "I look."}, USE, FOUND,
+        {"type": "tool_use", "id": "c", "name": "look", "input": {}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": LONG}]},
+]  # fmt: skip
+SERVER = {"call_id": None, "execution": "server"}
+ITEMS = [
+    {"type": "tool_search_call", "arguments": {"paths": ["harbour"]}} | SERVER,
+    {"type": "tool_search_output", "tools": [{"type": "function", "name": "look"}]} | SERVER,
+    {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c", "output": LONG},
+]
+
+
+@pytest.mark.parametrize(
+    ("key", "step", "quote"), [("messages", BLOCKS, "> I look."), ("input", ITEMS, "")]
+)
+def test_digests_quote_no_block_of_a_server_tool(key: str, step: list[Any], quote: str) -> None:
+    ends = [{"role": "assistant", "content": "Low."}, {"role": "user", "content": "And now?"}]
+    value = {"model": "gpt-5", key: [{"role": "user", "content": "Tide?"}, *step, *ends]}
+    written = run(json.dumps(value).encode(), [("cutoff", {"tool_cutoff": 0})]).data or b""
+    text = written.decode()
+    assert "[Tool summary]" in text
+    assert quote in text
+    assert "tool_search" not in text
+    assert "server_tool" not in text

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape, grouped
 from ctxtrim.evidence import extract_key_info, summary_line
-from ctxtrim.model import Message
+from ctxtrim.model import Message, Part
 from ctxtrim.stages.placement.leads import digest_message, with_leads
 from ctxtrim.summaries import (
     DIGEST,
@@ -86,7 +86,13 @@ def _words(message: Message) -> str:
     """The text of a message without its leading digests; empty if the text contains its calls."""
     if any(call.span is None and call.block is None for call in message.calls):
         return ""  # quoted calls would look like new ones
-    return "\n".join(part.text for part in with_leads(message).parts if part.kind == "text").strip()
+    return "\n".join(part.text for part in with_leads(message).parts if _is_said(part)).strip()
+
+
+def _is_said(part: Part) -> bool:
+    """Whether a part is a text, and neither of a server tool nor the JSON of another block."""
+    is_json = part.span is None and part.text.startswith("{")
+    return part.kind == "text" and not part.server and not is_json
 
 
 @dataclass(frozen=True)

@@ -151,96 +151,91 @@ class Truncate(KeepRules, _Limits):
         for result in tool_results:
             if self._replacement.lacks(result):
                 return Outcome(transcript, (), (_nameless(transcript, result.message),))
-        kept_results = self._kept(shape, ages, tool_results)
+        keep_reasons = self._keep_reasons(shape, ages, tool_results)
         pinned = pins.pinned(shape, self.pin)
         newer = copies(shape) if self.dedupe else {}
         by_position = {result.position: result for result in tool_results} if newer else {}
-        edited, verdicts = list(messages), {}
+        verdicts: dict[int, _Verdict] = {}
         for result in tool_results:
             position = result.position
             if position in pinned:
-                verdicts[position] = _Verdict("kept", pinned[position])
+                verdicts[position] = _Verdict(result.message, "kept", pinned[position])
                 continue
             newest = by_position.get(newer.get(position, -1))
-            edited[position], verdicts[position] = self._rule(result)._shortened(
-                result, kept_results[position], newest, shape.fan[position]
+            verdicts[position] = self._rule(result)._verdict(
+                result, keep_reasons[position], newest, shape.fan[position]
             )
-        self._replace_unshown(edited, verdicts, tool_results, kept_results, shape, ages)
+        unsure = [result for result in tool_results if verdicts[result.position].is_unsure]
+        if unsure:
+            verdicts = self._second_verdicts(unsure, verdicts, shape, ages)
         changes = [
             change_of(messages, position, verdict.action, verdict.reason)
             for position, verdict in verdicts.items()
             if verdict.action != "kept" or not self.is_brief
         ]
-        return Outcome(replace(transcript, messages=tuple(edited)), tuple(changes))
+        return Outcome(replace(transcript, messages=_edited(messages, verdicts)), tuple(changes))
 
-    def _replace_unshown(
+    def _second_verdicts(
         self,
-        edited: list[Message],
-        verdicts: dict[int, "_Verdict"],
-        tool_results: Sequence[ToolResult],
-        kept_before: Mapping[int, KeepReason],
+        unsure: Sequence[ToolResult],
+        verdicts: Mapping[int, "_Verdict"],
         shape: Shape,
         ages: Sequence[int],
-    ) -> None:
-        """Replace old results whose clip does not show the range that kept them.
+    ) -> dict[int, "_Verdict"]:
+        """All verdicts if old results are replaced whose clip does not show the range that kept
+        them.
 
-        `kept_before`: why each result was kept. A replacement may be what kept another result, so
-        this is repeated until nothing changes.
+        A replacement may be what kept another result, so this is repeated until nothing changes.
         """
-        unsure = [result for result in tool_results if verdicts[result.position].is_unsure]
-        while unsure:
-            positions = {result.position for result in unsure}
-            shape_after = replace(shape, messages=tuple(edited))
-            clipped = {}
-            for result in results(shape_after, ages):
-                if result.position in positions:
-                    clipped[result.position] = result
-            kept = self._kept(shape_after, ages, list(clipped.values()))
-            lost = [result for result in unsure if kept[result.position].reason is None]
-            for result in lost:
-                position, rule = result.position, self._rule(result)
-                fan, kept_for = shape.fan[position], kept_before[position].reason
+        verdicts, waiting = dict(verdicts), {result.position: result for result in unsure}
+        while waiting:
+            shape_after = replace(shape, messages=_edited(shape.messages, verdicts))
+            clips = [result for result in results(shape_after, ages) if result.position in waiting]
+            keep_reasons = self._keep_reasons(shape_after, ages, clips)
+            lost = [clip for clip in clips if keep_reasons[clip.position].reason is None]
+            if not lost:
+                break
+            for clip in lost:
+                position, rule, fan = clip.position, self._rule(clip), shape.fan[clip.position]
                 # a clip may have more lines than its result, so that its first lines are smaller
-                replaced = rule._replaced(result, fan) or rule._replaced(clipped[position], fan)
-                if replaced is not None:
-                    reason = f"age {result.age} > {rule.max_age}"
+                message = rule._replaced(waiting.pop(position), fan) or rule._replaced(clip, fan)
+                if message is not None:
+                    reason, kept_for = (
+                        f"age {clip.age} > {rule.max_age}",
+                        verdicts[position].kept_for,
+                    )
                     if kept_for is not None:
                         reason += f"; the range that kept it ({kept_for}) does not fit"
-                    edited[position], verdicts[position] = replaced, _Verdict("truncated", reason)
-            if not lost:
-                return
-            done = {result.position for result in lost}
-            unsure = [result for result in unsure if result.position not in done]
+                    verdicts[position] = _Verdict(message, "truncated", reason)
+        return verdicts
 
     def _rule(self, result: ToolResult) -> "Truncate":
         """The stage with the settings of the result's tool."""
         return self._rules.get(result.tool.lower(), self)
 
-    def _shortened(
+    def _verdict(
         self, result: ToolResult, keep: KeepReason, newest: ToolResult | None, fan: int
-    ) -> tuple[Message, "_Verdict"]:
-        """A result as it will be written, and the verdict on it."""
+    ) -> "_Verdict":
+        """The verdict on a result that is not pinned."""
         if not result.is_rewritable:
-            return result.message, _Verdict("kept", "not rewritable")
+            return _Verdict(result.message, "kept", "not rewritable")
         if self._replacement.is_done(result.text) or spilled_to(result.text) is not None:
-            return result.message, _Verdict("kept", "truncated before")
+            return _Verdict(result.message, "kept", "truncated before")
         is_old = self._is_old(result.age)
         if newest is not None:
             shorter = self._smaller(result, copy_text(newest), fan)
             if shorter is not None:
-                return shorter, _Verdict("truncated", f"same as message {newest.message.index}")
+                return _Verdict(shorter, "truncated", f"same as message {newest.message.index}")
         if is_old and keep.reason is None:
             shorter = self._replaced(result, fan)
             if shorter is not None:
-                return shorter, _Verdict("truncated", f"age {result.age} > {self.max_age}")
+                return _Verdict(shorter, "truncated", f"age {result.age} > {self.max_age}")
         if keep.in_full:
-            return result.message, _Verdict("kept", keep.reason or "")
+            return _Verdict(result.message, "kept", keep.reason or "")
         return self._clipped(result, keep, fan, is_old)
 
-    def _clipped(
-        self, result: ToolResult, keep: KeepReason, fan: int, is_old: bool
-    ) -> tuple[Message, "_Verdict"]:
-        """A result within its size limits, and the verdict on it."""
+    def _clipped(self, result: ToolResult, keep: KeepReason, fan: int, is_old: bool) -> "_Verdict":
+        """The verdict on a result by its size limits."""
 
         def cost(text: str) -> int:
             return self.counter.cost(result.with_text(text), fan).total
@@ -251,7 +246,7 @@ class Truncate(KeepRules, _Limits):
             message = self._smaller(result, short.text, fan)
             if message is not None:
                 action: Action = "archived" if short.is_spilled else "truncated"
-                return message, _Verdict(action, short.reason, is_old)
+                return _Verdict(message, action, short.reason, is_old, keep.reason)
             reason = _NOT_SMALLER
         elif is_old:
             reason = _NOT_SMALLER if keep.reason is None else keep.reason
@@ -259,7 +254,7 @@ class Truncate(KeepRules, _Limits):
             reason = "within the limits"
         else:
             reason = f"age {result.age} <= {self.max_age}"
-        return result.message, _Verdict("kept", reason)
+        return _Verdict(result.message, "kept", reason)
 
     def _replaced(self, result: ToolResult, fan: int) -> Message | None:
         """A result with its replacement text; None if that is not smaller."""
@@ -303,7 +298,7 @@ class Truncate(KeepRules, _Limits):
             return self.max_age
         return super()._window()
 
-    def _kept(
+    def _keep_reasons(
         self, shape: Shape, ages: Sequence[int], tool_results: Sequence[ToolResult]
     ) -> dict[int, KeepReason]:
         """The reason to keep each result, by position."""
@@ -338,14 +333,24 @@ class Truncate(KeepRules, _Limits):
 
 
 class _Verdict(NamedTuple):
-    """The action on a result and the reason.
+    """A result as it is written, the action on it and the reason.
 
-    `is_unsure`: the result was old but kept, and then clipped.
+    `is_unsure`: the result is old but was kept (`kept_for`: why), and then clipped.
     """
 
+    message: Message
     action: Action
     reason: str
     is_unsure: bool = False
+    kept_for: str | None = None
+
+
+def _edited(messages: Sequence[Message], verdicts: Mapping[int, _Verdict]) -> tuple[Message, ...]:
+    """The messages with results as they are written."""
+    edited = list(messages)
+    for position, verdict in verdicts.items():
+        edited[position] = verdict.message
+    return tuple(edited)
 
 
 def _nameless(transcript: Transcript, message: Message) -> Finding:

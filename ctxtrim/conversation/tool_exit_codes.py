@@ -40,10 +40,10 @@ def exit_code_in_json(text: str) -> tuple[tuple[int, int], int] | None:
     if not any(start in text for start in _STARTS) or not _MEMBER.search(text):
         return None
     try:
-        found = exit_code_in(json.loads(text))
+        exit_code = exit_code_in(json.loads(text))
     except (ValueError, RecursionError):
         return None
-    if found is None:
+    if exit_code is None:
         return None
-    member = re.search(rf'"{found.name}"\s*:\s*{found.code}\b', text)
-    return (member.span(), found.code) if member else None
+    member = re.search(rf'"{exit_code.name}"\s*:\s*{exit_code.code}\b', text)
+    return (member.span(), exit_code.code) if member else None

@@ -108,10 +108,10 @@ def shape(messages: Sequence[Message]) -> Shape:
         if not message.agent_visible:
             continue
         if message.role == "tool":
-            found = calls.take(message.result)
-            if found is not None:
-                caller[position], answered[position] = found
-                fan[position] = fan[found[0]] or 1  # an action is a single call
+            call = calls.take(message.result)
+            if call is not None:
+                caller[position], answered[position] = call
+                fan[position] = fan[call[0]] or 1  # an action is a single call
             continue
         if calls.closing:
             calls.close()
@@ -177,16 +177,16 @@ class _OpenCalls:
             self.acting = None
         waiting = self._waiting.get(result.call_id)
         if waiting:
-            found = waiting.pop()
+            call = waiting.pop()
             if result.call_id is None and result.name is None:
-                self.closing.add(found[0])
-            return found
+                self.closing.add(call[0])
+            return call
         action = None if self.acting is None else self._messages[self.acting].action
         if self.acting is None or action is None:
             return None
-        found = self.acting, action
+        call = self.acting, action
         self.acting = None
-        return found
+        return call
 
     def close(self) -> None:
         """Close the calls without an id in the messages of `closing`, so that they wait for no

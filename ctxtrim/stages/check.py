@@ -95,7 +95,7 @@ class Check:
         tokens = self.counter.tokens(transcript)
         if tokens > self.budget.available:
             exactness = self.counter.exactness(transcript)
-            details = [found.text for found in largest(self.counter, transcript, _NAMED)]
+            details = [subject.text for subject in largest(self.counter, transcript, _NAMED)]
             available = self.budget.available
             yield overflow(transcript, tokens, available, details, exactness, _ADVICE)
 

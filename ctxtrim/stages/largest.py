@@ -11,13 +11,13 @@ def largest(counter: Counter, transcript: Transcript, number: int) -> list[Subje
     shape, exactness = counter.shape(messages), counter.exactness(transcript)
     costs = [cost.total for cost in counter.costs(messages)]
     order = sorted(range(len(costs)), key=costs.__getitem__, reverse=True)
-    found: list[Subject] = []
+    subjects: list[Subject] = []
     for position in order:
         message, tokens = messages[position], costs[position]
-        if len(found) == number:
+        if len(subjects) == number:
             break
         if not message.agent_visible:
             continue
         line = transcript.line_of(message)
-        found.append(subject_of(message, line, shape.call[position], tokens, exactness))
-    return found
+        subjects.append(subject_of(message, line, shape.call[position], tokens, exactness))
+    return subjects

@@ -101,8 +101,8 @@ def without_invalid_reasoning(
         return outcome
     reason = "something before it has changed" if mode == "strip-after-edit" else mode
     changes = [
-        change_of(each.transcript.messages, each.position, "stripped", f"thinking: {reason}")
-        for each in stripped
+        change_of(entry.transcript.messages, entry.position, "stripped", f"thinking: {reason}")
+        for entry in stripped
     ]
     if mode == "strip-after-edit" and _is_first_edit(before, final, stripped[0]):
         changes[0] = replace(changes[0], reason="thinking: removed to fit the budget")
@@ -178,7 +178,7 @@ def _stripped(transcript: Transcript, start: int, mode: ReasoningMode) -> dict[i
 
     Hidden messages are not changed.
     """
-    found = {}
+    replacements = {}
     for position in range(start, _end(transcript, mode)):
         message = transcript.messages[position]
         if not message.agent_visible:
@@ -187,8 +187,8 @@ def _stripped(transcript: Transcript, start: int, mode: ReasoningMode) -> dict[i
             part for part in message.parts if part.kind != "reasoning" or part.block is None
         )
         if len(parts) < len(message.parts):
-            found[position] = replace(message, parts=parts)
-    return found
+            replacements[position] = replace(message, parts=parts)
+    return replacements
 
 
 def _end(transcript: Transcript, mode: ReasoningMode) -> int:
@@ -216,18 +216,18 @@ def _stuck(transcript: Transcript, mode: ReasoningMode) -> Finding | None:
 def _current(stripped: Sequence[_Stripped]) -> Iterator[_Stripped]:
     """The messages after the current task."""
     loops: dict[int, int | None] = {}  # by transcript, of which there are at most two
-    for each in stripped:
-        messages = each.transcript.messages
+    for entry in stripped:
+        messages = entry.transcript.messages
         if id(messages) not in loops:
             loops[id(messages)] = current_loop(messages)
         loop = loops[id(messages)]
-        if loop is not None and each.position > loop:
-            yield each
+        if loop is not None and entry.position > loop:
+            yield entry
 
 
 def _finding(stripped: Sequence[_Stripped], reason: str) -> Finding:
-    count = sum(each.blocks for each in stripped)
-    current = sum(each.blocks for each in _current(stripped))
+    count = sum(entry.blocks for entry in stripped)
+    current = sum(entry.blocks for entry in _current(stripped))
     text = f"{count} thinking block{'' if count == 1 else 's'} removed ({reason})"
     if current:
         text += (

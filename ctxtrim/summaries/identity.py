@@ -69,13 +69,13 @@ class Identity:
         Of equal messages, the last ones were kept.
         """
         known = None if len(covered) == KEPT else set(covered)
-        left, found = Counter(kept), set()
+        left, indices = Counter(kept), set()
         for index, fingerprint in reversed(self._until(covered)):
             if left[fingerprint] > 0:
                 left[fingerprint] -= 1
             elif known is None or fingerprint in known:
-                found.add(index)
-        return frozenset(found)
+                indices.add(index)
+        return frozenset(indices)
 
     def _starts_within(self, covered: Sequence[str]) -> bool:
         """Whether all messages up to the last covered one are covered.

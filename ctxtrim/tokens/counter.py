@@ -105,17 +105,19 @@ class Counter(Struct, frozen=True, eq=False):
         """The tokens of the text of a tool result, which are known if it is a single part as read
         and counts as its text.
         """
-        at, seen = message.index, self._first
-        if seen is None or at is None or at >= len(seen.messages):
+        index, seen = message.index, self._first
+        if seen is None or index is None or index >= len(seen.messages):
             return self.text(text)
-        if seen.messages[at] is not message or len(message.parts) != 1:
+        if seen.messages[index] is not message or len(message.parts) != 1:
             return self.text(text)
         part, framing = message.parts[0], self.framing
-        is_escaped = framing.quotes_results or (framing.escapes_parallel and seen.shape.fan[at] > 1)
+        is_escaped = framing.quotes_results or (
+            framing.escapes_parallel and seen.shape.fan[index] > 1
+        )
         is_plain = part.text is text and part.wrapper is None and part.media is None
         if is_escaped or not is_plain or part.sealed:
             return self.text(text)
-        return seen.costs[at].parts[0]
+        return seen.costs[index].parts[0]
 
     def shape(self, messages: Messages) -> Shape:
         """The shape of a conversation, computed once."""
@@ -222,12 +224,12 @@ class Counter(Struct, frozen=True, eq=False):
 
         0 for a hidden message.
         """
-        at, is_parallel = message.index, fan > 1
+        index, is_parallel = message.index, fan > 1
         seen = next(iter(self._seen.values()), None)  # `_first`, whose call would take longer
-        if seen is not None and at is not None and at < len(seen.messages):
-            is_seen = seen.messages[at] is message  # as it was read
-            if is_seen and (seen.shape.fan[at] > 1) is is_parallel:
-                return seen.costs[at]
+        if seen is not None and index is not None and index < len(seen.messages):
+            is_seen = seen.messages[index] is message  # as it was read
+            if is_seen and (seen.shape.fan[index] > 1) is is_parallel:
+                return seen.costs[index]
         key = (id(message), is_parallel)
         cached = self._costs.get(key)
         if cached is None:  # storing the message keeps its id unique

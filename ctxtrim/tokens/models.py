@@ -126,19 +126,19 @@ def find_model(name: str) -> Model | None:
     """
     must_be_text(name, "find_model: name")
     bare = _bare(name)
-    found = _named(bare) or _named(_PROVIDER.sub("", bare))
-    if found is None:
+    model = _named(bare) or _named(_PROVIDER.sub("", bare))
+    if model is None:
         return None
-    if _LONG.search(name.lower()) and found.provider == "Anthropic":
-        found = replace(found, context_window=1_000_000)
+    if _LONG.search(name.lower()) and model.provider == "Anthropic":
+        model = replace(model, context_window=1_000_000)
     size = _SIZE.search(name.lower())
     if size is not None and int(size[1]) > 0:
-        found = _limited(found, 1000 * int(size[1]))
+        model = _limited(model, 1000 * int(size[1]))
     host, hosted = hosted_name(name)
     limit = _hosts().get(host, {}).get(hosted)
     if limit is not None:
-        found = replace(_limited(found, limit), is_derived=False)
-    return found
+        model = replace(_limited(model, limit), is_derived=False)
+    return model
 
 
 def _limited(model: Model, window: int) -> Model:
@@ -171,12 +171,12 @@ def _variant(bare: str) -> Model | None:
             *(end for end in range(len(spelled) - 1, 0, -1) if spelled[end] == "-"),
         ]
         for end in ends:
-            found = models.get(spelled[:end])
-            if found is not None and _FOLLOWS.match(spelled, end):
+            model = models.get(spelled[:end])
+            if model is not None and _FOLLOWS.match(spelled, end):
                 if _SAME.fullmatch(spelled, end):
-                    return found
+                    return model
                 is_derived = not _SAME_LIMITS.fullmatch(spelled, end)
-                return replace(found, is_known=False, is_derived=is_derived)
+                return replace(model, is_known=False, is_derived=is_derived)
     return next(
         (models[f"{spelled}-preview"] for spelled in spellings if f"{spelled}-preview" in models),
         None,

@@ -103,14 +103,14 @@ class RequestFraming(Struct, frozen=True):
         declarations = self.declares(tools) if self.declares is not None else None
         if declarations is not None:
             return {"schemas": count(declarations), "declarations": self.declared}
-        found = json.loads(tools)
-        number = len(found) if isinstance(found, list) else 1
+        schemas = json.loads(tools)
+        number = len(schemas) if isinstance(schemas, list) else 1
         costs = {
-            "schemas": count(json.dumps(_read_by_model(found))),
+            "schemas": count(json.dumps(_read_by_model(schemas))),
             "tool_prompt": self.tools,
             "each_tool": self.tool * number,
         }
-        own = _own_kinds(found)
+        own = _own_kinds(schemas)
         return costs | {"own_tools": sum(map(self._own, own))} if own else costs
 
     def exactness(self, options: RequestOptions, costs: Addends) -> Exactness:

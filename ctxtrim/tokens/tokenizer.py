@@ -160,20 +160,20 @@ def head(tokenizer: Tokenizer, text: str, limit: int) -> str:
     Never splits a grapheme cluster.
     """
     count = tokenizer.count
-    found = _fit(lambda length: count(text[:length]), len(text), limit)
-    cut = cut_before(text, found)
-    while cut < found and count(text[:cut]) > limit:  # a shorter text can have more tokens
-        found, cut = cut, cut_before(text, cut - 1)
+    end = _fit(lambda length: count(text[:length]), len(text), limit)
+    cut = cut_before(text, end)
+    while cut < end and count(text[:cut]) > limit:  # a shorter text can have more tokens
+        end, cut = cut, cut_before(text, cut - 1)
     return text[:cut]
 
 
 def tail(tokenizer: Tokenizer, text: str, limit: int) -> str:
     """The longest end of a text with at most `limit` tokens. Never splits a grapheme cluster."""
     count = tokenizer.count
-    found = len(text) - _fit(lambda length: count(text[len(text) - length :]), len(text), limit)
-    cut = cut_after(text, found)
-    while cut > found and count(text[cut:]) > limit:
-        found, cut = cut, cut_after(text, cut + 1)
+    start = len(text) - _fit(lambda length: count(text[len(text) - length :]), len(text), limit)
+    cut = cut_after(text, start)
+    while cut > start and count(text[cut:]) > limit:
+        start, cut = cut, cut_after(text, cut + 1)
     return text[cut:]
 
 

@@ -118,7 +118,7 @@ class _Schema:
         kind = schema.get("type")
         if isinstance(kind, list):
             types = dict.fromkeys(kind)  # repeated types in nested schemas would multiply
-            return " | ".join(self.type(schema | {"type": each}) for each in types)
+            return " | ".join(self.type(schema | {"type": name}) for name in types)
         if kind == "array":
             first = schema.get("prefixItems")
             before = [f"{self.inner(item)}, " for item in first] if isinstance(first, list) else []
@@ -144,21 +144,23 @@ class _Schema:
             return "any[]"
         properties = items.get("properties")
         inner = properties.values() if isinstance(properties, dict) else ()
-        if any(isinstance(each, dict) and isinstance(each.get("type"), list) for each in inner):
+        if any(
+            isinstance(schema, dict) and isinstance(schema.get("type"), list) for schema in inner
+        ):
             free = ("required", "additionalProperties")
             return f"{_json({key: items[key] for key in items if key not in free})}[]"
         return f"{self.inner(items)}[]"
 
     def _referred(self, reference: Any) -> str:
-        found = self.definitions.get(str(reference).rpartition("/")[2])
-        if not isinstance(found, dict) or self.depth >= _NESTED:
+        definition = self.definitions.get(str(reference).rpartition("/")[2])
+        if not isinstance(definition, dict) or self.depth >= _NESTED:
             return "any"
         self.references += 1
         if self.references > _REFERENCES:
             raise _NoToolError
         self.depth += 1
         try:
-            return self.inner(found)
+            return self.inner(definition)
         finally:
             self.depth -= 1
 

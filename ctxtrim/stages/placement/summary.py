@@ -255,7 +255,9 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
     insertion = change_of(messages, placed.position, action, reason)
     kept = {message.index for message in messages}
     findings = list(outcome.findings)
-    sealed = {each.index for each in outcome.transcript.messages if is_sealed_summary(each)}
+    sealed = {
+        message.index for message in outcome.transcript.messages if is_sealed_summary(message)
+    }
     changes = []
     for change in outcome.changes:
         if change.message is not None and change.message == insertion.message:

@@ -38,11 +38,13 @@ def findings(
     A breach of a rule that only applies to requests is a warning in recordings.
     """
     conversation = checked(transcript, shape)
-    found: dict[tuple[Breach, Code], list[Rule]] = {}
+    broken_rules: dict[tuple[Breach, Code], list[Rule]] = {}
     for rule in rules:
         for breach in rule.breaches(conversation):
-            found.setdefault((breach, rule.code), []).append(rule)
-    for ((position, what), code), broken in sorted(found.items(), key=lambda item: item[0][0][0]):
+            broken_rules.setdefault((breach, rule.code), []).append(rule)
+    for ((position, what), code), broken in sorted(
+        broken_rules.items(), key=lambda item: item[0][0][0]
+    ):
         message = transcript.messages[position]
         severities = {_severity(rule, is_request) for rule in broken}
         severity: Severity = "error" if "error" in severities else "warning"

@@ -23,11 +23,9 @@ def _not_alternating(conversation: CheckedMessages) -> Breaches:
 
 def _starts_with_answer(conversation: CheckedMessages) -> Breaches:
     """A first element that is not the user's. An answer alone is a response, not a conversation."""
-    found = elements(conversation.messages)
-    if len(found) > 1 and not found[0].is_prompt:
-        yield Breach(
-            found[0].positions[0], "the first element is from assistant, not from the user"
-        )
+    sent = elements(conversation.messages)
+    if len(sent) > 1 and not sent[0].is_prompt:
+        yield Breach(sent[0].positions[0], "the first element is from assistant, not from the user")
 
 
 RULES: tuple[Rule, ...] = (

@@ -80,16 +80,16 @@ def plain_base64(data: str) -> str | None:
 
 def media_type(data: str) -> str | None:
     """The media type in a data URL, in lower case."""
-    found = _DATA_URL.match(data)
-    return (found[1].split(";")[0].strip().lower() or None) if found else None
+    match = _DATA_URL.match(data)
+    return (match[1].split(";")[0].strip().lower() or None) if match else None
 
 
 def _start(data: str) -> int | None:
     """The start of the base64; None in a data URL of another encoding."""
-    found = _DATA_URL.match(data)
-    if found is None:
+    match = _DATA_URL.match(data)
+    if match is None:
         return 0
-    return found.end() if found[1].lower().rstrip().endswith(";base64") else None
+    return match.end() if match[1].lower().rstrip().endswith(";base64") else None
 
 
 def _heads(data: str) -> Iterator[bytes]:

@@ -3,39 +3,34 @@
 Each is read as JSON lines with one conversation per line, in the memory of one conversation.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
-from ctxtrim.loading.lazy_table import LazyTable, module_table
-
-_READERS: LazyTable[Callable[[Path, int], Iterator[bytes]]] = module_table(
-    "ctxtrim.io.containers",
-    {
-        "a zip archive": "eval_log:lines",
-        "a database": "databases:lines",
-    },
-)
+from ctxtrim.loading.lazy_table import lazy_function
 
 
 class Container(Struct, frozen=True):
-    """A kind of container: what it is, and its first bytes."""
+    """A kind of container: what it is, its first bytes, and the function that reads it."""
 
     name: str
     magic: bytes
+    reader: str
 
     def lines(self, path: Path, max_size: int) -> Iterator[bytes]:
         """The JSON lines of a file.
 
         An `InputError` if it cannot be read, or if a line has more than `max_size` bytes.
         """
-        return _READERS[self.name](path, max_size)
+        read = lazy_function(f"{__name__}.{self.reader}")
+        lines: Iterator[bytes] = read(path, max_size)
+        return lines
 
 
 CONTAINERS = (
-    Container("a zip archive", b"PK\x03\x04"),
-    Container("a database", b"SQLite format 3\0"),
+    Container("a zip archive", b"PK\x03\x04", "eval_log:lines"),
+    Container("a database", b"SQLite format 3\0", "databases:lines"),
 )
 LONGEST = max(len(container.magic) for container in CONTAINERS)
 """The bytes of a file that tell whether it is a container."""

@@ -37,7 +37,7 @@ class PathSection(Struct, frozen=True, eq=False):
         )
 
 
-class SettingsSource(Struct, frozen=True):
+class SettingsSource(Struct):
     """The settings of the source at `path`: run settings (`shared`), stage settings and models.
 
     `refused` has values that stage settings of sources with less precedence must not have.

@@ -100,5 +100,5 @@ def no_transcript(content: Reading, first: Finding | None = None) -> InputError:
     if content.reason is not None:
         return InputError(f"no transcript found: {content.reason}")
     if content.format is None and content.looked:
-        return InputError(f"no transcript found: {content.taken_for.split('; kept')[0]}")
+        return InputError(f"no transcript found: {content.taken_for}")
     return InputError("no transcript found")

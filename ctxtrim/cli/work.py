@@ -331,4 +331,5 @@ def _format_findings(detection: Detection, request: Request) -> Iterator[Finding
             f"{detection.taken_for}; what is not understood is kept as it is",
         )
     elif request.explains_format:
-        yield Finding("format", "info", detection.taken_for)
+        kept = "; kept unchanged" if detection.format is None else ""
+        yield Finding("format", "info", f"{detection.taken_for}{kept}")

@@ -80,10 +80,7 @@ class Reading:
     def taken_for(self) -> str:
         """The detected format and the votes for it, as a sentence."""
         if self.format is None:
-            return (
-                f"unknown format: no format recognizes any of the {self.looked} values "
-                "inspected; kept unchanged"
-            )
+            return f"unknown format: no format recognizes any of the {self.looked} values inspected"
         (_, matches), *rest = sorted(self.votes.items(), key=lambda vote: -vote[1])
         others = "".join(
             f", {count} look like {file_format.name} ({_LAYOUTS[layout]})"

@@ -64,8 +64,8 @@ class PlainConversation:
                 _must_be_well_formed(chunk)
                 raise error from None
             data = bytes(lines.data)
-        found: list[dict[str, Any]] = json.loads(data)["messages"]
-        return [_as_request(message) for message in found] if self.has_objects else found
+        values: list[dict[str, Any]] = json.loads(data)["messages"]
+        return [_as_request(message) for message in values] if self.has_objects else values
 
 
 def _must_be_well_formed(chunk: Chunk) -> None:
@@ -101,9 +101,9 @@ def conversation(
         for name, value in fields.items()
     ]
     chunks = list(open_reading([b"{" + b", ".join((line, *members)) + b"}"], _FORMATS).chunks)
-    found = [transcript for chunk in chunks for transcript in chunk.transcripts]
+    transcripts = [transcript for chunk in chunks for transcript in chunk.transcripts]
     chunk = chunks[0]
-    transcript = found[0] if found else Transcript((), Source(chunk.lines, ()))
+    transcript = transcripts[0] if transcripts else Transcript((), Source(chunk.lines, ()))
     if system and (chunk.format is None or chunk.format.name != "anthropic"):
         raise InputError(
             "system is for Anthropic's messages only; "

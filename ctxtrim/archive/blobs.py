@@ -109,8 +109,8 @@ def open_regular(path: Path) -> BinaryIO:
 def _read(path: Path, must_be_ours: bool = False) -> bytes | None:
     """The content of a regular file, which `must_be_ours`; None if there is no such file."""
     try:
-        found = path.lstat()
-        if not stat.S_ISREG(found.st_mode) or (must_be_ours and not is_ours(found)):
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode) or (must_be_ours and not is_ours(status)):
             return None
         with open_regular(path) as file:
             return file.read()

@@ -32,16 +32,16 @@ def segments(lines: Sequence[bytes], written: Sequence[bytes], start: int) -> It
     for line in written:
         places.setdefault(line, []).append(position)
         position += len(line)
-    for found in places.values():
-        found.reverse()
+    for matches in places.values():
+        matches.reverse()
     cursor = start
     for line in lines:
-        found = places.get(line, [])
-        while found and found[-1] < cursor:
-            found.pop()
-        if found:
-            yield Copy(found[-1], len(line))
-            cursor = found[-1] + len(line)
+        matches = places.get(line, [])
+        while matches and matches[-1] < cursor:
+            matches.pop()
+        if matches:
+            yield Copy(matches[-1], len(line))
+            cursor = matches[-1] + len(line)
         else:
             yield line
 

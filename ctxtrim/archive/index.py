@@ -151,14 +151,14 @@ class Archive:
 
     def runs(self, output: str) -> list[Run]:
         """The runs that produced an output, the newest last."""
-        found = []
+        matches = []
         if self._old is not None:
-            found += [Run(output, *row) for row in self._old.runs(output)]
+            matches += [Run(output, *row) for row in self._old.runs(output)]
         for pack in self.packs():
             if pack.output == output:
                 with suppress(PackGoneError):
-                    found.append(Run(output, pack.input, pack, *pack.about()))
-        return sorted(found, key=lambda run: (run.time, run.input))
+                    matches.append(Run(output, pack.input, pack, *pack.about()))
+        return sorted(matches, key=lambda run: (run.time, run.input))
 
     def old_runs(self) -> list[Run]:
         """The runs in the index of version 1."""
@@ -192,13 +192,15 @@ class Archive:
         An id with unprintable characters is also found by its escaped form, as `trace list` shows
         it.
         """
-        found = [Trace(*row) for row in self._old.traces()] if self._old is not None else []
+        matches = [Trace(*row) for row in self._old.traces()] if self._old is not None else []
         packed, errors = self.each(lambda pack: self._packed_traces(pack, name))
         for _, traces in packed:
-            found += traces
-        exact = [trace for trace in found if name in (None, trace.id)]
-        found = exact or [trace for trace in found if clean(trace.id) == name]
-        order = sorted(found, key=lambda trace: (trace.time, trace.path, trace.line or 0, trace.id))
+            matches += traces
+        exact = [trace for trace in matches if name in (None, trace.id)]
+        matches = exact or [trace for trace in matches if clean(trace.id) == name]
+        order = sorted(
+            matches, key=lambda trace: (trace.time, trace.path, trace.line or 0, trace.id)
+        )
         return order, errors
 
     def damage(self) -> tuple[int, list[str]]:
@@ -222,16 +224,16 @@ class Archive:
 
         Packs that another process removes in the meantime are left out.
         """
-        found, errors = [], []
+        results, errors = [], []
         for pack in self.packs():
             with suppress(PackGoneError):
                 try:
-                    found.append((pack, read(pack)))
+                    results.append((pack, read(pack)))
                 except PackGoneError:
                     raise
                 except ArchiveError as error:
                     errors.append(str(error))
-        return found, errors
+        return results, errors
 
     def packs(self) -> list[Pack]:
         """The packs of all runs, also of those that were killed, by their names."""

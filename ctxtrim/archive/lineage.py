@@ -31,10 +31,10 @@ def oldest(archive: Archive, traces: Sequence[Trace]) -> list[Trace]:
 
 def _earlier(outputs: set[str], inputs_of: Mapping[str, set[str]]) -> set[str]:
     """Some outputs, and those of the runs before them."""
-    found: set[str] = set()
+    ancestors: set[str] = set()
     waiting = set(outputs)
     while waiting:
         output = waiting.pop()
-        found.add(output)
-        waiting |= inputs_of.get(output, set()) - found
-    return found
+        ancestors.add(output)
+        waiting |= inputs_of.get(output, set()) - ancestors
+    return ancestors

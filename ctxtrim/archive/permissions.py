@@ -27,54 +27,54 @@ def make_folder(folder: Path, *, is_named: bool = False) -> None:
 
 def must_be_folder(folder: Path, *, is_named: bool = False) -> None:
     """Raise `ArchiveError` unless the path is a folder that no other user can write to."""
-    found = folder.stat() if is_named else folder.lstat()
-    if not stat.S_ISDIR(found.st_mode):
+    status = folder.stat() if is_named else folder.lstat()
+    if not stat.S_ISDIR(status.st_mode):
         raise ArchiveError(
-            f"{folder}: is {_kind(found)} where a folder is expected; remove it or name "
+            f"{folder}: is {_kind(status)} where a folder is expected; remove it or name "
             "another folder"
         )
-    _must_be_ours(folder, found)
+    _must_be_ours(folder, status)
 
 
 def must_be_private(folder: Path) -> None:
     """Raise `ArchiveError` unless the path is a folder of the user that other users cannot read."""
     must_be_folder(folder)
-    found = folder.lstat()
-    if _HAS_OWNERS and (found.st_uid != os.geteuid() or found.st_mode & 0o077):
+    status = folder.lstat()
+    if _HAS_OWNERS and (status.st_uid != os.geteuid() or status.st_mode & 0o077):
         raise ArchiveError(
-            f"{folder}: others can read it (mode {stat.S_IMODE(found.st_mode):04o}); run 'chmod "
+            f"{folder}: others can read it (mode {stat.S_IMODE(status.st_mode):04o}); run 'chmod "
             "700' on it, or set TMPDIR to another folder"
         )
 
 
 def must_be_file(path: Path) -> None:
     """Raise `ArchiveError` unless the path is a regular file that no other user can write to."""
-    found = path.lstat()
-    if not stat.S_ISREG(found.st_mode):
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode):
         raise ArchiveError(
-            f"{path}: is {_kind(found)} where a file is expected; remove it or name another folder"
+            f"{path}: is {_kind(status)} where a file is expected; remove it or name another folder"
         )
-    _must_be_ours(path, found)
+    _must_be_ours(path, status)
 
 
-def is_ours(found: os.stat_result) -> bool:
+def is_ours(status: os.stat_result) -> bool:
     """Whether only the user (or root) can write to a file or folder."""
-    return not _HAS_OWNERS or (found.st_uid in (0, os.geteuid()) and not found.st_mode & 0o022)
+    return not _HAS_OWNERS or (status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022)
 
 
-def _must_be_ours(path: Path, found: os.stat_result) -> None:
-    if is_ours(found):
+def _must_be_ours(path: Path, status: os.stat_result) -> None:
+    if is_ours(status):
         return
-    if found.st_uid not in (0, os.geteuid()):
+    if status.st_uid not in (0, os.geteuid()):
         raise ArchiveError(
-            f"{path}: belongs to user {found.st_uid}, who can change it; run as that "
+            f"{path}: belongs to user {status.st_uid}, who can change it; run as that "
             "user, or name another folder"
         )
     raise ArchiveError(
-        f"{path}: others can write to it (mode {stat.S_IMODE(found.st_mode):04o}); run 'chmod "
+        f"{path}: others can write to it (mode {stat.S_IMODE(status.st_mode):04o}); run 'chmod "
         "go-w' on it, or name another folder"
     )
 
 
-def _kind(found: os.stat_result) -> str:
-    return _KINDS.get(stat.S_IFMT(found.st_mode), "a special file")
+def _kind(status: os.stat_result) -> str:
+    return _KINDS.get(stat.S_IFMT(status.st_mode), "a special file")

@@ -22,11 +22,11 @@ def places(data: bytes, texts: set[str]) -> dict[str, list[int]]:
 
     Takes time in proportion to `data`.
     """
-    found: dict[str, list[int]] = {}
+    by_text: dict[str, list[int]] = {}
     for place, text in _strings(data, 1):
         if text in texts:
-            found.setdefault(text, place)
-    return found
+            by_text.setdefault(text, place)
+    return by_text
 
 
 def literal(text: str) -> bytes:

@@ -107,13 +107,13 @@ class Recording:
                 self._pack.take(part)
                 taken.append(part)
         if self._originals:
-            found = places(b"".join(taken), {original.text for original, _ in self._originals})
-            found = {text: [base + first, *rest] for text, (first, *rest) in found.items()}
+            positions = places(b"".join(taken), {original.text for original, _ in self._originals})
+            positions = {text: [base + first, *rest] for text, (first, *rest) in positions.items()}
             for original, stage in self._originals:
-                if original.text not in found:
-                    found[original.text] = [self._pack.size]
+                if original.text not in positions:
+                    positions[original.text] = [self._pack.size]
                     self._pack.text(literal(original.text))
-                place = found[original.text]
+                place = positions[original.text]
                 self._pack.trace(
                     PackedTrace(original.id, original.tool, stage, original.line, place)
                 )

@@ -100,6 +100,6 @@ def _add_line(path: Path, line: str) -> None:
 def _known(shell: str) -> str:
     name = shell or Path(os.environ.get("SHELL", "")).name
     if name not in _SHELLS:
-        found = f"unknown shell {name}" if name else "the shell cannot be detected"
-        raise UsageError(f"{found}; name one of {', '.join(_SHELLS)}")
+        problem = f"unknown shell {name}" if name else "the shell cannot be detected"
+        raise UsageError(f"{problem}; name one of {', '.join(_SHELLS)}")
     return name

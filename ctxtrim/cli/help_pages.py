@@ -53,28 +53,28 @@ class Page(Struct, frozen=True):
 def command_page(command: Any, context: Any) -> Page:
     """The page of a command."""
     path = context.command_path.removeprefix("ctxtrim").strip()
-    found: dict[str, list[HelpEntry]] = {}
+    panels: dict[str, list[HelpEntry]] = {}
     for name, text in getattr(command, "descriptions", lambda _: [])(context):
-        found.setdefault("Commands", []).append(HelpEntry(name, text))
+        panels.setdefault("Commands", []).append(HelpEntry(name, text))
     for parameter in command.get_params(context):
         panel = getattr(parameter, "panel", "") or _OTHERS
         if not getattr(parameter, "hidden", False):
-            found.setdefault(panel, []).append(_entry(parameter, is_root=not path))
+            panels.setdefault(panel, []).append(_entry(parameter, is_root=not path))
     note = ""
-    if found.pop(IN_STAGES, []):
+    if panels.pop(IN_STAGES, []):
         note = (
             f"Stages: {', '.join(STAGES)}. `ctxtrim help STAGE` shows its settings; "
             "all are options of run, too."
         )
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    return Page(path, usage, command.help or "", EXAMPLES.get(path, ()), _ordered(found), note)
+    return Page(path, usage, command.help or "", EXAMPLES.get(path, ()), _ordered(panels), note)
 
 
 def stage_page(name: str) -> Page:
     """The page of a stage: its settings, with the names of the options."""
-    found: dict[str, list[HelpEntry]] = {}
+    panels: dict[str, list[HelpEntry]] = {}
     for option in SETTINGS[name].values():
-        found.setdefault(option.panel, []).append(
+        panels.setdefault(option.panel, []).append(
             HelpEntry(_names([f"--{option_name(option.name)}"], option), option.help)
         )
     keys = list(SETTINGS[name].values())
@@ -82,7 +82,7 @@ def stage_page(name: str) -> Page:
     note = f"In -s, write a setting without the leading dashes, as in {name}{first}."
     usage = f"ctxtrim run -s {name}:KEY=VALUE,KEY=VALUE [OPTIONS] [FILE]..."
     text = textwrap.dedent((STAGES[name].__doc__ or "").partition("\n\n")[0])
-    return Page(name, usage, text, EXAMPLES.get(name, ()), _ordered(found), note)
+    return Page(name, usage, text, EXAMPLES.get(name, ()), _ordered(panels), note)
 
 
 def full_text(page: Page, width: int, *, is_bold: bool) -> str:

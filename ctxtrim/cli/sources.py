@@ -27,12 +27,12 @@ def run_inputs(
     """
     files, notes = _named_files(values)
     listing = inputs(files, _scan(values, report))
-    found, skipped = listing.inputs, listing.skipped
+    sources, skipped = listing.inputs, listing.skipped
     if not writes and len(files) > 1:
-        found, repeated = _distinct(found)
+        sources, repeated = _distinct(sources)
         skipped += repeated
     notes += [(path, Finding("skipped", "info", why)) for path, why in skipped]
-    return found, tuple(notes)
+    return sources, tuple(notes)
 
 
 def _distinct(sources: Sequence[Input]) -> tuple[tuple[Input, ...], tuple[tuple[str, str], ...]]:

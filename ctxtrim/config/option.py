@@ -221,5 +221,5 @@ def must_be(
     try:
         msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # half of a surrogate pair
-        found = excerpt(spelled(value))
-        raise UsageError(f"{location}: expected {expected}, found {found}") from None
+        text = excerpt(spelled(value))
+        raise UsageError(f"{location}: expected {expected}, found {text}") from None

@@ -69,8 +69,8 @@ def _limit(location: str, value: object) -> int:
         except ValueError:
             number = 0
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        found = excerpt(spelled_in_file(value))
-        raise UsageError(f"{location}: expected a number of tokens, found {found}")
+        text = excerpt(spelled_in_file(value))
+        raise UsageError(f"{location}: expected a number of tokens, found {text}")
     return min(number, LARGEST)
 
 

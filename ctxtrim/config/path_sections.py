@@ -45,14 +45,14 @@ def section_settings() -> dict[str, tuple[str | None, Option]]:
     return {**shared, **limits}
 
 
-def read_sections(source: SettingsSource, path: Path, place: str, found: object) -> None:
+def read_sections(source: SettingsSource, path: Path, place: str, tables: object) -> None:
     """Add the `[[paths]]` sections of the file at `path` to its source.
 
     `place` is their key in messages. Raises `UsageError` with the key that is invalid.
     """
-    if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UsageError(f'{path}: {place}: expected sections, as in [[{place}]] match = "runs/**"')
-    for number, table in enumerate(found):
+    for number, table in enumerate(tables):
         location = f"{place}[{number}]"
         if "match" not in table:
             raise UsageError(f'{path}: {location}: match is missing; add match = "runs/**"')

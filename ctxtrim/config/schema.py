@@ -72,13 +72,13 @@ def file_help(option: Option) -> str:
 
 def _all_settings() -> dict[str, dict[str, Option]]:
     """The settings at the top level of a file, each by its stages; "" is the run."""
-    found: dict[str, dict[str, Option]] = defaultdict(dict)
+    settings: dict[str, dict[str, Option]] = defaultdict(dict)
     for stage in STAGES:
         for name, option in SETTINGS[stage].items():
-            found[option_name(name)][stage] = option
+            settings[option_name(name)][stage] = option
     for name, option in SHARED.items():
-        found[option_name(name)][""] = option
-    return found
+        settings[option_name(name)][""] = option
+    return settings
 
 
 def _everywhere(options: Mapping[str, Option]) -> dict[str, Any]:

@@ -107,19 +107,19 @@ def assign(
     # the message about a number that is too small for several stages names the largest bound
     strictest = sorted(matches, key=lambda meaning: -(meaning.setting.least or 0))
     for stage, setting, value, is_refused in strictest:
-        found = check(setting, location, value)
-        if not source.is_trusted and setting.restricts(found):
+        result = check(setting, location, value)
+        if not source.is_trusted and setting.restricts(result):
             source.note_restricted(location.removeprefix(f"{source.path}: "))
             continue
         if stage is None and setting.name == "pipeline":
-            for text in found:
+            for text in result:
                 name, given = parse_stage(text, f"{location} {excerpt(text)}")
                 if not source.is_trusted:
                     for key in restricted_settings(name, given):
                         source.note_restricted(f"{key} of {name} in pipeline")
         if stage is not None and is_refused:
-            source.refused.setdefault(stage, {})[setting.name] = Value(found, location)
+            source.refused.setdefault(stage, {})[setting.name] = Value(result, location)
             continue
         values = source.shared if stage is None else source.settings.setdefault(stage, {})
         if not (is_weak and setting.name in values):
-            values[setting.name] = Value(found, location)
+            values[setting.name] = Value(result, location)

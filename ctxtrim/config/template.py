@@ -46,7 +46,9 @@ def template() -> str:
             if option.is_setting:
                 lines += _commented(option)
     for stage, settings in SETTINGS.items():
-        lines += [f"[{stage}]", *(line for each in settings.values() for line in _commented(each))]
+        lines.append(f"[{stage}]")
+        for option in settings.values():
+            lines += _commented(option)
     lines += ["# A model that ctxtrim does not know, or other limits of a model, in tokens."]
     lines += ["# [models.our-model]", *(f"# {key} = {value}" for key, value in _MODEL.items())]
     lines += ["", "# Settings for some files. Paths are relative to the folder of this file."]

@@ -100,17 +100,17 @@ def inputs(paths: Iterable[str], scan: Scan = EVERYTHING) -> InputList:
     A path that the user names may be a link, a pipe, a socket or a device. Without paths, standard
     input is the input.
     """
-    found: list[Input] = []
+    sources: list[Input] = []
     skipped: list[tuple[str, str]] = []
     for path in list(paths) or [STDIN]:
-        if path == STDIN and any(other.is_stdin for other in found):
+        if path == STDIN and any(other.is_stdin for other in sources):
             raise UsageError("standard input is named twice; it can be read once")
         if path != STDIN and stat.S_ISDIR(mode_of(Path(path))) and not stored_session(Path(path)):
-            found += _inside(Path(path), scan, skipped)
+            sources += _inside(Path(path), scan, skipped)
         else:
             named = path if Path(path).name else str(Path(path).absolute())  # `.` is a session
-            found.append(Input(named, Path(named).name, _problem(named)))
-    return InputList(tuple(found), tuple(skipped))
+            sources.append(Input(named, Path(named).name, _problem(named)))
+    return InputList(tuple(sources), tuple(skipped))
 
 
 def _problem(path: str) -> str | None:
@@ -132,21 +132,21 @@ def _problem(path: str) -> str | None:
 
 def _inside(folder: Path, scan: Scan, skipped: list[tuple[str, str]]) -> list[Input]:
     """The files in a folder; if there are none, the folder as an input with a problem."""
-    found = []
+    sources = []
     for file in walk(folder, scan):
         if file.skipped is not None:
             skipped.append((str(file.path), file.skipped))
         else:
             relative = str(file.path.relative_to(folder))
-            found.append(Input(str(file.path), relative, file.problem, str(folder)))
-    if not found and not scan.may_be_empty:
+            sources.append(Input(str(file.path), relative, file.problem, str(folder)))
+    if not sources and not scan.may_be_empty:
         kinds = " or ".join(SUFFIXES)
         text = (
             f"the folder has no {kinds} file and no JSON file without a suffix, or all are ignored;"
             " name files with another suffix, or another folder"
         )
-        found.append(Input(str(folder), "", text))
-    return found
+        sources.append(Input(str(folder), "", text))
+    return sources
 
 
 @contextmanager

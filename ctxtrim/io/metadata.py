@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def copy_owner(found: os.stat_result, handle: int) -> None:
+def copy_owner(status: os.stat_result, handle: int) -> None:
     """Give an open file the owner and group of another file, or raise `OSError`."""
     mine = os.fstat(handle)
-    if hasattr(os, "fchown") and (mine.st_uid, mine.st_gid) != (found.st_uid, found.st_gid):
-        os.fchown(handle, found.st_uid, found.st_gid)
+    if hasattr(os, "fchown") and (mine.st_uid, mine.st_gid) != (status.st_uid, status.st_gid):
+        os.fchown(handle, status.st_uid, status.st_gid)
 
 
 def copy_attributes(source: Path, handle: int) -> None:
@@ -26,9 +26,9 @@ def copy_attributes(source: Path, handle: int) -> None:
                 os.setxattr(handle, name, os.getxattr(source, name))
 
 
-def copy_mode(found: os.stat_result, path: Path) -> None:
+def copy_mode(status: os.stat_result, path: Path) -> None:
     """Give a file the permissions of another file.
 
     Call it last: a new owner resets some of them.
     """
-    path.chmod(stat.S_IMODE(found.st_mode))
+    path.chmod(stat.S_IMODE(status.st_mode))

@@ -269,11 +269,11 @@ class Atomic:
             os.umask(mask)
             self._temporary.path.chmod(0o666 & ~mask)
             return
-        found = self._target.stat()
+        status = self._target.stat()
         with suppress(PermissionError):  # the user may write here, but not give files away
-            copy_owner(found, self._temporary.handle)
+            copy_owner(status, self._temporary.handle)
         copy_attributes(self._target, self._temporary.handle)
-        copy_mode(found, self._temporary.path)
+        copy_mode(status, self._temporary.path)
 
 
 class Packed:

@@ -136,17 +136,17 @@ class InPlace:
 
     def _must_be_replaceable(self) -> None:
         """Raise `OutputError` for a read-only file, and if links or the owner would be lost."""
-        found = self._found
-        if not found.st_mode & 0o222 or not os.access(self._target, os.W_OK):
+        status = self._found
+        if not status.st_mode & 0o222 or not os.access(self._target, os.W_OK):
             raise OutputError(f"{self._path}: is read-only; make it writable, {_ELSEWHERE}")
-        if found.st_nlink > 1:
+        if status.st_nlink > 1:
             raise OutputError(
-                f"{self._path}: has {found.st_nlink} hard links, and only this one would be "
+                f"{self._path}: has {status.st_nlink} hard links, and only this one would be "
                 "replaced; write a copy with -o"
             )
-        if hasattr(os, "geteuid") and os.geteuid() not in (0, found.st_uid):
+        if hasattr(os, "geteuid") and os.geteuid() not in (0, status.st_uid):
             raise OutputError(
-                f"{self._path}: belongs to user {found.st_uid}, and the new file would be yours; "
+                f"{self._path}: belongs to user {status.st_uid}, and the new file would be yours; "
                 f"run as that user, {_ELSEWHERE}"
             )
 
@@ -214,8 +214,8 @@ class InPlace:
         return os.read(self._old, min(position, _END))
 
 
-def _version(found: os.stat_result) -> tuple[int, int]:
-    return found.st_size, found.st_mtime_ns
+def _version(status: os.stat_result) -> tuple[int, int]:
+    return status.st_size, status.st_mtime_ns
 
 
 def _copy(source: int, target: Temporary) -> None:

@@ -125,8 +125,8 @@ class Session:
 def _working_dir(path: Path) -> str | None:
     """The folder in the settings of a session of OpenHands."""
     with suppress(OSError, ValueError):
-        if path.is_file() and (found := _WORKING_DIR.search(path.read_bytes())):
-            return str(json.loads(found[1]))
+        if path.is_file() and (match := _WORKING_DIR.search(path.read_bytes())):
+            return str(json.loads(match[1]))
     return None
 
 
@@ -159,8 +159,8 @@ def _recorded_project(path: Path) -> str | None:
         remaining = _START
         while remaining > 0 and (line := start.readline(remaining)):
             remaining -= len(line)
-            if found := _cwd(line):
-                return found
+            if folder := _cwd(line):
+                return folder
     return None
 
 
@@ -178,21 +178,21 @@ def _cwd(line: bytes) -> str | None:
 
 def sessions(environment: Mapping[str, str]) -> list[Session]:
     """All sessions of all programs, the newest first. Folders that cannot be read have none."""
-    found = [session for program in PROGRAMS for session in _sessions(program, environment)]
-    return sorted(found, key=lambda session: (-session.modified, str(session.path)))
+    entries = [session for program in PROGRAMS for session in _sessions(program, environment)]
+    return sorted(entries, key=lambda session: (-session.modified, str(session.path)))
 
 
-def latest(found: list[Session], here: Path) -> Session | None:
+def latest(newest: list[Session], here: Path) -> Session | None:
     """The newest session of the project around a folder, else the newest of all.
 
     `found` has the newest first.
     """
     root = repository(here) or here
-    for session in found:
+    for session in newest:
         project = session.project(here)
         if project is not None and Path(project).is_relative_to(root):
             return session
-    return found[0] if found else None
+    return newest[0] if newest else None
 
 
 def _sessions(program: AgentProgram, environment: Mapping[str, str]) -> Iterator[Session]:
@@ -207,12 +207,12 @@ def _sessions(program: AgentProgram, environment: Mapping[str, str]) -> Iterator
 def _session(program: AgentProgram, path: Path) -> Session:
     """The session at a path. Raises `OSError` if it is of another kind, such as a pipe."""
     files = [Path(entry) for entry in os.scandir(path)] if program.is_folder else [path]
-    found = [file.stat() for file in files]
-    if not program.is_folder and not stat.S_ISREG(found[0].st_mode):
+    statuses = [file.stat() for file in files]
+    if not program.is_folder and not stat.S_ISREG(statuses[0].st_mode):
         raise OSError("not a regular file")
     return Session(
         program,
         path.parent if program.is_folder else path,
-        max((status.st_mtime for status in found), default=path.stat().st_mtime),
-        sum(status.st_size for status in found),
+        max((status.st_mtime for status in statuses), default=path.stat().st_mtime),
+        sum(status.st_size for status in statuses),
     )

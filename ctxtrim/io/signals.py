@@ -47,12 +47,14 @@ def termination_raises() -> Iterator[None]:
             former_hook(problem)
 
     unhandled = (signal.SIG_DFL, signal.default_int_handler)  # `nohup` ignores SIGHUP: leave it so
-    found = [each for each in (signal.SIGINT, *_TERMINATION) if signal.getsignal(each) in unhandled]
-    if found:  # else within another such block
+    signals = [
+        number for number in (signal.SIGINT, *_TERMINATION) if signal.getsignal(number) in unhandled
+    ]
+    if signals:  # else within another such block
         _received.clear()
     former_hook = sys.unraisablehook
     sys.unraisablehook = ignore_interrupts
-    former = {signum: signal.signal(signum, terminate) for signum in found}
+    former = {signum: signal.signal(signum, terminate) for signum in signals}
     try:
         yield
     finally:

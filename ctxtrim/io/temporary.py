@@ -154,8 +154,8 @@ def _remove_leftover(path: Path) -> None:
         # not this user's, not a regular file, or locked by a run that writes it
         handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            found = os.fstat(handle)
-            if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+            status = os.fstat(handle)
+            if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 path.unlink(missing_ok=True)
         finally:

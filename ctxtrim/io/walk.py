@@ -77,8 +77,8 @@ def walk(folder: Path, scan: Scan) -> Iterator[Found]:
     while waiting:
         parent, place, rules = waiting.pop()
         try:
-            with os.scandir(parent) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
+            with os.scandir(parent) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
             yield Found(parent, problem=f"the folder cannot be read: {reason(error)}")
             continue

@@ -33,11 +33,11 @@ def remaining_writer(handle: int, patience: float) -> int | None:
 def _writers(handle: int) -> Iterator[int]:
     if _has_no_writer(handle):
         return
-    found = os.fstat(handle)
+    status = os.fstat(handle)
     for process in _names(_PROCESSES):
         if process.isdecimal():
             folder = f"{_PROCESSES}/{process}/fd"
-            if any(_writes(f"{folder}/{name}", found) for name in _names(folder)):
+            if any(_writes(f"{folder}/{name}", status) for name in _names(folder)):
                 yield int(process)
 
 
@@ -66,9 +66,9 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _writes(link: str, found: os.stat_result) -> bool:
+def _writes(link: str, status: os.stat_result) -> bool:
     """Whether a descriptor in /proc leads to a file and is open for writing."""
     with suppress(OSError):
         if os.lstat(link).st_mode & 0o200:
-            return os.path.samestat(Path(link).stat(), found)
+            return os.path.samestat(Path(link).stat(), status)
     return False

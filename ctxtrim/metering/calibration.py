@@ -73,12 +73,12 @@ def recorded_answers(transcript: Transcript, is_alike: Callable[[str], bool]) ->
         for position, message in enumerate(messages)
         if message.index is not None
     }
-    found = [
+    candidates = [
         Answer(positions[usage.message], usage)
         for usage in transcript.usages
         if usage.message in positions
     ]
-    answers = [answer for answer in found if _answers(messages[answer.position])]
+    answers = [answer for answer in candidates if _answers(messages[answer.position])]
     if not answers:
         return RecordedAnswers((), "no answer has recorded usage")
     answers = _newer_than_summaries(transcript, answers)

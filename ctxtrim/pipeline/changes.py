@@ -60,7 +60,7 @@ def originals(
     if not changed:
         return []
     shape = counter.shape(transcript.messages)
-    found = []
+    results = []
     for position, message in enumerate(transcript.messages):
         result = message.result
         if message.index in changed and message.index is not None and result is not None:
@@ -71,8 +71,8 @@ def originals(
             name = result.call_id or trace_id(text)
             tool = tool_name(result, shape.call[position])
             line, action = transcript.line_of(message), changed[message.index]
-            found.append(Original(message.index, name, text, tool, line, action))
-    return found
+            results.append(Original(message.index, name, text, tool, line, action))
+    return results
 
 
 def _costs_by_key(

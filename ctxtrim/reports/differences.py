@@ -93,14 +93,14 @@ def _subject(message: Message, call: Part | None) -> str:
 
 def _inserted(items: Sequence[_Item]) -> dict[int | None, list[_Item]]:
     """New messages by the index of the message that follows them."""
-    found: dict[int | None, list[_Item]] = {}
+    insertions: dict[int | None, list[_Item]] = {}
     following: int | None = None
     for item in reversed(items):
         if item.message.index is None:
-            found.setdefault(following, []).insert(0, item)
+            insertions.setdefault(following, []).insert(0, item)
         else:
             following = item.message.index
-    return found
+    return insertions
 
 
 def _reasons(result: PipelineRun) -> tuple[dict[int | None, Change], str]:

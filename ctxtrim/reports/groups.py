@@ -31,11 +31,11 @@ def tokens_by(group: str, transcript: Transcript, counter: Counter) -> dict[str,
     """
     shape = counter.shape(transcript.messages)
     name_of = _NAMES.get(group)
-    found: dict[str, int] = {}
+    sums: dict[str, int] = {}
 
     def add(name: str, tokens: int) -> None:
         if tokens:
-            found[name] = found.get(name, 0) + tokens
+            sums[name] = sums.get(name, 0) + tokens
 
     costs = counter.costs(transcript.messages)
     for position, (message, cost) in enumerate(zip(transcript.messages, costs, strict=True)):
@@ -49,7 +49,7 @@ def tokens_by(group: str, transcript: Transcript, counter: Counter) -> dict[str,
             add(name, tokens)
         add(names[0] if names else NO_CALL, cost.frame)
     add(OVERHEAD, counter.fixed(transcript))
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _named(

@@ -35,9 +35,9 @@ def row(entry: Entry) -> str:
     return f"| {verdict} | {escaped(entry.place)} | {escaped(entry.size)} |\n"
 
 
-def findings(found: Iterable[Entry]) -> Iterator[str]:
+def findings(entries: Iterable[Entry]) -> Iterator[str]:
     """A list item for each finding, and one inside it for each of its details."""
-    for entry in found:
+    for entry in entries:
         for finding in entry.findings:
             line = f":{finding.line}" if finding.line else ""
             where = f"{entry.path}{line}" if line or entry.is_file else entry.place

@@ -113,19 +113,19 @@ class Overview(Struct):
 
     def note_largest(self, row: Row, number: int) -> tuple[Subject, ...]:
         """Note and return the large messages that are among the `number` largest so far."""
-        found: list[Subject] = []
+        subjects: list[Subject] = []
         brief: Row | None = None
         for message in row.large:
             is_full = len(self.large) == number
             if is_full and (not number or message.tokens <= self.large[0][0]):
                 continue
             brief = brief or replace(row, steps=(), lines={}, explained=(), large=())
-            found.append(message)
+            subjects.append(message)
             self._noted += 1
             heappush(self.large, (message.tokens, -self._noted, brief, message))
             if is_full:
                 heappop(self.large)
-        return tuple(found)
+        return tuple(subjects)
 
 
 def largest(pipeline: Iterable[Spec]) -> int | None:

@@ -104,7 +104,9 @@ def _shown(row: Row, view: View) -> Row:
         return row
     severities = ("error", "warning", "info") if is_failing(row) else ("error", "warning")
     shown = severities if view.totals else ("error",)
-    return replace(row, findings=tuple(found for found in row.findings if found.severity in shown))
+    return replace(
+        row, findings=tuple(finding for finding in row.findings if finding.severity in shown)
+    )
 
 
 def finding_lines(rows: Iterable[Row]) -> Iterator[str]:
@@ -153,18 +155,18 @@ def difference_lines(report: Report) -> Iterator[str]:
 
 def notes(report: Report) -> Iterator[str]:
     """What the numbers of a count leave out, and what its columns mean."""
-    found = report.overview
+    overview = report.overview
     if report.largest is None:
         return
-    if found.has_usage:
+    if overview.has_usage:
         yield (
             "reported: prompt tokens of the last request, as the provider recorded them; "
             "they include prompts and tools that are not in the file"
         )
-    if found.lines_left_out:
-        verb = "is" if found.lines_left_out == 1 else "are"
+    if overview.lines_left_out:
+        verb = "is" if overview.lines_left_out == 1 else "are"
         yield (
-            f"left out: {several(found.lines_left_out, 'line')} {verb} not in the conversation: "
+            f"left out: {several(overview.lines_left_out, 'line')} {verb} not in the conversation: "
             "compacted history, side chains and events without a message"
         )
 
@@ -217,20 +219,20 @@ class _Failing:
 
 def _breakdown(report: Report) -> Iterator[Table]:
     """Tokens by role, kind and tool, over all transcripts, or by the group that `--by` names."""
-    found = report.overview
-    others = {"(framing)": found.framing, "(tool schemas)": found.tools_schema}
+    overview = report.overview
+    others = {"(framing)": overview.framing, "(tool schemas)": overview.tools_schema}
     if report.view.by:
-        yield from _shares(report, f"tokens by {report.view.by}", report.view.by, found.by)
+        yield from _shares(report, f"tokens by {report.view.by}", report.view.by, overview.by)
         return
-    yield from _shares(report, "tokens by role", "role", found.by_role | others)
-    yield from _shares(report, "tokens of messages by kind", "kind", found.by_kind)
-    yield from _shares(report, "tokens of calls and results by tool", "tool", found.by_tool)
+    yield from _shares(report, "tokens by role", "role", overview.by_role | others)
+    yield from _shares(report, "tokens of messages by kind", "kind", overview.by_kind)
+    yield from _shares(report, "tokens of calls and results by tool", "tool", overview.by_tool)
 
 
-def _shares(report: Report, title: str, name: str, found: Mapping[str, int]) -> Iterator[Table]:
+def _shares(report: Report, title: str, name: str, groups: Mapping[str, int]) -> Iterator[Table]:
     """The largest groups, with their shares of all tokens as numbers and as bars."""
     total, mark = report.totals.tokens, MARKS[report.exactness]
-    named = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    named = sorted(groups.items(), key=lambda item: (-item[1], item[0]))
     order = [(name, number) for name, number in named if number]
     shown = order[:_GROUPS]
     if rest := order[_GROUPS:]:

@@ -42,7 +42,7 @@ class FileReader(Struct, frozen=True):
     def read_numbered(self, lines: Iterable[Numbered], format_name: str) -> Iterator[Chunk]:
         """The transcripts in lines with a conversation on each, in the format with this name."""
         formats = self.choice.formats
-        file_format = next(each for each in formats if each.name == format_name)
+        file_format = next(known for known in formats if known.name == format_name)
         return line_chunks(file_format, formats, lines)
 
 

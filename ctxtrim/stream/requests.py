@@ -21,14 +21,14 @@ def requests(
     shows_tracebacks: bool,
 ) -> list[Conversion]:
     """The request of each transcript; after an unexpected error, none."""
-    found = []
+    conversions = []
     for transcript in transcripts:
         try:
-            found.append(convert(transcript))
+            conversions.append(convert(transcript))
         except Exception as error:  # noqa: BLE001 - an unexpected error must not stop the other transcripts
             finding = not_handled(error, transcript.line, shows_tracebacks)
-            found.append(Conversion(None, (finding,)))
-    return found
+            conversions.append(Conversion(None, (finding,)))
+    return conversions
 
 
 def request_lines(
@@ -37,13 +37,13 @@ def request_lines(
     """A line for each request, the results with losses and the counts of the requests, and whether
     each transcript is left out.
     """
-    found = []
+    runs = []
     for result, conversion in zip(results, conversions, strict=True):
         counted = _counted(result, conversion, metering)
-        found.append(replace(counted, findings=(*result.findings, *conversion.findings)))
+        runs.append(replace(counted, findings=(*result.findings, *conversion.findings)))
     texts = [conversion.text for conversion in conversions if conversion.text is not None]
     data = "".join(f"{text}\n" for text in texts).encode()
-    return data or None, found, [conversion.text is None for conversion in conversions]
+    return data or None, runs, [conversion.text is None for conversion in conversions]
 
 
 def _counted(result: PipelineRun, conversion: Conversion, metering: Metering) -> PipelineRun:
@@ -51,11 +51,11 @@ def _counted(result: PipelineRun, conversion: Conversion, metering: Metering) ->
     if conversion.text is None or conversion.to not in FORMATS:
         return result
     reading = open_reading([f"{conversion.text}\n".encode()], (FORMATS[conversion.to],))
-    found = [request for chunk in reading.chunks for request in chunk.transcripts]
-    if len(found) != 1:
+    transcripts = [request for chunk in reading.chunks for request in chunk.transcripts]
+    if len(transcripts) != 1:
         return result
     # Gemini's requests do not name their model
-    request = replace(found[0], model=found[0].model or result.transcript.model)
+    request = replace(transcripts[0], model=transcripts[0].model or result.transcript.model)
     meter = metering.meter(request)
     count = meter.counter.count(request)
     return replace(result, transcript=request, meter=meter, count=count, edited=result.transcript)

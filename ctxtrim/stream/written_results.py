@@ -65,9 +65,9 @@ def _is_to_fit(pipeline: StagePipeline, result: PipelineRun) -> bool:
     return pipeline.fits_budget and not result.overflows
 
 
-def _is_regrouped(meant: Transcript, found: Transcript) -> bool:
+def _is_regrouped(meant: Transcript, output: Transcript) -> bool:
     """Whether messages may have merged with their neighbors, which needs a new count."""
-    return len(meant.messages) != len(found.messages) or any(
+    return len(meant.messages) != len(output.messages) or any(
         message.index is None for message in meant.messages
     )
 
@@ -78,19 +78,19 @@ def with_linked_lines(results: Sequence[PipelineRun], lines: Sequence[int]) -> l
     `lines` are line numbers. Lines of abandoned branches belong to no transcript, so the first
     result with an edit has them. A result without changes, as in a brief run, stays the same.
     """
-    found = list(results)
+    runs = list(results)
     if not lines:
-        return found
+        return runs
     removed = tuple(
         Measured(Change(None, "dropped", "linked to dropped messages", line=line), 0, 0)
         for line in lines
     )
-    for index, result in enumerate(found):
+    for index, result in enumerate(runs):
         steps = list(result.steps)
         for position in reversed(range(len(steps))):
             step = steps[position]
             if step.is_edited and step.changes:
                 steps[position] = replace(step, changes=(*step.changes, *removed))
-                found[index] = replace(result, steps=tuple(steps))
-                return found
-    return found
+                runs[index] = replace(result, steps=tuple(steps))
+                return runs
+    return runs

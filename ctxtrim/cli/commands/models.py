@@ -45,7 +45,7 @@ def models(name: str | None, is_json: bool) -> int:
     if is_json:
         document = {
             "version": 1,
-            "models": [_fields(each) for each in ([model] if model else listed)],
+            "models": [_fields(entry) for entry in ([model] if model else listed)],
         }
         text = json_text(document, indent=2) + "\n"
     elif model is not None:

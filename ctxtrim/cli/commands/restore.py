@@ -142,21 +142,21 @@ def _restored(archive: Archive, task: Restoration, data: bytes, sink: Sink) -> i
     """Write the bytes before the last run, and print what was undone."""
     name = source_name(task.file)
     path = "" if task.file == STDIN else str(Path(task.file).resolve())
-    found = find_undo(archive, data, path, task.source)
-    if found is None:
+    undo = find_undo(archive, data, path, task.source)
+    if undo is None:
         raise ArchiveError(f"{name}: {_not_found(archive, task)}")
-    if found.is_of_other_file:
-        raise ArchiveError(f"{name}: {_of_other_file(found.runs[-1])}")
-    if len(found.runs) > 1:
-        _list_inputs(name, found.runs)
+    if undo.is_of_other_file:
+        raise ArchiveError(f"{name}: {_of_other_file(undo.runs[-1])}")
+    if len(undo.runs) > 1:
+        _list_inputs(name, undo.runs)
         return 1
-    (run,) = found.runs
-    whole = undone(archive, run, data, found.length)
+    (run,) = undo.runs
+    whole = undone(archive, run, data, undo.length)
     sink.write(whole)
     sink.commit()
     if task.is_quiet:
         return 0
-    print_error(f"ctxtrim: {name}: {_account(found, run, data, whole)}")
+    print_error(f"ctxtrim: {name}: {_account(undo, run, data, whole)}")
     earlier = find_undo(archive, whole, path)
     if earlier is not None and not earlier.is_of_other_file:
         before = earlier.runs[-1]
@@ -192,10 +192,10 @@ def _named(run: Run) -> str:
     return f"{run.pipeline or 'a run without stages'} of {run.time}"
 
 
-def _account(found: Undo, run: Run, data: bytes, whole: bytes) -> str:
+def _account(undo: Undo, run: Run, data: bytes, whole: bytes) -> str:
     """What was undone, in bytes, the lines that were kept, and what of a container is restored."""
     text = f"undid {_named(run)}: {len(data):,} → {len(whole):,} bytes"
-    if lines := sum(1 for line in data[found.length :].splitlines() if line.strip()):
+    if lines := sum(1 for line in data[undo.length :].splitlines() if line.strip()):
         text += f"; {lines:,} appended {'line is' if lines == 1 else 'lines are'} kept"
     container = Input(run.path, run.path).container
     if container is not None:

@@ -39,12 +39,12 @@ def list_sessions(most: str, is_json: bool) -> int:
     A narrow terminal has no room for the files; --json has them. Nothing is written.
     """
     number = _MOST.parse("--most", most)
-    found = sessions(os.environ)
-    listed = list(_described(islice(found, number or None)))
+    newest = sessions(os.environ)
+    listed = list(_described(islice(newest, number or None)))
     if is_json:
         print_text(f"{json_text({'version': 1, 'sessions': listed}, indent=1)}\n")
         return 0
-    if not found:
+    if not newest:
         names = ", ".join(dict.fromkeys(program.name for program in PROGRAMS))
         print_text(f"no sessions of {names}\n")
         return 0
@@ -52,16 +52,16 @@ def list_sessions(most: str, is_json: bool) -> int:
     table = Table("", columns, tuple(map(_cells, listed)), optional=("file", "bytes"))
     text = fitted(table)
     print_text(text if " file" in text.partition("\n")[0] else f"{text}--json shows the files\n")
-    if more := len(found) - len(listed):
+    if more := len(newest) - len(listed):
         print_text(f"… and {more:,} older sessions; --most 0 lists all\n")
     return 0
 
 
-def _described(found: Iterable[Session]) -> Iterator[dict[str, Any]]:
+def _described(newest: Iterable[Session]) -> Iterator[dict[str, Any]]:
     """Sessions as values. Tokens are counted until `_MAX_READ` bytes are read."""
     here, remaining = Path.cwd(), _MAX_READ
     metering = Metering(tokenizer)
-    for session in found:
+    for session in newest:
         remaining -= session.size
         counted = _counted(session, metering) if remaining >= 0 else None
         # the size of a compressed file is no bound of its tokens

@@ -26,15 +26,15 @@ def get(name: str, archive: str | None, sha256: str | None) -> int:
         opened = open_archive(archive)
     except NoArchiveError as error:
         raise ArchiveError(f"TRACE_NOT_FOUND: {name}: {error}") from error
-    found, errors = opened.traces(name)
-    traces = [trace for trace in found if sha256 is None or trace.sha256.startswith(sha256)]
+    originals, errors = opened.traces(name)
+    traces = [trace for trace in originals if sha256 is None or trace.sha256.startswith(sha256)]
     if len({trace.sha256 for trace in traces}) > 1 and sha256 is None:
         traces = oldest(opened, traces)
     names = {trace.sha256 for trace in traces}
-    if errors and not found:  # a damaged pack may have it
+    if errors and not originals:  # a damaged pack may have it
         raise ArchiveError(errors[0])
     if not names:
-        also = f" and the SHA-256 {sha256}; leave out --sha256" if found else ""
+        also = f" and the SHA-256 {sha256}; leave out --sha256" if originals else ""
         raise ArchiveError(
             f"TRACE_NOT_FOUND: {name}: the archive {opened.folder} has no tool result with this "
             f"id{also}"

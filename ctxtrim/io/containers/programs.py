@@ -64,14 +64,14 @@ def _opencode(
     for part in parts:
         ids = {"id": part["id"], "sessionID": part["session_id"], "messageID": part["message_id"]}
         inside.setdefault(part["message_id"], []).append(ids | _members(part["data"]))
-    found = [
+    contents = [
         {
             "info": {"id": row["id"], "sessionID": row["session_id"]} | _members(row["data"]),
             "parts": inside.get(row["id"], []),
         }
         for row in messages
     ]
-    return {"info": _opencode_info(sessions[0]), "messages": found}
+    return {"info": _opencode_info(sessions[0]), "messages": contents}
 
 
 def _opencode_info(row: DatabaseRow) -> DatabaseRow:
@@ -175,10 +175,10 @@ def _crush(sessions: Sequence[DatabaseRow], messages: Sequence[DatabaseRow]) -> 
 
 def _crush_message(row: DatabaseRow, summary: str | None) -> DatabaseRow:
     """A message. Older versions name a summary in the session alone."""
-    found = _known({**row, "parts": None, "is_summary_message": None})
+    record = _known({**row, "parts": None, "is_summary_message": None})
     if row.get("is_summary_message") or row["id"] == summary:
-        found["is_summary_message"] = True
-    return found | {"parts": _json(row["parts"])}
+        record["is_summary_message"] = True
+    return record | {"parts": _json(row["parts"])}
 
 
 CRUSH = Program(

@@ -117,8 +117,8 @@ def _versions(session: StoredSession) -> dict[Path, _Version]:
 
 
 def _version(path: Path) -> _Version:
-    found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _plan(session: StoredSession, document: bytes) -> _Plan:
@@ -130,10 +130,10 @@ def _plan(session: StoredSession, document: bytes) -> _Plan:
     return _Plan(written, [path for path in current if path not in intended])
 
 
-def _must_be_replaceable(plan: _Plan, found: Mapping[Path, _Version]) -> None:
+def _must_be_replaceable(plan: _Plan, versions: Mapping[Path, _Version]) -> None:
     """Raise `OutputError` for files that cannot be replaced, before any file is."""
     for path in (*plan.written, *plan.removed):
-        if path in found:
+        if path in versions:
             sink = InPlace(path)
             sink.check()
             sink.discard()

@@ -55,19 +55,19 @@ class OpencodeSession(Struct, frozen=True):
 
     def files(self) -> list[Path]:
         """The files of the session: its own first, then each message before its parts."""
-        found = [self.path]
+        paths = [self.path]
         for path in _json_files(self.messages):
-            found += [path, *_json_files(self.part_folder(path))]
-        return found
+            paths += [path, *_json_files(self.part_folder(path))]
+        return paths
 
     def document(self) -> bytes:
         """The session in the shape of `opencode export`."""
-        found = []
+        messages = []
         for path in _json_files(self.messages):
             parts = [piece_in(part) for part in _json_files(self.part_folder(path))]
             ordered = sorted(parts, key=lambda part: part.id)
-            found.append(StoredMessage(_message(path), tuple(ordered)))
-        return SessionDocument(piece_in(self.path), tuple(found)).data
+            messages.append(StoredMessage(_message(path), tuple(ordered)))
+        return SessionDocument(piece_in(self.path), tuple(messages)).data
 
     def canonical(self, read: bytes, written: bytes | None) -> bytes | None:
         """An edited document as its files make it; other bytes, such as a request, as they are."""
@@ -89,17 +89,17 @@ class OpencodeSession(Struct, frozen=True):
                 raise self._unfit(f"{piece.id[:40]!r} is not an id that can be a file name")
             return known.get((folder, piece.id), folder / f"{piece.id}.json")
 
-        found = [(self.path, intended.info.data)]
+        pieces = [(self.path, intended.info.data)]
         for message in intended.messages:
             path = place(self.messages, message.info)
-            found.append((path, message.info.data))
+            pieces.append((path, message.info.data))
             if list(message.parts) != sorted(message.parts, key=lambda part: part.id):
                 raise self._unfit("a new part would not be read in its place")
             folder = self.part_folder(path) if path.exists() else self.parts / message.info.id
-            found += [(place(folder, part), part.data) for part in message.parts]
-        if len(dict(found)) != len(found):
+            pieces += [(place(folder, part), part.data) for part in message.parts]
+        if len(dict(pieces)) != len(pieces):
             raise self._unfit("two of its messages or parts have the same id")
-        return dict(found)
+        return dict(pieces)
 
     def must_be_writable(
         self, current: Mapping[Path, bytes], intended: Mapping[Path, bytes]

@@ -54,13 +54,15 @@ class SessionDocument:
     def of(cls, data: bytes) -> "SessionDocument":
         """The document that some bytes are; a `ValueError` if they are another one."""
         text = data.decode()
-        found = member_starts(text, skip(text, 0), ("info", "messages"))
+        starts = member_starts(text, skip(text, 0), ("info", "messages"))
         messages = []
-        for start in element_starts(text, found["messages"]):
+        for start in element_starts(text, starts["messages"]):
             inner = member_starts(text, start, ("info", "parts"))
-            parts = tuple(StoredPiece.at(text, at) for at in element_starts(text, inner["parts"]))
+            parts = tuple(
+                StoredPiece.at(text, place) for place in element_starts(text, inner["parts"])
+            )
             messages.append(StoredMessage(StoredPiece.at(text, inner["info"]), parts))
-        return cls(StoredPiece.at(text, found["info"]), tuple(messages))
+        return cls(StoredPiece.at(text, starts["info"]), tuple(messages))
 
     def with_spaces_of(self, other: "SessionDocument") -> "SessionDocument":
         """The document with the white space that another one has after the same pieces."""

@@ -72,15 +72,15 @@ class OpenhandsSession(Struct, frozen=True):
         """
         current = {path: path.read_bytes() for path in self.files()}
         paths = {self._id(data, path.name): path for path, data in current.items()}
-        found = {}
+        files = {}
         for line in document.removesuffix(b"\n").split(b"\n"):
             path = paths.get(self._id(line, "one of the new events"))
             if path is None:
                 raise self._unfit("OpenHands numbers its events, so none can be inserted")
             data = current[path]
             is_same = _line(data, path) == line + b"\n"
-            found[path] = data if is_same else data.replace(_text(data), line, 1)
-        return found
+            files[path] = data if is_same else data.replace(_text(data), line, 1)
+        return files
 
     def must_be_writable(
         self, current: Mapping[Path, bytes], intended: Mapping[Path, bytes]
@@ -123,12 +123,12 @@ def openhands_session(path: Path) -> OpenhandsSession | None:
 
 def _event_files(folder: Path) -> list[Path]:
     """The files of a folder whose names have the number of an event, by number."""
-    found = [(_NAME.fullmatch(path.name), path) for path in folder.glob("[!.]*.json")]
+    names = [(_NAME.fullmatch(path.name), path) for path in folder.glob("[!.]*.json")]
     # a pipe would wait for a writer
     return [
         path
         for _, path in sorted(
-            (int(name[1]), path) for name, path in found if name and path.is_file()
+            (int(name[1]), path) for name, path in names if name and path.is_file()
         )
     ]
 

@@ -88,10 +88,10 @@ def document_lines(session: StoredSession, max_size: int) -> Iterator[bytes]:
 
 def member_starts(text: str, start: int, names: tuple[str, str]) -> dict[str, int]:
     """The starts of the members of an object; a `ValueError` if it has others, or another order."""
-    found = members(text, start)
-    if not text.startswith("{", start) or tuple(found.keys) != names:
+    object_members = members(text, start)
+    if not text.startswith("{", start) or tuple(object_members.keys) != names:
         raise ValueError("not the document of a session")
-    return {name: span[1] for name, span in zip(names, found.spans, strict=True)}
+    return {name: span[1] for name, span in zip(names, object_members.spans, strict=True)}
 
 
 def element_starts(text: str, start: int) -> Iterator[int]:

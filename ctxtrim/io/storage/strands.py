@@ -48,10 +48,10 @@ class AgentDocument:
     def of(cls, data: bytes) -> "AgentDocument":
         """The document that some bytes are; a `ValueError` if they are another one."""
         text = data.decode()
-        found = member_starts(text, skip(text, 0), ("agent", "messages"))
-        starts = element_starts(text, found["messages"])
+        members = member_starts(text, skip(text, 0), ("agent", "messages"))
+        starts = element_starts(text, members["messages"])
         messages = tuple(StoredPiece.at(text, start) for start in starts)
-        return cls(StoredPiece.at(text, found["agent"]), messages)
+        return cls(StoredPiece.at(text, members["agent"]), messages)
 
     @property
     def data(self) -> bytes:
@@ -83,7 +83,7 @@ class AgentDocument:
     def _is_free(self, number: int, position: int) -> bool:
         """Whether the messages after a position have larger numbers."""
         later = (_number(message) for message in self.messages[position + 1 :])
-        following = next((each for each in later if each is not None), None)
+        following = next((other for other in later if other is not None), None)
         return following is None or number < following
 
 
@@ -132,16 +132,16 @@ class StrandsSession(Struct, frozen=True):
                 "write to another path"
             ) from None
         known = dict(_message_files(self.folder))
-        found = {self.folder / "agent.json": intended.agent.data}
+        files = {self.folder / "agent.json": intended.agent.data}
         for message in intended.messages:
             number = _number(message)
             if number is None:
                 raise self._unfit("no number is free for a new message in its place")
             path = known.get(number, self.folder / "messages" / f"message_{number}.json")
-            found[path] = message.data
-        if len(found) != 1 + len(intended.messages):
+            files[path] = message.data
+        if len(files) != 1 + len(intended.messages):
             raise self._unfit("two of its messages have the same number")
-        return found
+        return files
 
     def must_be_writable(
         self, current: Mapping[Path, bytes], intended: Mapping[Path, bytes]
@@ -152,7 +152,7 @@ class StrandsSession(Struct, frozen=True):
         for number, path in _message_files(self.folder):
             if _number(StoredPiece.of(current[path])) != number:
                 raise self._unfit(f"the number of {path.name} is not that of its message")
-        numbers = [int(found[1]) for path in intended if (found := _NAME.fullmatch(path.name))]
+        numbers = [int(name[1]) for path in intended if (name := _NAME.fullmatch(path.name))]
         if any(after <= before for before, after in pairwise(numbers)):
             raise self._unfit("a new message would not be read in its place")
         if len(numbers) <= _unsent(intended[self.folder / "agent.json"]) < len(current) - 1:

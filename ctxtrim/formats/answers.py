@@ -3,7 +3,7 @@ not read.
 
 ::
 
-    {"messages": […], "response": answer}    or `choices` next to the messages
+    {"messages": […], "response": answer}    or `choices` (`candidates`) there
     {"request" | "kwargs" | "input" | "body": {"messages": […]}, "response" | "output": answer}
 
     answer   {"choices": [{"message"}]} | {"candidates": [{"content"}]} | {"output": {"message"}}
@@ -32,7 +32,8 @@ _NAMES = {
 """The members of a log that may have an answer, by the member with its request."""
 _REQUESTS = ("request", "request_body")
 """Members that only the logs of requests have, whose answers are never anything else."""
-_CHOICES = "choices"
+_CHOICES = {"choices": "message", "candidates": "content"}
+"""The lists of a response that may be next to its request, and the member of their answers."""
 _TEXTS = ("message", "content", "delta", "text", "output")
 """The members with the text of an answer, in a response or in one of its choices."""
 _ANSWERS = ("assistant", "model")
@@ -122,19 +123,19 @@ def _boxes(value: Any, request: Place) -> Iterator[_Box]:
     if not keys or keys[-1] not in _LISTS or keys[1:-1] not in ((), ("body",)):
         return
     around, first = members(_value_at(value, path[:start])), str(keys[0])
-    names: tuple[str, ...] = ("response", _CHOICES)
+    names: tuple[str, ...] = ("response", *_CHOICES)
     if first in _NAMES:
         names = _NAMES[first]
     elif len(keys) > 1:
         return
     for name in names:
-        if name in around and (name != _CHOICES or _is_message_choice(around)):
+        if name in around and (name not in _CHOICES or _has_answers(around, name)):
             yield _Box(name, around[name], (*path[:start], name), first in _REQUESTS)
 
 
-def _is_message_choice(around: dict[str, Any]) -> bool:
+def _has_answers(around: dict[str, Any], name: str) -> bool:
     """Whether the choices next to messages are answers, and not those of a question."""
-    return any("message" in members(choice) for choice in elements(around[_CHOICES]))
+    return any(members(members(choice).get(_CHOICES[name])) for choice in elements(around[name]))
 
 
 def _value_at(value: Any, path: Path) -> Any:
@@ -151,8 +152,8 @@ def _opened(value: Any) -> Any:
 def _answers(box: _Box) -> Iterator[_Answer]:
     """The messages of a box that may be its answer."""
     value, path = _opened(box.value), box.path
-    if box.name == _CHOICES:
-        value, path = {_CHOICES: value}, path[:-1]
+    if box.name in _CHOICES:
+        value, path = {box.name: value}, path[:-1]
     elif "body" in members(value):  # of HTTP
         value, path = _opened(value["body"]), (*path, "body")
     for keys, is_of_api in _PLACES:
@@ -166,7 +167,7 @@ def _answers(box: _Box) -> Iterator[_Answer]:
 
 
 _PLACES: tuple[tuple[Path, bool], ...] = (
-    ((_CHOICES, 0, "message"), True),
+    (("choices", 0, "message"), True),
     (("candidates", 0, "content"), True),
     (("output", "message"), True),
     ((0, "message"), True),
@@ -187,13 +188,13 @@ def _member(value: Any, key: str | int) -> Any:
 def _is_answer(box: _Box) -> bool:
     """Whether a member has an answer; not an error, and not what an edit leaves without it."""
     response = _opened(box.value)
-    if box.name == _CHOICES:
-        response = {_CHOICES: response}
+    if box.name in _CHOICES:
+        response = {box.name: response}
     if "body" in members(response) or "headers" in members(response):  # of HTTP
         response = _opened(response.get("body"))
     if not isinstance(response, dict):
         return isinstance(response, (str, list)) and bool(response)
     if response.get("error"):
         return False
-    choices = (*elements(response.get(_CHOICES)), *elements(response.get("candidates")))
+    choices = [choice for name in _CHOICES for choice in elements(response.get(name))]
     return any(members(value).get(name) for value in (response, *choices) for name in _TEXTS)

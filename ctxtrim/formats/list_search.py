@@ -14,7 +14,7 @@ MOST_STRINGS = 8
 """The lists in strings that are kept: every format looks at them to detect a file."""
 
 _HEAD = 8  # elements inspected to detect a dialect
-_BESIDE = frozenset(("response", "choices", "output"))
+_BESIDE = frozenset(("response", "choices", "candidates", "output"))
 _AROUND = frozenset(("request", "request_body", "body", "kwargs", "input"))
 """Members of logs next to a message list, and around it, that show that it may have an answer."""
 _START = 8  # characters of a string that show whether it may be a list

@@ -236,3 +236,50 @@ def test_an_answer_next_to_messages_that_a_stage_drops_is_not_missing(
     assert (ran.code, b"Seven" in ran.out) == (0, False)
     ((_, notes),) = counted(json.loads(ran.out))
     assert notes == []
+
+
+OF_GEMINI = {
+    "candidates": [CANDIDATE | {"finishReason": "STOP"}],
+    "modelVersion": "gemini-2.5-pro",
+    "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 3},
+}
+OF_OLLAMA = {"model": "gpt-oss:20b", "message": ANSWER, "done": True, "eval_count": 3}
+OF_COHERE = {
+    "id": "r1",
+    "finish_reason": "COMPLETE",
+    "message": {"role": "assistant", "content": BLOCKS},
+}
+
+
+@pytest.mark.parametrize("response", [OF_GEMINI, OF_OLLAMA, OF_COHERE])
+def test_a_complete_response_alone_is_a_conversation_of_one_message(
+    ctxtrim: Run, response: dict[str, Any]
+) -> None:
+    (found,) = read(encoded(response))[0].transcripts
+    assert [part.text for message in found.messages for part in message.parts] == ["Seven fathoms."]
+    assert found.model == response.get("model", response.get("modelVersion"))
+    ran = ctxtrim("trim", "--budget", "200", stdin=encoded(response))
+    assert (ran.code, json.loads(ran.out)) == (0, response)
+
+
+def test_candidates_next_to_contents_are_part_of_the_conversation() -> None:
+    (found,) = read(encoded({"contents": [LOW_TIDE], **OF_GEMINI}))[0].transcripts
+    assert [message.role for message in found.messages] == ["user", "assistant"]
+    assert found.usage is not None
+    assert found.usage.prompt_tokens == 9
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        OF_GEMINI | {"candidates": [CANDIDATE]},
+        OF_OLLAMA | {"done": False},
+        OF_OLLAMA | {"message": {"role": "assistant", "content": ""}},
+        {"type": "answer", "message": ANSWER},
+        {"id": "e1", "message": ANSWER, "timestamp": 1},
+        {"model": "m", "message": {"role": "user", "content": "How deep?"}, "done": True},
+    ],
+)
+def test_pieces_of_streams_and_events_are_no_response(ctxtrim: Run, piece: Any) -> None:
+    ran = ctxtrim("count", stdin=encoded(piece))
+    assert (ran.code, "no transcript found" in ran.err) == (1, True)

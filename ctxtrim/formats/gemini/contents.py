@@ -38,7 +38,7 @@ from ctxtrim.formats.message_parts import event_id
 from ctxtrim.formats.request_options import gemini_options
 from ctxtrim.formats.usage import gemini_usage, is_complete
 from ctxtrim.model import Message, Part, Span
-from ctxtrim.text.json_paths import Path, each_element
+from ctxtrim.text.json_paths import Path, Place, each_element
 from ctxtrim.text.records import dump
 
 _SYSTEM = ("systemInstruction", "system_instruction")
@@ -168,10 +168,16 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
 
 
 def header(value: object) -> Envelope:
-    """The model and the usage of the answer in a result of a batch."""
-    answer = members(members(value).get("response"))
+    """The model and the usage of an answer: in a result of a batch, or alone."""
+    answer = members(members(value).get("response", value))
     usage = answer.get("usageMetadata", answer.get("usage_metadata"))
     return Envelope(model=string(answer.get("modelVersion")), usage=gemini_usage(usage))
+
+
+def is_piece(place: Place) -> bool:
+    """Whether an answer alone is a piece of a streamed one: it says nothing about its end."""
+    is_alone = place.path[:1] == ("candidates",)
+    return is_alone and place.envelope.keys().isdisjoint(("finishReason", "finish_reason"))
 
 
 def _system(around: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]:
@@ -259,9 +265,10 @@ DIALECT = Dialect(
     owner=owner,
     places=(
         "contents", "history", "events", "[*].contents", "[*].history", "[*].events",
-        _BATCH, each_element(_BATCH), "",
+        _BATCH, each_element(_BATCH), "candidates[0].content", "",
     ),
     header=header,
+    refuses_place=is_piece,
     answers=(("content",),),
     must_alternate=True,
     text_block=text_part,

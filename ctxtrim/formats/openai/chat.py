@@ -17,9 +17,8 @@ from ctxtrim.formats.anthropic.detect import ROO_LINKS, LinkedValue, is_sealed
 from ctxtrim.formats.fields import marks_in, members, role_in, string
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around
-from ctxtrim.formats.openai.chat_places import OTHER_PLACES, PLACES
+from ctxtrim.formats.openai.chat_places import OTHER_PLACES, PLACES, refuses_place
 from ctxtrim.formats.openai.items import is_response_or_output
-from ctxtrim.formats.openai.responses import is_request
 from ctxtrim.formats.request_options import chat_options, choice
 from ctxtrim.formats.sharegpt import tools_in
 from ctxtrim.formats.usage import is_complete, openai_usage
@@ -290,7 +289,7 @@ DIALECT = Dialect(
     "openai-chat", knows, read, lazy_function("ctxtrim.formats.openai.chat_insert:insert"),
     envelope=envelope, header=header, owner=_owner, relink=_relink, links_texts=True,
     answers=(("message",),), resolved=_resolved, places=PLACES, other_places=OTHER_PLACES,
-    takes_empty=True, has_foreign=has_foreign, owns_place=owns_place, refuses_place=is_request,
+    takes_empty=True, has_foreign=has_foreign, owns_place=owns_place, refuses_place=refuses_place,
 )  # fmt: skip
 
 

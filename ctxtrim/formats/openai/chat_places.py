@@ -1,6 +1,8 @@
 """The JSON paths of message lists of Chat Completions: in requests, logs and data for training."""
 
-from ctxtrim.text.json_paths import each_element
+from ctxtrim.formats.fields import members
+from ctxtrim.formats.openai.responses import is_request
+from ctxtrim.text.json_paths import Place, each_element
 
 PLACES = (
     "messages",
@@ -19,6 +21,8 @@ PLACES = (
 )
 """The JSON paths of such lists."""
 
+_ALONE = "message"
+"""The answer in a response of Ollama or Cohere, alone."""
 _IN_VALUES = (
     ("conversations",),
     ("conversation",),
@@ -46,5 +50,19 @@ OTHER_PLACES = (
     ("attempts[*].history",),  # SWE-agent with retries, of which none was chosen
     ("choices[0].message",),  # an answer alone
     ("response.body.choices[0].message",),  # results of a batch
+    (_ALONE,),
 )
 """The JSON paths of lists in data for training and in logs, in values without the paths above."""
+
+
+def refuses_place(place: Place) -> bool:
+    """Whether a list belongs to Responses, or a `message` to an event."""
+    if place.path != (_ALONE,):
+        return is_request(place)
+    around, message = place.envelope, members(place.items)
+    is_of_ollama = around.get("done") is True and isinstance(around.get("model"), str)
+    is_of_cohere = isinstance(around.get("finish_reason"), str) and "id" in around
+    is_answer = message.get("role") == "assistant" and bool(
+        message.get("content") or message.get("tool_calls")
+    )
+    return not (is_answer and (is_of_ollama or is_of_cohere))

@@ -7,6 +7,9 @@ from ctxtrim.conversation.tasks import current_task
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Transcript
 
+LAST_EXCHANGE = "last exchange"
+"""The reason of messages that are kept because there is no prompt."""
+
 
 def stored_answers(transcript: Transcript, shape: Shape) -> dict[int, str]:
     """The results of calls that only the provider has. Without them it refuses the request."""
@@ -62,7 +65,7 @@ def not_dropped(shape: Shape, patterns: Sequence[str], keeps_system: bool) -> di
     task, reason = current_task(messages), "current task"
     if task is None:
         spoken = [position for position in shape.visible if messages[position].role != "system"]
-        task, reason = shape.exchange[spoken[-1]] if spoken else None, "last exchange"
+        task, reason = shape.exchange[spoken[-1]] if spoken else None, LAST_EXCHANGE
     reasons = {}
     for position, message in enumerate(messages):
         if not message.agent_visible:

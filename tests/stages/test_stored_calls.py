@@ -61,6 +61,23 @@ def test_trim_shortens_the_result_of_a_stored_call_and_never_drops_it(
     assert len(kept[0]["output"]) < len(LONG)
 
 
+@pytest.mark.parametrize("strategy", ["priority", "oldest", "middle", "age"])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_trim_shortens_the_results_of_a_request_without_a_prompt(
+    ctxtrim: Run, strategy: str, number: int
+) -> None:
+    items = [output(f"c{at}", f"depth at buoy {at}: 12 m\n" * 300) for at in range(number)]
+    data = request(*items, previous_response_id="resp_1")
+    ran = ctxtrim("trim", "--budget", "800", "--strategy", strategy, stdin=data)
+    kept = json.loads(ran.out)["input"]
+    assert ran.code == 0
+    assert [item["call_id"] for item in kept] == [item["call_id"] for item in items]
+    sizes = [len(item["output"]) for item in kept]
+    assert max(sizes) == sizes[-1]  # the newest keeps most
+    assert sum(sizes) > 1500  # most of the room is used
+    assert ctxtrim("check", "--budget", "800", stdin=ran.out).code == 0
+
+
 def test_a_request_that_fits_only_without_the_result_is_reported(ctxtrim: Run) -> None:
     data = request(output("c1", "x"), user("now " * 20), previous_response_id="resp_1")
     ran = ctxtrim("trim", "--budget", "31", stdin=data)

@@ -69,6 +69,27 @@ def test_the_opening_task_is_dropped_after_all_history_except_the_current_task()
     ]
 
 
+@pytest.mark.parametrize("strategy", ["priority", "oldest", "middle", "age"])
+@pytest.mark.parametrize("budget", [120, 200, 300])
+def test_the_last_exchange_is_shortened_also_without_a_prompt(strategy: str, budget: int) -> None:
+    steps = [*step("a", "one\n" * 400), *step("b", "two\n" * 400)]
+    prompt = user("Read both.")
+    room = tokens([SYSTEM, prompt]) - tokens([SYSTEM])
+    without = kept([SYSTEM, *steps], budget, strategy=strategy)
+    assert len(without[-1]) < len(steps[-1]["content"])
+    with_prompt = kept([SYSTEM, prompt, *steps], budget + room, strategy=strategy)
+    assert with_prompt[2:] == without[1:]
+
+
+def test_a_last_exchange_without_room_for_its_smallest_form_is_an_overflow() -> None:
+    messages = [SYSTEM, *step("a", "one\n" * 400)]
+    least = tokens([SYSTEM, call("a"), result("a", "[content truncated - 0 steps ago]")])
+    assert kept(messages, least)[-1] == "[content truncated - 0 steps ago]"
+    ran = run(conversation(messages), [("trim", {})], limit=least - 1)
+    assert ran.data is None
+    assert "(last exchange)" in ran.rows[0].findings[-1].details[2]
+
+
 def test_trimming_makes_no_prompts_adjacent() -> None:
     budget = tokens([SYSTEM, TALK[1], TALK[9], *TALK[10:]])
     *messages, result = kept(TALK, budget)

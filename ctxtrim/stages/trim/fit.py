@@ -1,8 +1,9 @@
 """Fill a budget with the units of a transcript, most important first.
 
-1. Keep protected messages, then plan units in the order of the strategy while they fit. Clips are
-  only planned. 2. Make each planned clip, once. 3. Restore units that did not fit with clipped
-  results if their smallest form fits. 4. Lengthen shortened messages while there is room.
+1. Keep protected messages; those that may be shortened get more tokens by their rank. Plan units in
+  the order of the strategy while they fit. Clips are only planned. 2. Make each planned clip, once.
+  3. Restore units that did not fit with clipped results if their smallest form fits. 4. Lengthen
+  shortened messages while there is room.
 
 The result is maximal: no unit is dropped if its smallest form fits. Messages are measured once. A
 unit without room is skipped without making a clip, so the work grows linearly with the number of
@@ -45,13 +46,12 @@ class Fit:
     _turns: set[int | None] = field(default_factory=set)  # whose prompts are kept
 
     def __post_init__(self) -> None:
-        """Keep the protected messages; some of them are shortened if there is no room."""
+        """Keep the protected messages, in their smallest form if they may be shortened."""
         self.tokens = self.fixed
         for position in self.situation.protected:
-            self._put(position, self.forms.full(position))
-        for position in self.situation.shrinkable:
-            if self.room < 0:
-                self._put(position, self.forms.least(position))
+            is_fixed = self.situation.is_fixed(position)
+            form = self.forms.full if is_fixed else self.forms.least
+            self._put(position, form(position))
 
     @property
     def situation(self) -> Situation:
@@ -76,6 +76,8 @@ class Fit:
         is_contiguous = self.ranking.strategy.is_contiguous
         self.forms.set_only_copies(set())
         self.candidates = self.ranking.units
+        for position in sorted(self.situation.shrinkable):
+            self._planned[position] = self.kept.pop(position).tokens
         for unit in self.ranking.first:
             self._plan(Allocation(unit, self.limit // _FIRST_SHARE))
         for allocation in self.ranking.allocations:

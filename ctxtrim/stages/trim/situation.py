@@ -33,15 +33,15 @@ class Situation:
     strategies need are found when they are first needed.
 
     - `costs`: tokens
-    - `protected`: messages that are never dropped or shortened, each with the reason
+    - `protected`: messages that are never dropped, each with the reason
     - `is_recent`: in the last turns
     - `results`: the visible tool results
     - `evidence`: what the messages say about the results
     - `find_keep_reasons`: why some results should be kept
     - `roles`: the order of roles, which is kept
     - `drops_system`: system messages may be dropped
-    - `shrinkable`: protected messages that may be shortened, because they only separate others or
-      answer a call that the provider stored
+    - `shrinkable`: protected messages that may be shortened and have a rank like all others,
+      because they are the last exchange, separate others, or answer a call that the provider stored
     - `emptied`: messages without anything but reasoning that is removed; they are not written
     """
 
@@ -152,14 +152,16 @@ class Situation:
 
     @cached_property
     def exchanges(self) -> dict[int, tuple[int, ...]]:
-        """The exchanges that may be dropped, by their first message, in order, without prompts."""
+        """The exchanges that may be shortened or dropped, by their first message, in order,
+        without prompts.
+        """
         exchange, starts = self.shape.exchange, self._starts
         steps = [position for position in self._free if exchange[position] not in starts]
         return grouped(steps, exchange)
 
     @cached_property
     def prompts(self) -> dict[int, tuple[int, ...]]:
-        """By turn, the user messages that may be dropped, with the results of calls
+        """By turn, the user messages that may be shortened or dropped, with the results of calls
         that they make.
         """
         exchange, starts = self.shape.exchange, self._starts
@@ -259,11 +261,13 @@ class Situation:
 
     @cached_property
     def _free(self) -> list[int]:
-        """The positions of messages that may be dropped, without system messages of their own."""
+        """The positions of messages that may be shortened or dropped, without system messages of
+        their own.
+        """
         return [
             position
             for position, message in enumerate(self.messages)
-            if position not in self.protected and (message.role != "system" or message.continues)
+            if not self.is_fixed(position) and (message.role != "system" or message.continues)
         ]
 
     @cached_property

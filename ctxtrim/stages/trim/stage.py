@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.protection import not_dropped, stored_answers
+from ctxtrim.conversation.protection import LAST_EXCHANGE, not_dropped, stored_answers
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.roles import RoleOrder
 from ctxtrim.conversation.tool_results import results
@@ -327,6 +327,7 @@ class Trim(KeepRules, _Order):
         own = not_dropped(shape_as_read, self.pin, self.preserve_system_prompt)
         roles = RoleOrder(shape, transcript.strict_roles)
         protected = roles.with_separators(costs, stored_answers(transcript, shape) | own)
+        fixed = {position for position, reason in own.items() if reason != LAST_EXCHANGE}
         return Situation(
             messages=messages,
             shape=shape,
@@ -341,6 +342,6 @@ class Trim(KeepRules, _Order):
             ),
             roles=roles,
             drops_system=not self.preserve_system_prompt,
-            shrinkable=protected.keys() - own.keys(),
+            shrinkable=protected.keys() - fixed,
             emptied=emptied,
         )

@@ -7,6 +7,8 @@ from ctxtrim.conversation.tasks import current_task
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Transcript
 
+CURRENT_TASK = "current task"
+"""The reason of the messages of the current task."""
 LAST_EXCHANGE = "last exchange"
 """The reason of messages that are kept because there is no prompt."""
 
@@ -42,7 +44,7 @@ def not_summarized(transcript: Transcript, shape: Shape, patterns: Sequence[str]
         elif is_sealed_summary(message):
             reasons[position] = "encrypted summary"
         elif shape.exchange[position] == task and not message.is_summary:
-            reasons[position] = "current task"
+            reasons[position] = CURRENT_TASK
     return stored_answers(transcript, shape) | reasons
 
 
@@ -62,7 +64,7 @@ def not_dropped(shape: Shape, patterns: Sequence[str], keeps_system: bool) -> di
     messages, turn_of = shape.messages, shape.turn
     pinned = pins.pinned(shape, patterns)
     turns = {turn_of[position] for position in pinned}
-    task, reason = current_task(messages), "current task"
+    task, reason = current_task(messages), CURRENT_TASK
     if task is None:
         spoken = [position for position in shape.visible if messages[position].role != "system"]
         task, reason = shape.exchange[spoken[-1]] if spoken else None, LAST_EXCHANGE

@@ -63,6 +63,14 @@ def has_summary(message: Message) -> bool:
     return message.is_summary or (message.role == "user" and leads(message).summary is not None)
 
 
+def is_led_by_summary(message: Message) -> bool:
+    """Whether a summary leads the text of a prompt."""
+    if message.role != "user":
+        return False
+    leading = leads(message)
+    return leading.summary is not None and leading.own is not None
+
+
 def is_digest(message: Message) -> bool:
     """Whether a user message consists of digests only."""
     if message.role != "user":

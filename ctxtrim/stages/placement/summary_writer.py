@@ -9,7 +9,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.model import Message
 from ctxtrim.stage import StoredSummary
-from ctxtrim.stages.placement.leads import split_message
+from ctxtrim.stages.placement.leads import leads, split_message, summary_message, with_leads
 from ctxtrim.stages.placement.stored_summary import as_facts
 from ctxtrim.summaries import (
     FALLBACK,
@@ -31,6 +31,23 @@ from ctxtrim.tokens.counter import Counter
 
 _UNLIMITED = 1 << 30  # tokens, more than any summary has
 _PARTS = (1, 2, 4, 6)  # fractions of the input for a summarizer, tried in order
+
+
+def with_shorter_summary(message: Message, counter: Counter, limit: int) -> Message:
+    """A prompt with the summary that leads it in at most `limit` tokens; with a line for a summary
+    omitted if none fits.
+    """
+    leading = leads(message)
+    summary = leading.summary or ""
+    writer = SummaryWriter(
+        counter,
+        limit,
+        redacts=False,  # the summary is masked already, if it should be
+        is_checkpoint=summary.startswith(markers.TITLE),
+        answers=markers.older(summary),
+    )
+    shorter = writer.of([summary_message(markers.untitled(summary))], limit)
+    return with_leads(message, shorter.text or markers.OMITTED, leading.digests)
 
 
 class SummaryWriter(Struct, frozen=True):

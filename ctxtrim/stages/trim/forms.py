@@ -1,6 +1,7 @@
 """The forms of a message in a trimmed transcript: in full, clipped, or replaced by a placeholder.
 
-Each form is measured once. Only tool results are shortened; old turns lose their reasoning.
+Each form is measured once. Only tool results are shortened, and summaries that lead a prompt; old
+turns lose their reasoning.
 """
 
 from collections.abc import Sequence
@@ -15,10 +16,14 @@ from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.model import Message
 from ctxtrim.stage import Action
 from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
+from ctxtrim.stages.placement.leads import leads, with_leads
+from ctxtrim.stages.placement.summary_writer import with_shorter_summary
 from ctxtrim.stages.trim.situation import Situation
+from ctxtrim.summaries import markers
 
 _SHORTEST = 32  # tokens of a clip; a shorter one is no better than a placeholder
 _TRIES = 3  # a clip may cost more inside its message because of JSON escapes
+_NO_ROOM = "no room for the summary before it"
 _REPLACEMENT = Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False)
 
 
@@ -68,9 +73,11 @@ class Forms:
         return self._lean[position]
 
     def least(self, position: int) -> Form:
-        """The smallest form; a result becomes a placeholder."""
+        """The smallest form; a result becomes a placeholder, and a prompt loses its summary."""
         if position not in self._least:
             form = self.lean(position)
+            if position in self.situation.led:
+                form = self._without_summary(position)
             result = self._shortenable(position)
             if result is not None and form.action == "kept":
                 step = self.situation.shape.step[position]
@@ -86,6 +93,8 @@ class Forms:
         """
         if tokens >= self.situation.costs[position]:
             return self.full(position)
+        if position in self.situation.led:
+            return self._with_shorter_summary(position, tokens)
         lean = self.lean(position)
         result = self._shortenable(position)
         if lean.tokens <= tokens or lean.action != "kept" or result is None:
@@ -103,12 +112,14 @@ class Forms:
         return self.least(position)
 
     def is_clippable(self, position: int) -> bool:
-        """Whether a message is a result that can be clipped."""
+        """Whether a message is a result that can be clipped, or led by a summary."""
+        if position in self.situation.led:
+            return True
         return self.lean(position).action == "kept" and self._shortenable(position) is not None
 
     def may_shrink(self, position: int) -> bool:
         """Whether a message may have a smaller form, without making it."""
-        if position in self.situation.results:
+        if position in self.situation.results or position in self.situation.led:
             return True
         return self.situation.is_old(position) and any(
             part.kind == "reasoning" for part in self.situation.messages[position].parts
@@ -192,6 +203,31 @@ class Forms:
         shorter = replace(message, parts=tuple(parts))
         turn = situation.shape.turn[position]
         return self._priced(shorter, position, "stripped", f"reasoning of turn {turn}")
+
+    def _without_summary(self, position: int) -> Form:
+        """A prompt without the summary that leads it."""
+        message = self.situation.messages[position]
+        shorter = with_leads(message, digests=leads(message).digests)
+        form = self._priced(shorter, position, "truncated", _NO_ROOM)
+        return self._shorter(form, position)
+
+    def _with_shorter_summary(self, position: int, tokens: int) -> Form:
+        """A prompt with a summary before it in at most `tokens` tokens, or without a summary."""
+        counter, message = self.situation.counter, self.situation.messages[position]
+        least = self.least(position)
+        limit = tokens - least.tokens - counter.text(markers.END)
+        for _ in range(_TRIES):
+            if limit <= 0:
+                break
+            shorter = with_shorter_summary(message, counter, limit)
+            reason = f"summary before it: at most {limit:,} tokens"
+            if leads(shorter).summary == markers.OMITTED:
+                reason = _NO_ROOM
+            form = self._priced(shorter, position, "truncated", reason)
+            if form.tokens <= tokens:
+                return self._shorter(form, position)
+            limit = limit * tokens * 9 // (form.tokens * 10)
+        return least
 
     def _with_text(self, result: ToolResult, text: str, reason: str) -> Form:
         return self._priced(result.with_text(text), result.position, "truncated", reason)

@@ -44,8 +44,15 @@ def first_units(situation: Situation) -> Iterator[Unit]:
         yield Unit(_with_separator(situation, position), "instructions to the agent")
     if situation.opening is not None:
         yield Unit(_with_separator(situation, situation.opening), "opening task")
+    yield from _summary_units(situation)
+
+
+def _summary_units(situation: Situation) -> Iterator[Unit]:
+    reason = "summary of earlier messages"
+    for position in reversed(situation.led):
+        yield Unit((position,), reason)
     for position in reversed(situation.summaries):
-        yield Unit(_with_separator(situation, position), "summary of earlier messages")
+        yield Unit(_with_separator(situation, position), reason)
 
 
 def _with_separator(situation: Situation, position: int) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from ctxtrim.evidence.tool_kinds import ToolKind
 from ctxtrim.model import Message
 from ctxtrim.stages.keep_rules import KeepReason
 from ctxtrim.stages.placeholder import copy_text, read_again_text
+from ctxtrim.stages.placement.leads import is_led_by_summary
 from ctxtrim.tokens.counter import Counter
 
 
@@ -41,7 +42,8 @@ class Situation:
     - `roles`: the order of roles, which is kept
     - `drops_system`: system messages may be dropped
     - `shrinkable`: protected messages that may be shortened and have a rank like all others,
-      because they are the last exchange, separate others, or answer a call that the provider stored
+      because they are the last exchange, separate others, or answer a call that the provider
+      stored, or because a summary leads them
     - `emptied`: messages without anything but reasoning that is removed; they are not written
     """
 
@@ -208,6 +210,11 @@ class Situation:
         return [position for position in summaries if not is_instructions(self.messages[position])]
 
     @cached_property
+    def led(self) -> list[int]:
+        """The positions of prompts that are not dropped, but lose the summary that leads them."""
+        return [at for at in sorted(self.shrinkable) if is_led_by_summary(self.messages[at])]
+
+    @cached_property
     def opening(self) -> int | None:
         """The position of the prompt that opened the session, if it may be dropped."""
         opening = opening_task(self.messages)
@@ -262,12 +269,13 @@ class Situation:
     @cached_property
     def _free(self) -> list[int]:
         """The positions of messages that may be shortened or dropped, without system messages of
-        their own.
+        their own and prompts that only lose a summary.
         """
+        fixed = {*filter(self.is_fixed, self.protected), *self.led}
         return [
             position
             for position, message in enumerate(self.messages)
-            if not self.is_fixed(position) and (message.role != "system" or message.continues)
+            if position not in fixed and (message.role != "system" or message.continues)
         ]
 
     @cached_property

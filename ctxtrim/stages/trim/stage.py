@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.protection import LAST_EXCHANGE, not_dropped, stored_answers
+from ctxtrim.conversation.protection import CURRENT_TASK, LAST_EXCHANGE, not_dropped, stored_answers
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.roles import RoleOrder
 from ctxtrim.conversation.tool_results import results
@@ -39,6 +39,7 @@ from ctxtrim.stage import (
     setting,
 )
 from ctxtrim.stages.keep_rules import KeepRules
+from ctxtrim.stages.placement.leads import is_led_by_summary
 from ctxtrim.stages.placement.summary import NoSummary, restore_summary, with_stored, with_summary
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.trim.fit import Fit
@@ -68,6 +69,13 @@ def _drop_reason(rank: str | None, is_misplaced: bool) -> str:
     """Why a message is dropped: its rank, if it has one, and what prevents that it is kept."""
     obstacle = "would break the order of roles" if is_misplaced else "does not fit"
     return f"{rank}, {obstacle}" if rank else obstacle
+
+
+def _may_shorten(message: Message, reason: str) -> bool:
+    """Whether a message that is never dropped for a reason may be shortened."""
+    if reason == CURRENT_TASK:
+        return is_led_by_summary(message)
+    return reason == LAST_EXCHANGE
 
 
 @dataclass(frozen=True)
@@ -327,7 +335,7 @@ class Trim(KeepRules, _Order):
         own = not_dropped(shape_as_read, self.pin, self.preserve_system_prompt)
         roles = RoleOrder(shape, transcript.strict_roles)
         protected = roles.with_separators(costs, stored_answers(transcript, shape) | own)
-        fixed = {position for position, reason in own.items() if reason != LAST_EXCHANGE}
+        fixed = {at for at, reason in own.items() if not _may_shorten(messages[at], reason)}
         return Situation(
             messages=messages,
             shape=shape,

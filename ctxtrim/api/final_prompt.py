@@ -17,7 +17,8 @@ class FinalPrompt(Generic[M]):
     """A list for the next request, its tokens with system prompt and tools, and whether they fit.
 
     They fit unless the config disables the layer. `summary` covers the messages that were dropped
-    from this list and earlier ones: pass it with the next prompt. It is None if there is none.
+    from this list and earlier ones: pass it with the next prompt. It knows which they are, so that
+    the summarizer is called only for others. It is None if there is none.
     `findings` say, among others, why the summarizer was not used.
     """
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ctxtrim.api.covering_summary import stored, summary_of
 from ctxtrim.api.messages import (
     PlainConversation,
     PlainMessages,
@@ -19,8 +20,7 @@ from ctxtrim.api.options import Settings
 from ctxtrim.api.overflow import ContextOverflowError, Irreducible
 from ctxtrim.metering import Meter
 from ctxtrim.pipeline import PipelineRun, Services, Spec, StagePipeline
-from ctxtrim.stage import StoredSummary
-from ctxtrim.summaries import Summarizer, markers, sections
+from ctxtrim.summaries import Summarizer
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,19 @@ def fitted(
     tools: Tools = None,
     request: RequestFields = None,
     summarizer: Summarizer | None = None,
-    stored: str | None = None,
+    earlier: str | None = None,
 ) -> Fitted:
     """A list that fits after the stages. Raises `ContextOverflowError` if it does not.
 
-    `stored` is the text of an earlier summary.
+    `earlier` is the text of an earlier summary. With one that this function returned, the
+    summarizer is used only if more messages are dropped.
     """
     read = conversation(messages, system, tools, request)
     meter = settings.metering.meter(read.transcript)
-    has_prompt = bool(read.transcript.messages)  # without messages there is no place for a summary
-    summary = _stored(stored, meter) if stored is not None and has_prompt else None
+    as_read = read.transcript.messages
+    summary = None
+    if earlier is not None and as_read:  # without messages there is no place for a summary
+        summary = stored(earlier, as_read, meter)
     services = Services(summarizer=summarizer, stored=summary)
     result = run_stages(read, settings.pipeline(*settings.stages), services, meter)
     must_fit(result)
@@ -86,9 +89,9 @@ def fitted(
         result.count.tokens,
         meter.budget.available,
         trimmed=not actions <= _NOT_SHORTER,
-        dropped=result.dropped(len(read.transcript.messages)),
+        dropped=result.dropped(len(as_read)),
     )
-    in_force = stored if result.summary is None else result.summary.text
+    in_force = summary_of(result, as_read) or earlier
     return Fitted(read.with_messages(result.transcript), usage, in_force, findings_of(result))
 
 
@@ -114,13 +117,6 @@ def run_stages(
     if has_system:
         pipeline = replace(pipeline, stages=_keeping(pipeline.stages))
     return pipeline.run(read.transcript, services, meter)
-
-
-def _stored(text: str, meter: Meter) -> StoredSummary:
-    """A stored summary from its text, with the number of messages that it covers."""
-    return StoredSummary(
-        text, meter.counter.text(text), sections.parse_facts(markers.untitled(text)).messages
-    )
 
 
 def must_fit(result: PipelineRun) -> None:

@@ -189,8 +189,8 @@ class StagePipeline(Struct, frozen=True):
             steps.append(step)
             if outcome.summary is not None:
                 summary = outcome.summary
-                dropped = _dropped(transcript, outcome.transcript)
-                summary_end = max(dropped) if dropped else summary_end
+                covered = summary.indices | _dropped(transcript, outcome.transcript)
+                summary_end = max(covered) if covered else summary_end
             transcript = outcome.transcript
             if has_overflow(outcome.findings) and not spec.declares("is_verdict"):
                 break

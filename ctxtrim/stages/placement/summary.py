@@ -120,7 +120,8 @@ def place_summary(
     if room <= 0:
         summary = Summary("", FALLBACK)
     elif written is None:
-        summary = writer.of(covered, room)
+        own = _indices(as_read, dropped)
+        summary = writer.stored(covered, own, room) or writer.of(covered, room)
     elif written.origin == "rules":
         summary = _by_rules(writer, covered, room, written)
     else:
@@ -144,13 +145,17 @@ def _coverage(
 ) -> tuple[int, frozenset[int]]:
     """The number of messages that a summary covers, and the indices of those that were read."""
     number = sum(map(_covered_messages, covered))
-    indices = frozenset(
-        index for position in dropped if (index := as_read[position].index) is not None
-    )
+    indices = _indices(as_read, dropped)
     stored = writer.merges([piece for message in covered for piece in split_message(message)])
     if stored is None:
         return number, indices
     return number + stored.messages, indices | stored.indices
+
+
+def _indices(as_read: Sequence[Message], dropped: Set[int]) -> frozenset[int]:
+    return frozenset(
+        index for position in dropped if (index := as_read[position].index) is not None
+    )
 
 
 def _by_rules(
@@ -246,6 +251,7 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
     """
     is_omitted = placed.summary.text == markers.OMITTED
     is_stored = placed.summary.origin == "store"
+    is_restored = is_stored and not placed.indices  # it covers none of these messages
     noun = "message" if placed.covered == 1 else "messages"
     reason = f"summary of {placed.covered} {noun}, by {placed.summary.by}"
     if is_omitted:
@@ -264,7 +270,7 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
             continue
         if change.action == "dropped" and change.message in sealed:
             findings.append(Finding("summary", "warning", _SEALED, index=change.message))
-        elif change.action == "dropped" and not (is_omitted or is_stored):
+        elif change.action == "dropped" and not (is_omitted or is_restored):
             change = replace(change, action="summarized")
         elif change.action == "kept" and change.message not in kept:
             change = Change(change.message, "merged", "merged into the summary")

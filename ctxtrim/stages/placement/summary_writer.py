@@ -1,6 +1,6 @@
 """Writes a summary within a limit, by rules or by a summarizer, and merges earlier summaries."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from ctxtrim.summaries import (
     Summary,
     SummaryRequest,
     checkpoint_prompt,
+    is_facts,
     markers,
     name_of,
     redacted,
@@ -112,6 +113,22 @@ class SummaryWriter(Struct, frozen=True):
         if not summary.text or (summary.origin == "rules" and not self.is_checkpoint):
             return summary
         return replace(summary, text=markers.titled(summary.text, self.answers))
+
+    def stored(self, covered: Sequence[Message], indices: Set[int], limit: int) -> Summary | None:
+        """The earlier summary if the summarizer has nothing to add to it: it covers all of these
+        messages, was written by a summarizer, and has at most `limit` tokens.
+
+        `indices` are those of the messages.
+        """
+        earlier = self.earlier
+        if self.summarizer is None or earlier is None or not indices <= earlier.indices:
+            return None
+        text = markers.with_title(earlier.text)
+        if is_facts(markers.untitled(text)) or any(message.is_summary for message in covered):
+            return None
+        if self.counter.text(text) > min(limit, self.max_tokens):
+            return None
+        return Summary(text, "store", origin="store")
 
     def has_facts(self, covered: Sequence[Message]) -> bool:
         """Whether rules find a summary of some messages if its length is not limited."""

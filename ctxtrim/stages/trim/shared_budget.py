@@ -89,6 +89,9 @@ class SharedBudget:
         wider = self._with_summary(wider_fit, summary)
         if isinstance(wider, NoSummary) or wider.placed.summary.origin != summary.origin:
             return None
+        if summary.origin != "rules":  # the text covers also what is kept now
+            covered, indices = narrow.placed.covered, narrow.placed.indices
+            wider = replace(wider, placed=replace(wider.placed, covered=covered, indices=indices))
         return None if wider.is_omitted and not narrow.is_omitted else wider
 
     def _with_summary(self, fit: Fit, written: Summary | None = None) -> Shared | NoSummary:

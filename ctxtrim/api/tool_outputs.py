@@ -125,7 +125,8 @@ def truncate_old_tool_outputs(
     """A new list in which old tool results are replaced and long results are clipped.
 
     Defaults are those of the preset `rolling`. Shortened results have `_originalLength`
-    (characters) and `_truncatedAt` (age in steps), unless `metadata` is false.
+    (characters) and `_truncatedAt` (age in steps), which most providers refuse: `metadata=False`
+    leaves them out of a list that is sent.
 
     Args:
         messages: dicts or SDK objects in the shape of Chat Completions or Anthropic.

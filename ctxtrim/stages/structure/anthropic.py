@@ -154,6 +154,13 @@ RULES: tuple[Rule, ...] = (
         for_request=True,
     ),
     Rule(
+        "unknown-member",
+        checks.debug_members,
+        "messages.….tool_result._originalLength: Extra inputs are not permitted "
+        "[anthropics/claude-code#4378]",
+        for_request=True,
+    ),
+    Rule(
         "lone-surrogate",
         checks.lone_surrogate,
         "no low surrogate in string [anthropics/claude-code#60394]",

@@ -46,4 +46,11 @@ RULES: tuple[Rule, ...] = (
         checks.no_content,
         "The content field in the Message object is empty. [archestra-ai/archestra#4220]",
     ),
+    Rule(
+        "unknown-member",
+        checks.debug_members,
+        'Unknown parameter in messages[…]: "_originalLength", must be one of: … '
+        "[huggingface/agents-course#593]",
+        for_request=True,
+    ),
 )

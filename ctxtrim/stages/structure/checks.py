@@ -338,6 +338,15 @@ def calls_without_tools(conversation: CheckedMessages) -> Breaches:
             yield Breach(first, "there are tool calls but no tool schemas")
 
 
+def debug_members(conversation: CheckedMessages) -> Breaches:
+    """Results with members that `truncate` added for debugging."""
+    for position, message in conversation.sent:
+        if message.metadata:
+            names = " and ".join(name for name, _ in message.metadata)
+            what = f"{_result(message)} has {names}, which `truncate --no-metadata` leaves out"
+            yield Breach(position, what)
+
+
 def pairing(no_call: str, no_result: str) -> tuple[Rule, ...]:
     """The rules that pair calls and results, with the provider's error messages."""
     return (

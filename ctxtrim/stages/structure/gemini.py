@@ -43,4 +43,11 @@ RULES: tuple[Rule, ...] = (
         "[crewAI#6973]",
         for_request=True,
     ),
+    Rule(
+        "unknown-member",
+        checks.debug_members,
+        "Invalid JSON payload received. Unknown name … at '….function_response': Cannot find field "
+        "[google-gemini/gemini-cli#13972]",
+        for_request=True,
+    ),
 )

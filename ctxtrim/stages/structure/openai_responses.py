@@ -18,4 +18,10 @@ RULES: tuple[Rule, ...] = (
         "Item 'rs_…' of type 'reasoning' was provided without its required following item. "
         "[vercel/ai#7099]",
     ),
+    Rule(
+        "unknown-member",
+        checks.debug_members,
+        "Unknown parameter: 'input[…]._originalLength'. [BerriAI/litellm#13420]",
+        for_request=True,
+    ),
 )

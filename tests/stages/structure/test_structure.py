@@ -3,10 +3,12 @@ satisfies it.
 """
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from builders import call, conversation, result, says, step, user
+from conftest import Run
 from harness import read, run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -341,3 +343,79 @@ def test_reasoning_needs_the_item_after_it_whatever_it_contains(item: dict[str, 
         check = ("check", {"profile": "openai-responses"})
         row = run(json.dumps(request).encode(), [check]).rows[0]
         assert [finding.code for finding in row.steps[0].findings] == codes
+
+
+def test_members_for_debugging_are_refused_in_requests_but_not_by_openai() -> None:
+    shortened = result("a", "text") | {"_originalLength": 900, "_truncatedAt": 6}
+    talk = [user("go"), call("a"), shortened, user("and?")]
+    for profile in PROFILES:
+        expected = [] if profile == "openai" else ["unknown-member"]
+        assert broken(profile, talk, "request", tools=TOOLS) == expected
+        assert broken(profile, talk, tools=TOOLS) == [f"{code}?" for code in expected]
+
+
+def _anthropic(text: str) -> dict[str, Any]:
+    use = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
+    answer = {"type": "tool_result", "tool_use_id": "a", "content": text}
+    messages = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [answer]},
+        *({"role": role, "content": "So?"} for role in ("assistant", "user")),
+    ]
+    tools = [{"name": "look", "input_schema": {"type": "object"}}]
+    return {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": messages, "tools": tools}
+
+
+def _responses(text: str) -> dict[str, Any]:
+    item = {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "a", "output": text}
+    prompts = [{"role": "user", "content": "Look."}, {"role": "user", "content": "So?"}]
+    return {"model": "gpt-5", "input": [prompts[0], item, output, prompts[1]]}
+
+
+def _gemini(text: str) -> dict[str, Any]:
+    answer = {"functionResponse": {"name": "look", "response": {"output": text}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "Look."}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {}}}]},
+        {"role": "user", "parts": [answer]},
+        *({"role": role, "parts": [{"text": "So?"}]} for role in ("model", "user")),
+    ]
+    return {"model": "gemini-2.5-pro", "contents": contents}
+
+
+def _bedrock(text: str) -> dict[str, Any]:
+    use = {"toolUse": {"toolUseId": "a", "name": "look", "input": {}}}
+    answer = {"toolResult": {"toolUseId": "a", "content": [{"text": text}]}}
+    messages = [
+        {"role": "user", "content": [{"text": "Look."}]},
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [answer]},
+        *({"role": role, "content": [{"text": "So?"}]} for role in ("assistant", "user")),
+    ]
+    return {"modelId": "anthropic.claude-3-haiku-20240307-v1:0", "messages": messages}
+
+
+@pytest.mark.parametrize(
+    ("profile", "request_of"),
+    [
+        ("anthropic", _anthropic),
+        ("openai-responses", _responses),
+        ("gemini", _gemini),
+        ("", _bedrock),
+    ],
+)
+def test_truncate_with_metadata_writes_no_request(
+    ctxtrim: Run, profile: str, request_of: Callable[[str], dict[str, Any]]
+) -> None:
+    data = json.dumps(request_of("a line of a log\n" * 400)).encode()
+    check = ("check", "--as", "request", *(("--profile", profile) if profile else ()))
+    assert ctxtrim(*check, stdin=data).code == 0
+    truncate = ("truncate", "--preset", "rolling", "--max-age", "0", "--quiet")
+    with_members = ctxtrim(*truncate, stdin=data).out
+    assert b"_originalLength" in with_members
+    ran = ctxtrim(*check, stdin=with_members)
+    assert (ran.code, b"[unknown-member]" in ran.out) == (4, True)
+    without = ctxtrim(*truncate, "--no-metadata", stdin=data).out
+    assert (without != data, ctxtrim(*check, stdin=without).code) == (True, 0)

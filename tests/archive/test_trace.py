@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import conversation, step, user
 from conftest import Run
 from old_archives import old_archive, records, write_records
 from samples import chat, line, shortened, step_text
@@ -124,3 +125,26 @@ def test_a_crafted_pack_is_reported_as_changed(
         ran = ctxtrim(*words, *archive, stdin=out)
         assert ran.code == 1, words
         assert f"{pack}: the pack has been changed" in ran.err
+
+
+@pytest.mark.parametrize("name", ["a\x1bb", r"a\x1bb"], ids=["as it is", "as listed"])
+def test_an_original_is_found_by_its_id_as_it_is_or_as_listed(
+    ctxtrim: Run, tmp_path: Path, name: str
+) -> None:
+    archive = ("--archive", tmp_path / "a")
+    talk = [user("go"), *step("a\x1bb", step_text(1)), *step("c", "short")]
+    ctxtrim("truncate", "--max-age", "0", *QUICK, *archive, stdin=conversation(talk))
+    assert rb"a\x1bb" in ctxtrim("trace", "list", *archive).out
+    ran = ctxtrim("trace", "get", name, *archive)
+    assert (ran.code, ran.out) == (0, step_text(1).encode())
+
+
+def test_the_original_of_a_result_has_all_its_text_blocks(ctxtrim: Run, tmp_path: Path) -> None:
+    archive = ("--archive", tmp_path / "a")
+    blocks = [{"type": "text", "text": text} for text in ("alpha\n" * 100, "beta\n" * 100)]
+    talk = [user("go"), *step("a", blocks), *step("b", "x"), *step("c", "x")]
+    words = ("--max-age", "1", "--placeholder", "[{lines} lines]")
+    ran = ctxtrim("truncate", *words, *QUICK, *archive, stdin=conversation(talk))
+    assert b'"[201 lines]"' in ran.out
+    original = ctxtrim("trace", "get", "a", *archive).out.decode()
+    assert original == "alpha\n" * 100 + "\n" + "beta\n" * 100

@@ -171,6 +171,13 @@ def test_a_repeated_error_line_is_shown_once() -> None:
     assert item.count("ERROR: no route") < 5
 
 
+@pytest.mark.parametrize("name", ["chars4", "o200k_base"])
+def test_an_error_in_the_middle_is_shown_although_the_head_has_more_errors(name: str) -> None:
+    quiet = "a quiet line of the log\n" * 200
+    text = f"ERROR: no disk\nERROR: no cable\n{quiet}ERROR: the cause\n{quiet}1 failed\n"
+    assert "ERROR: the cause" in clip(text, 150, tokenizer(name))
+
+
 def test_a_diff_keeps_its_first_hunks_and_a_tail_below_its_headers() -> None:
     text = clip(DIFF, 700, O200K)
     assert text.startswith(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ctxtrim.clipping import MODES, clip
 from ctxtrim.clipping.clipper import kind_of
 from ctxtrim.clipping.layout import Mode
-from ctxtrim.clipping.markers import MARKER
+from ctxtrim.clipping.markers import MARKER, marked, marker
 from ctxtrim.tokenizers import tokenizer
 
 O200K, CHARS4 = tokenizer("o200k_base"), tokenizer("chars4")
@@ -135,6 +135,32 @@ def test_json_in_tags_stays_json() -> None:
 def test_an_unopened_closing_tag_does_not_end_an_output() -> None:
     text = clip(LISTING + "</output>", 100, O200K)
     assert text.startswith("./src/package_0/module_0.py\n")
+
+
+def test_a_gap_that_saves_too_little_is_removed_for_a_larger_one() -> None:
+    lines = "word one two\n" * 30
+    text = f"{lines}a short line in the gap of it here ok\nx y z\n{lines}"
+    item = clip(text, 254, O200K)
+    (mark,) = marked(item)
+    assert mark.lines == 5
+    assert O200K.count(item) == 237
+
+
+SHORT, LETTERS, OLDER = "word one two\n", "x y z a b c d e f g h\n", f"{marker(9, 0)}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "place"),
+    [
+        ("line of it\n" * 8 + LETTERS * 4 + "line of it\n" * 9, 62, 119),
+        (SHORT * 6 + LETTERS * 3 + SHORT * 2, 56, 87),
+        (SHORT + OLDER + LETTERS * 3 + SHORT * 2, 52, 62),
+        (SHORT * 9 + OLDER + "word one two and more\n" * 5 + SHORT * 7, 58, 204),
+    ],
+)
+def test_gaps_that_cannot_be_filled_leave_no_room_unused(text: str, limit: int, place: int) -> None:
+    item = clip(text, limit, O200K, keep=[(place, place + 5)])
+    assert 0.9 * limit < O200K.count(item) <= limit
 
 
 @given(plain_texts, st.sampled_from([40, 64, 100, 500]), st.sampled_from(MODES), st.data())

@@ -85,6 +85,13 @@ def test_s3_5_the_tail_of_a_head_and_a_tail_is_its_tail() -> None:
     )
 
 
+def test_an_older_marker_in_the_head_is_content_of_the_clip() -> None:
+    rows = "".join(f"row {number}\n" for number in range(40))
+    output = truncate_text(f"a\n{marker(5, 0)}\nb\n{rows}", max_lines=10)
+    assert output.content.startswith(f"a\n{marker(5, 0)}\nb\nrow 0\nrow 1\n{marker(33, 0)}\n")
+    assert notice(output.text) == ["10/43 lines, 79B/302B bytes, 79/302 chars"]
+
+
 def test_s3_5_both_names_of_the_mode_mean_the_same() -> None:
     assert truncate_text(LOG, 10, mode="head-tail") == truncate_text(LOG, 10, mode="head_tail")
 

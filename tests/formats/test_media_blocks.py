@@ -210,6 +210,8 @@ def test_a_pdf_gives_its_visible_page_count() -> None:
     hidden = b"<</Type /ObjStm>> stream endstream " + b"stream endstream " * 4
     assert pdf_pages(b64(pdf(0, hidden))) == 5  # no page can be missing
     assert pdf_pages(b64(pdf(3) + b"\0" * 7_000_000)) is None
+    for other in ("JVBERi0xLjQ!", "https://docs.example/a.pdf"):
+        assert pdf_pages(other) is None
 
 
 PICTURE = b64(png(640, 480))

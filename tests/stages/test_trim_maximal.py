@@ -109,6 +109,14 @@ def test_oldest_keeps_a_tail_without_gaps() -> None:
         assert kept[3:] == tail[2:]
 
 
+def test_oldest_keeps_no_turn_that_is_older_than_one_without_room() -> None:
+    talk = [user("opening"), says("ok then"), user("first question"), says("first answer")]
+    large = [user("huge " * 300), says("second answer")]
+    last = [user("third question"), says("third answer"), user("fourth"), says("fine")]
+    kept = contents(trimmed([*talk, *large, *last], 120, strategy="oldest").data)
+    assert kept == [message["content"] for message in (*talk[:2], *last)]
+
+
 def test_the_report_names_the_smallest_dropped_exchange(ctxtrim: Run, tmp_path: Path) -> None:
     talk = [user("go"), *step("a", "x " * 300), *step("b", "y " * 30), user("now")]
 

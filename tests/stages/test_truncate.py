@@ -426,6 +426,23 @@ def test_a_second_run_leaves_a_clipped_line_with_lone_surrogates_unchanged(numbe
     assert run(once, [limits], tokenizer="o200k_base").data == once
 
 
+def test_a_clip_without_the_range_that_kept_it_stays_if_the_placeholder_is_larger() -> None:
+    filler = "a line of the output\n"
+    text = f"{filler * 10}ERROR: it failed in the middle\n{filler * 30}"
+    talk = [user("go"), *step("a", text), *step("b", "x"), user('Why "it failed in the middle"?')]
+    settings = {"max_age": 0, "max_tokens": 20, "keep_small": 0}
+    assert results(talk, **settings)[0] == PLACEHOLDER.format(1)
+    assert "[truncated " in results(talk, **settings, placeholder="word " * 400)[0]
+
+
+def test_a_clip_of_an_earlier_stage_is_small_by_its_own_tokens() -> None:
+    talk = [user("go"), *step("a", "alpha line\n" * 300), *step("b", "x")]
+    clips = ("truncate", {"max_age": 9, "max_tokens": 50, "keep_small": 0})
+    ages = ("truncate", {"max_age": 0, "keep_small": 100})
+    clipped = run(conversation(talk), [clips], tokenizer="o200k_base")
+    assert run(conversation(talk), [clips, ages], tokenizer="o200k_base").data == clipped.data
+
+
 def test_a_clip_of_an_old_result_is_not_replaced_in_a_second_run() -> None:
     """The first lines of a clip may be smaller than the clip, those of its result are not."""
     talk = [user("go"), *step("a", "ok\nok\n" + "0 errors" * 60)]

@@ -87,6 +87,13 @@ def test_a_second_run_does_not_spill_a_result_that_its_notice_makes_long() -> No
     assert run(once, [("truncate", how)], tokenizer="bytes4").data == once
 
 
+def test_a_limited_result_is_not_moved_to_a_file(ctxtrim: Run, tmp_path: Path) -> None:
+    """A file of it would not have the original."""
+    once = ctxtrim("truncate", "--max-lines", "50", *LIMITS, stdin=DATA).out
+    spill = ("--spill-above", "200", "--archive", tmp_path / "a")
+    assert ctxtrim("truncate", *spill, *LIMITS, stdin=once).out == once != DATA
+
+
 def test_the_notice_of_a_spilled_result_is_kept_when_it_is_old() -> None:
     """Only the notice says where the result is."""
     talk = conversation([user("go"), *step("a", HUGE), *step("b", "short")])

@@ -17,6 +17,7 @@ REASONS = {
     "truncate --max-age 1 --keep-small 9000": "; no result older than 1 step or longer than 2,000 "
     "tokens can be shortened",
     "truncate --clock none --max-tokens 0": "; no result above a limit can be shortened",
+    "truncate --clock none": "; no result longer than 2,000 tokens can be shortened",
     "run -s cutoff:tool-cutoff=99": "; no more than 99 tool results are visible; try a smaller "
     "--tool-cutoff",
     "run -s drop-images": "; no image to drop is older than 5 steps; try --max-age 0",

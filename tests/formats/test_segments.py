@@ -47,3 +47,5 @@ def test_large_ones_are_compared_and_written_in_blocks() -> None:
     changed = bytearray(LARGE)
     changed[-1] ^= 1
     assert made != bytes(changed)
+    made.add(b"x")
+    assert made != LARGE

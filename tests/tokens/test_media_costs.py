@@ -95,6 +95,7 @@ def image(width: int | None = None, height: int | None = None, detail: str | Non
         # openai/codex, context_manager/history.rs
         ("openai-gpt-5", Media("sealed", size=2650), 545),
         ("openai-gpt-5", Media("sealed", size=600), 45),
+        ("openai-gpt-5", Media("sealed"), 45),  # content that is no text
     ],
 )
 def test_documented_and_measured_costs(policy: str, media: Media, tokens: int) -> None:

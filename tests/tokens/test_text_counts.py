@@ -1,5 +1,6 @@
 """Texts that recur in the transcripts of a file are counted once, in bounded memory."""
 
+import pytest
 from builders import call, result, transcript, user
 
 from ctxtrim.model import Message, Part
@@ -89,6 +90,14 @@ def test_a_log_after_transcripts_that_do_not_recur_counts_only_its_first_line_tw
         counted.transcript(*texts[: end + 1])
     assert len(counted.seen) == len(texts) + 3  # those of its first line
     assert set(counted.seen) == set(texts)
+
+
+def test_first_texts_that_do_not_recur_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_counts, "_MARKS", 50)
+    counted = Counted()
+    for number in range(200):
+        counted.transcript(f"{number}".ljust(100_000))
+    assert 0 < len(counted.texts._marks) <= 50
 
 
 def test_a_generation_has_a_largest_size() -> None:

@@ -167,6 +167,13 @@ def tokens(harmony: HarmonyEncoding, messages: list[Message]) -> int:
     )
 
 
+def rendered(harmony: HarmonyEncoding, tools: Dicts) -> str:
+    """The declarations of tools."""
+    messages = as_documented([user("x")], tools, "")[1:2]
+    text = harmony.decode_utf8(harmony.render_conversation(Conversation.from_messages(messages)))
+    return text.removeprefix("<|start|>developer<|message|>").removesuffix("<|end|>")
+
+
 def counted(messages: Dicts, tools: Dicts) -> int:
     talk = transcript(messages, **({"tools": tools} if tools else {}))
     return Metering(tokenizer, "gpt-oss-120b").meter(talk).counter.count(talk).tokens
@@ -305,12 +312,24 @@ def test_calls_and_results_cost_as_much_as_rendered_plus_quotes(
 @given(tool_lists())
 @settings(max_examples=examples(200))
 def test_tool_schemas_are_written_as_rendered(harmony: HarmonyEncoding, tools: Dicts) -> None:
-    messages = as_documented([user("x")], tools, "")[1:2]
-    text = harmony.decode_utf8(harmony.render_conversation(Conversation.from_messages(messages)))
-    assert render(json.dumps(tools)) == text.removeprefix(
-        "<|start|>developer<|message|>"
-    ).removesuffix("<|end|>")
+    assert render(json.dumps(tools)) == rendered(harmony, tools)
     assert counted([user("x")], tools) == tokens(harmony, as_documented([user("x")], tools, "")) + 2
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "default": "a", "enum": []},
+        {"type": "string", "default": "a", "enum": 3},
+        {"type": "string", "default": "a", "oneOf": "b"},
+    ],
+)
+def test_a_default_next_to_an_invalid_keyword_is_written_as_rendered(
+    harmony: HarmonyEncoding, schema: dict[str, Any]
+) -> None:
+    parameters = {"type": "object", "properties": {"x": schema}}
+    tools = [{"function": {"name": "look", "description": "", "parameters": parameters}}]
+    assert render(json.dumps(tools)) == rendered(harmony, tools)
 
 
 @given(talks(texts, calls=True, extra=True), st.one_of(st.just([]), tool_lists()))

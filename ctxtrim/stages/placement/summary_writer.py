@@ -18,7 +18,6 @@ from ctxtrim.summaries import (
     Summary,
     SummaryRequest,
     checkpoint_prompt,
-    is_facts,
     markers,
     name_of,
     redacted,
@@ -27,7 +26,7 @@ from ctxtrim.summaries import (
 )
 from ctxtrim.summaries.facts import facts, gathered
 from ctxtrim.summaries.overlap import has_lines_of
-from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, Outline, parse_facts
+from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, Outline, is_facts, parse_facts
 from ctxtrim.tokens.counter import Counter
 
 _UNLIMITED = 1 << 30  # tokens, more than any summary has

@@ -200,10 +200,8 @@ class Truncate(KeepRules, _Limits):
                 # a clip may have more lines than its result, so that its first lines are smaller
                 message = rule._replaced(waiting.pop(position), fan) or rule._replaced(clip, fan)
                 if message is not None:
-                    reason, kept_for = (
-                        f"age {clip.age} > {rule.max_age}",
-                        verdicts[position].kept_for,
-                    )
+                    reason = f"age {clip.age} > {rule.max_age}"
+                    kept_for = verdicts[position].kept_for
                     if kept_for is not None:
                         reason += f"; the range that kept it ({kept_for}) does not fit"
                     verdicts[position] = _Verdict(message, "truncated", reason)

@@ -97,8 +97,7 @@ def no_transcript(content: Reading, first: Finding | None = None) -> InputError:
     """The error for a file without a transcript; `first` is the first finding about its lines."""
     if first is not None:
         return InputError(why_no_transcript(first), first.line)
-    if content.reason is not None:
-        return InputError(f"no transcript found: {content.reason}")
-    if content.format is None and content.looked:
-        return InputError(f"no transcript found: {content.taken_for}")
-    return InputError("no transcript found")
+    why = content.detection.why_empty
+    if why is None and content.looked:
+        why = content.taken_for
+    return InputError(f"no transcript found: {why or 'the input is empty'}")

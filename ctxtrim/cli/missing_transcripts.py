@@ -28,7 +28,7 @@ def no_transcript(
     is_expected = request.may_be_empty or (source.folder is not None and bool(start))
     if first is not None or not is_expected:
         return Finding("no-transcript", "error", text, line)
-    if detection.format is None and detection.reason is None:
+    if detection.why_empty is None:
         text = "it has no transcript"
     return Finding("skipped", "info", f"skipped: {text}", line)
 
@@ -41,10 +41,8 @@ def _reason(
     known = ", ".join(file_format.name for file_format in formats)
     if not start:
         return "no transcript found: the input is empty", None
-    if detection.format is not None:
-        return f"no transcript found: it looks like {detection.format}, but has no messages", None
-    if detection.reason is not None:
-        return f"no transcript found: {detection.reason}", None
+    if detection.why_empty is not None:
+        return f"no transcript found: {detection.why_empty}", None
     if first is not None:
         return why_no_transcript(first), first.line
     if len(formats) < len(FORMATS):

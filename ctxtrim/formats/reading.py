@@ -47,6 +47,13 @@ class Detection(Struct, frozen=True):
     is_mixed: bool
     reason: str | None
 
+    @property
+    def why_empty(self) -> str | None:
+        """Why a file of a known kind has no transcript; None for a file of an unknown kind."""
+        if self.format is not None:
+            return f"it looks like {self.format}, but has no messages"
+        return self.reason
+
 
 @dataclass
 class Reading:

@@ -141,7 +141,11 @@ def test_invalid_pipelines_are_one_clear_line(
     ("content", "error"),
     [
         (None, "cannot be read: no such file or directory"),
-        (b"", "no transcript found"),
+        (b"", "no transcript found: the input is empty"),
+        (
+            b'{"type": "summary", "summary": "Tides.", "leafUuid": "u1"}\n',
+            "no transcript found: it looks like claude-code, but has no messages",
+        ),
         (b'{"a": 1}\n', "no transcript found: unknown format"),
         (b"hello\n", "no transcript found: not JSON"),
     ],

@@ -83,9 +83,12 @@ class _Lists:
         return self._layout(value, self._search.is_readable)
 
     def list_paths(self, value: object) -> set[Path]:
-        """The paths of the message lists in the elements of an array."""
-        own = self._search.conversations(value, self._search.is_readable)
-        return {place.path[1:] for lists in own for place in lists}
+        """The paths of the message lists in the elements of an array, without those of answers."""
+        found: set[Path] = set()
+        for first, *others in self._search.conversations(value, self._search.is_readable):
+            rest = (place for place in others if not isinstance(place.items, dict))
+            found.update(place.path[1:] for place in (first, *rest))
+        return found
 
     def _layout(self, value: object, is_own: Predicate) -> Layout | None:
         if any(self._search.conversations(value, is_own)) or self._is_logged(value, is_own):

@@ -70,6 +70,15 @@ def merged(done: Sequence[Done]) -> Done:
     )
 
 
+def logged(number: int) -> dict[str, Any]:
+    """A request with the answer next to it."""
+    talk = chat(number)
+    *sent, answer = talk["messages"]
+    usage = {"prompt_tokens": 90 + number, "completion_tokens": 5}
+    response = {"id": f"r{number}", "choices": [{"index": 0, "message": answer}], "usage": usage}
+    return {"messages": sent, "response": response}
+
+
 TALKS = [sharegpt(number) for number in range(5)]
 CHATS = [chat(number) for number in range(4)]
 SPELLED = [json.dumps(each).encode() for each in CHATS]
@@ -80,6 +89,7 @@ ARRAYS = {
     "dense": json.dumps(CHATS, separators=(",", ":")).encode() + b"\n",
     "many lines": json.dumps(TALKS, indent=2).encode() + b"\n",
     "spaces": b"\r\n[ " + b" ,\r\n\t".join(SPELLED) + b"]\r\n\n",
+    "logs": json.dumps([*map(logged, range(4)), chat(4)]).encode(),
     "other characters": b"[%b]" % b",".join((*SPELLED, json.dumps("größe").encode(), GERMAN)),
     UNREAD: json.dumps([TALKS[0], {"a": 1}, 7, None, TALKS[1]]).encode(),
     "more lines": json.dumps(TALKS).encode() + b"\n" + json.dumps(TALKS[:2]).encode() + b"\n",

@@ -524,3 +524,23 @@ def test_digests_quote_no_block_of_a_server_tool(key: str, step: list[Any], quot
     assert quote in text
     assert "tool_search" not in text
     assert "server_tool" not in text
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+def test_a_digest_comes_before_the_call_of_the_answer_that_it_leads(is_last: bool) -> None:
+    calls = [{"type": "tool_use", "id": name, "name": "look", "input": {}} for name in "ab"]
+    results = [{"type": "tool_result", "tool_use_id": name, "content": LONG} for name in "ab"]
+    words = {"type": "text", "text": "Once more."}
+    turns = [
+        ("user", "Look at everything."),
+        ("assistant", [calls[0]]),
+        ("user", [results[0]]),
+        ("assistant", [calls[1], words] if is_last else [words, calls[1]]),
+        ("user", [results[1]]),
+    ]
+    messages = [{"role": role, "content": content} for role, content in turns]
+    data = json.dumps({"model": "claude-sonnet-4-5", "messages": messages}).encode()
+    ran = run(data, [("cutoff", {"tool_cutoff": 1})])
+    answer = json.loads(ran.data or b"")["messages"][1]["content"]
+    assert answer[0]["text"].startswith(TITLE)
+    assert answer[1:] == [calls[1], *([words] if is_last else [])]

@@ -148,6 +148,19 @@ def test_no_digest_comes_right_after_a_pinned_result_for_mistral(ctxtrim: Run) -
     assert len(roles) < len(messages_in(data))
 
 
+def test_digests_of_adjacent_steps_are_one_message_for_mistral() -> None:
+    steps = [message for name in "abc" for message in stepped(name, "fog and rain\n" * 40)]
+    data = request_to_mistral(user("Check the piers."), *steps, says("All is well."), *REST)
+    kept = messages_in(run(data, [("cutoff", {"tool_cutoff": 1})]).data or b"")
+    assert [kept[0], *kept[2:]] == [
+        user("Check the piers."),
+        *steps[4:],
+        says("All is well."),
+        *REST,
+    ]
+    assert kept[1]["content"].count("[✓ look | ") == 2
+
+
 def test_check_reports_a_prompt_after_a_result_for_mistral(ctxtrim: Run) -> None:
     messages = [*ANSWERED[:3], *REST]
     ran = ctxtrim("check", stdin=request_to_mistral(*messages))

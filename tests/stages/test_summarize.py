@@ -708,6 +708,14 @@ def test_no_summary_is_called_omitted_if_there_is_none(ctxtrim: Run) -> None:
     assert json.loads(ran.out)["history"] == history[:1]
 
 
+def test_a_later_summary_does_not_mention_that_an_earlier_one_was_omitted(ctxtrim: Run) -> None:
+    first = user(f"{markers.OMITTED}{markers.END}Mend gate 2.")
+    talk = [first, says("Gate 2 is mended. " * 30), user("And now?")]
+    last = contents(ctxtrim(*ONE, stdin=conversation(talk)).out)[-1]
+    facts = "[Summary of 2 earlier messages]\n## User requests\n> Mend gate 2."
+    assert last == f"{facts}{markers.END}And now?"
+
+
 def test_a_failed_command_is_reported_if_there_are_no_facts_either(ctxtrim: Run) -> None:
     history, data = announced(400)
     words = ("--summarize", "--budget", "1200", *CHARS, "--llm-command", "exit 3")
@@ -1085,3 +1093,22 @@ def test_a_summary_leads_a_prompt_that_is_only_an_image(
     (chunk,) = read(run(first, again).data or b"")
     (found,) = chunk.transcripts
     assert found.messages[0].parts[0].text.startswith("[Summary of 4 earlier messages]")
+
+
+def test_a_prompt_of_an_image_alone_has_no_empty_text_without_its_summary() -> None:
+    earlier = "[Summary of 2 earlier messages]\n## User requests\n> Describe the harbour."
+    value = anthropic_talk(
+        ("user", "Mind the tide."),
+        ("assistant", "Yes."),
+        ("user", [{"type": "text", "text": f"{earlier}{markers.END}"}, ANTHROPIC_IMAGE]),
+        ("assistant", "A boat."),
+        ("user", "And the quay? " * 50),
+        ("assistant", "It is wide. " * 50),
+        ("user", "And now?"),
+    )
+    keep = {"keep_recent_turns": 1, "pin": ("tide", "harbour")}
+    messages = json.loads(run(json.dumps(value).encode(), [("summarize", keep)]).data or b"")[
+        "messages"
+    ]
+    assert messages[0]["content"].startswith("[Summary of 4 earlier messages]\n")
+    assert messages[2]["content"] == [ANTHROPIC_IMAGE]

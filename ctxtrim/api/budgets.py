@@ -6,8 +6,10 @@ from typing import Generic, Unpack
 from ctxtrim.api.configs import CountConfig, PromptConfig, TrimConfig
 from ctxtrim.api.fit import fitted
 from ctxtrim.api.messages import M, PlainMessages, RequestFields, System, Tools, conversation
-from ctxtrim.api.options import parse_options
-from ctxtrim.errors import must_be_whole
+from ctxtrim.api.options import Settings, parse_options
+from ctxtrim.config import mappings
+from ctxtrim.config.source import SettingsSource
+from ctxtrim.errors import UsageError, must_be_whole
 from ctxtrim.model import Source, Transcript
 
 
@@ -137,8 +139,7 @@ def enforce_context_limit(
         InputError: a message cannot be read; the text has its position, from 0.
         UsageError: an option is unknown or invalid.
     """
-    must_be_whole(max_input_tokens, "enforce_context_limit: max_input_tokens", least=1)
-    settings = parse_options("enforce_context_limit", options, {"budget": max_input_tokens})
+    settings = _limited("enforce_context_limit", "max_input_tokens", max_input_tokens, options)
     done = fitted(messages, settings, system, tools, request)
     usage = done.usage
     return EnforcedLimit(done.messages, usage.trimmed, usage.dropped, usage.final_tokens)
@@ -171,6 +172,19 @@ def trim_conversation(
         InputError: a message cannot be read; the text has its position, from 0.
         UsageError: an option is unknown or invalid.
     """
-    must_be_whole(target_tokens, "trim_conversation: target_tokens", least=1)
-    settings = parse_options("trim_conversation", options, {"budget": target_tokens})
+    settings = _limited("trim_conversation", "target_tokens", target_tokens, options)
     return fitted(messages, settings, system, tools, request).messages
+
+
+def _limited(location: str, name: str, limit: int, options: TrimConfig) -> Settings:
+    """The settings of a call whose argument `name` is the limit.
+
+    Raises `UsageError`, also for an option that would set another one.
+    """
+    must_be_whole(limit, f"{location}: {name}", least=1)
+    settings = parse_options(location, options, {"budget": limit})
+    given = mappings.read(SettingsSource(location), options).shared
+    for key in ("budget", "context_window", "reserve"):
+        if key in given:
+            raise UsageError(f"{location}: {key}: not an option here; the limit is {name}")
+    return settings

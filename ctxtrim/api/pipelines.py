@@ -61,7 +61,8 @@ class FileOutcome:
 
 @dataclass(frozen=True, init=False)
 class Pipeline:
-    """Stages with their settings, a model and a budget. A value: it can be compared and pickled.
+    """Stages with their settings, a model and a budget. A value: it can be compared, hashed and
+    pickled.
 
     It stores no originals: `spill_above` has no effect, and the program keeps the results that the
     pointers of the preset `retention` name.
@@ -104,6 +105,10 @@ class Pipeline:
             summarizer=summarizer,
         )
         object.__setattr__(self, "files", FilePipeline(file_reader(settings), job))
+
+    def __hash__(self) -> int:
+        """A hash of the names of the stages; equal pipelines have equal ones."""
+        return hash(tuple(spec.name for spec in self.files.job.pipeline.stages))
 
     def run(
         self,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from conftest import FIXTURES, Run
-from sessions import ANTHROPIC_TOOLS, SYSTEM, anthropic_session, openai_session
+from sessions import ANTHROPIC_TOOLS, SYSTEM, anthropic_session, openai_session, openai_turn
 
 import ctxtrim
 from ctxtrim import ContextOverflowError, Pipeline, tokenizers
@@ -102,10 +102,23 @@ def test_an_overflow_is_an_error_or_keeps_the_messages() -> None:
 
 def test_a_pipeline_is_a_value() -> None:
     again = pickle.loads(pickle.dumps(PIPELINE))
-    assert again == PIPELINE != Pipeline(*STAGES, model="gpt-4o", budget=700)
+    other = Pipeline(*STAGES, model="gpt-4o", budget=700)
+    assert again == PIPELINE != other
+    assert hash(again) == hash(PIPELINE)
+    assert len({again, PIPELINE, other}) == 2
     assert again.run_file(AGENT) == PIPELINE.run_file(AGENT)
     messages = openai_session(8)
     assert again.run(messages) == PIPELINE.run(messages)
+
+
+def test_prompts_grow_between_two_trims_if_the_trimmed_list_is_the_history() -> None:
+    pipeline = Pipeline("trim:target=0.6", model="gpt-4o", budget=2000)
+    messages, grown = openai_turn(1, 1, 5), []
+    for turn in range(2, 60):
+        longer = [*messages, *openai_turn(turn, 1, 5)]
+        messages = pipeline.run(longer).messages
+        grown.append(messages == longer)
+    assert 0 < grown.count(False) < len(grown) / 4
 
 
 def test_presets_name_the_stages() -> None:

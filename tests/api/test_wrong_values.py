@@ -141,6 +141,18 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: PIPELINE.run_lines(None),  # type: ignore[arg-type]
         "run_lines: expected lines as bytes, found None; pass messages to run",
     ),
+    "a limit next to a budget": (
+        lambda: ctxtrim.enforce_context_limit(HI, 50, budget=5),  # type: ignore[call-arg]
+        "enforce_context_limit: budget: not an option here; the limit is max_input_tokens",
+    ),
+    "a limit next to a reserve": (
+        lambda: ctxtrim.trim_conversation(HI, 50, reserve=7),  # type: ignore[call-arg]
+        "trim_conversation: reserve: not an option here; the limit is target_tokens",
+    ),
+    "a limit next to a window": (
+        lambda: ctxtrim.trim_conversation(HI, 50, context_window=9),  # type: ignore[call-arg]
+        "trim_conversation: context_window: not an option here; the limit is target_tokens",
+    ),
     "half a character": (
         lambda: ctxtrim.enforce_context_limit(HI, "\ud800"),  # type: ignore[arg-type]
         "enforce_context_limit: max_input_tokens: expected a whole number, found '\\ud800'",

@@ -70,6 +70,12 @@ def test_openai_refuses_a_result_without_content(content: Any) -> None:
     assert broken("openai", legacy) == []
 
 
+def test_a_result_that_is_only_an_image_has_content() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    talk = [user("go"), call("a"), result("a", [image]), user("and?")]
+    assert broken("openai", talk, tools=TOOLS) == []
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

@@ -44,7 +44,6 @@ class Recording:
             name = sha256(text)
             if original.action == "archived":
                 self._archive.put(text)
-                self._pack.refer([name])
             names[original.index] = name
         self._originals += [(original, stage) for original in originals]
         return names

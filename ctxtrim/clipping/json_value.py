@@ -183,8 +183,6 @@ class _Shortener:
 
     def _wanted(self, container: _Container, size: int) -> Iterator[int]:
         """The indices of the members that contain ranges to keep, most important first."""
-        if not self.source.keep:
-            return
         first, last = container.inside[0][0], container.inside[-1][2]
         for start, _ in self._kept_in(first, last)[: size // DENSEST]:
             yield max(bisect_right(container.inside, (start, last, last)) - 1, 0)

@@ -170,8 +170,7 @@ def _ends(scale: Scale, room: int, shares: Shares, head: int, tail: int) -> Rang
     characters.
     """
     first, last = shares
-    wanted = room * first // (first + last)
-    wanted = max(head, min(wanted, room - tail))
+    wanted = min(room * first // (first + last), room - tail)
     if wanted > head:
         head = max(head, scale.before(wanted, max(wanted // 2, scale.line)))
     if not head and first >= last:  # if there is room for one line only, it is the first

@@ -127,7 +127,7 @@ def is_assumed(part: Part) -> bool:
     media = part.media
     if media is None or media.kind == "image":
         return False
-    return media.kind != "audio" or media.seconds is None
+    return media.seconds is None
 
 
 def argument_values(arguments: str) -> list[tuple[str, str]] | None:

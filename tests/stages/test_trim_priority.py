@@ -154,6 +154,16 @@ def test_s1_4_old_reasoning_is_dropped_before_old_text() -> None:
     assert ran.data == conversation([user("go"), says("I know."), *talk[2:]])
 
 
+def test_s1_4_an_answer_is_dropped_before_an_older_result_of_its_length() -> None:
+    words = "the tide is low " * 20
+    first = [user("opening"), says("ok"), *step("a", words)]
+    talk = [*first, user("and?"), says(words), user("now")]
+    kept = [*first, talk[-1]]
+    assert remaining(talk, tokens(kept) + 20, keep_recent_turns=0) == [
+        message["content"] for message in kept
+    ]
+
+
 def test_s1_4_the_clip_of_a_recent_result_keeps_both_ends_and_its_error_line() -> None:
     text = (
         "begin\n"

@@ -144,6 +144,18 @@ def test_files_that_a_newer_run_refers_to_are_kept(tmp_path: Path) -> None:
     assert edited.objects == []
 
 
+def test_a_file_is_removed_if_a_later_stage_of_its_run_dropped_the_result(tmp_path: Path) -> None:
+    stages = ("-s", "truncate:spill-above=100,max-age=4", "-s", "trim", "--budget", "400")
+    edited = Edited(tmp_path, (("run", *stages),))
+    objects, needed = edited.objects, edited.named_in(edited.states[1])
+    for path in objects:
+        os.utime(path, (0, 0))
+    edited.prune(edited.listed()[0]["time"])
+    assert edited.objects == needed
+    assert 0 < len(needed) < len(objects)
+    assert edited.restore() == edited.states[0]
+
+
 def test_files_are_kept_if_lines_were_appended_between_the_runs(tmp_path: Path) -> None:
     edited = Edited(tmp_path, EDITS[:1])
     objects = edited.objects

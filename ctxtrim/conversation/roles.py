@@ -37,8 +37,8 @@ class RoleOrder:
 
     @cached_property
     def alternates(self) -> bool:
-        """Whether user and assistant alternate, as strictly as the provider demands it."""
-        return self.is_strict if self.strict else is_alternating(self.shape)
+        """Whether user and assistant alternate, as strictly as the provider demands it or not."""
+        return self.is_strict or is_alternating(self.shape)
 
     @cached_property
     def _has_late_system(self) -> bool:
@@ -92,7 +92,8 @@ class RoleOrder:
             return
         if self._has_late_system:
             protected = kept
-        alternates = is_alternating(self.shape)  # even if the provider demands more
-        if alternates or self._has_late_system:
-            separate_prompts(self.shape, costs, room, dropped, protected, alternates=alternates)
+        if not self.is_free:
+            separate_prompts(
+                self.shape, costs, room, dropped, protected, alternates=self.alternates
+            )
         separate_answers(self.shape, dropped)

@@ -182,6 +182,17 @@ def test_check_reports_roles_that_bedrock_rejects(talk: list[Value], codes: list
     assert [finding.code for finding in row.findings] == codes
 
 
+@pytest.mark.parametrize(("limit", "roles"), [(60, "au"), (200, "auau"), (250, "auauau")])
+def test_roles_alternate_behind_a_first_message_that_bedrock_rejects(
+    limit: int, roles: str
+) -> None:
+    depths = [says("assistant", text(f"{depth} metres of water " * 20)) for depth in (2, 3)]
+    questions = [says("user", text(f"How deep is it at {hour}?")) for hour in (6, 12, 18)]
+    before = [says("assistant", text("Welcome.")), questions[0], depths[0], questions[1]]
+    after = edited([*before, depths[1], questions[2]], limit, ("trim", {})) or []
+    assert "".join(message["role"][0] for message in after) == roles
+
+
 def test_the_report_says_that_a_message_would_break_the_order_of_roles() -> None:
     """The result fits, but the answer that separates it from the next prompt does not."""
     data = json.dumps({"messages": SMALL}).encode()

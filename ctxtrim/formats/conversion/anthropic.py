@@ -37,7 +37,7 @@ def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
         request["system"] = content_of(system)
     request["messages"] = _messages(dialogue.turns, losses)
     tools = [*map(_tool, dialogue.tools), *dialogue.native_tools]
-    names = _called(dialogue.turns)
+    names = _called_names(dialogue.turns)
     if names and not tools:
         losses.change("tool schema", f"an empty schema is inserted for {', '.join(names)}")
         tools = [_tool(Tool(name, EMPTY)) for name in names]
@@ -46,7 +46,7 @@ def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
 
 def _messages(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
     """The messages; results and the user texts after them share a message."""
-    found: list[tuple[str, list[dict[str, Any]]]] = []
+    messages: list[tuple[str, list[dict[str, Any]]]] = []
     for turn in turns:
         role = "assistant" if turn.role == "assistant" else "user"
         if turn.role == "tool":
@@ -55,11 +55,11 @@ def _messages(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
             blocks = list(_answer(turn, losses))
         else:
             blocks = content_blocks(turn.pieces)
-        if found and found[-1][0] == role:
-            found[-1][1].extend(blocks)
+        if messages and messages[-1][0] == role:
+            messages[-1][1].extend(blocks)
         else:
-            found.append((role, blocks))
-    return [{"role": role, "content": content_of(blocks)} for role, blocks in found]
+            messages.append((role, blocks))
+    return [{"role": role, "content": content_of(blocks)} for role, blocks in messages]
 
 
 def _answer(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
@@ -78,7 +78,7 @@ def _results(answers: Iterable[CallResult], losses: Losses) -> Iterator[dict[str
 
     The API refuses an error with other blocks than texts, and one without a text.
     """
-    moved: list[dict[str, Any]] = []
+    attachments: list[dict[str, Any]] = []
     for answer in answers:
         blocks = content_blocks(answer.pieces)
         if answer.is_error:
@@ -86,13 +86,13 @@ def _results(answers: Iterable[CallResult], losses: Losses) -> Iterator[dict[str
             if others:
                 what = "the attachment of an error is after the results"
                 losses.change("attachment", what, answer.message)
-                moved += others
+                attachments += others
             blocks = _error(answer, losses)
         result: dict[str, Any] = {"type": "tool_result", "tool_use_id": answer.call.call_id}
         result |= {"content": content_of(blocks)} if blocks else {}
         result |= {} if answer.is_error is None else {"is_error": answer.is_error}
         yield result | dict(answer.members)
-    yield from moved
+    yield from attachments
 
 
 def _error(answer: CallResult, losses: Losses) -> list[dict[str, Any]]:
@@ -106,30 +106,30 @@ def _error(answer: CallResult, losses: Losses) -> list[dict[str, Any]]:
     return content_blocks(texts)
 
 
-def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
+def _attachment(attachment: Attachment, role: Role) -> dict[str, Any] | None:
     """An image or a PDF; None if the API does not accept it."""
     if role not in ("user", "tool"):
         return None
-    source = _source(found)
+    source = _source(attachment)
     if source is None:
         return None
-    if found.kind == "image":
-        return {"type": "image", "source": source} if found.has_type(WEB_IMAGES) else None
-    if found.kind != "pdf":
+    if attachment.kind == "image":
+        return {"type": "image", "source": source} if attachment.has_type(WEB_IMAGES) else None
+    if attachment.kind != "pdf":
         return None
-    title = {"title": found.name} if found.name else {}
+    title = {"title": attachment.name} if attachment.name else {}
     return {"type": "document", "source": source, **title}
 
 
-def _source(found: Attachment) -> dict[str, Any] | None:
+def _source(attachment: Attachment) -> dict[str, Any] | None:
     """The source of an image or a PDF; the API fetches only https."""
-    if found.data is not None:
-        return {"type": "base64", "media_type": found.mime, "data": found.data}
-    if found.is_file_of("anthropic"):
-        return {"type": "file", "file_id": found.file_id}
-    if found.is_public and found.url is not None and found.url.startswith("https://"):
-        return {"type": "url", "url": found.url}
-    return None
+    if attachment.data is not None:
+        return {"type": "base64", "media_type": attachment.mime, "data": attachment.data}
+    if attachment.is_file_of("anthropic"):
+        return {"type": "file", "file_id": attachment.file_id}
+    if not attachment.is_public or not attachment.data_url.startswith("https://"):
+        return None
+    return {"type": "url", "url": attachment.url}
 
 
 def _thinking(piece: Piece) -> dict[str, Any] | None:
@@ -148,9 +148,9 @@ def _tool(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, **description, "input_schema": tool.schema, **tool.members}
 
 
-def _called(turns: Iterable[Turn]) -> list[str]:
+def _called_names(turns: Iterable[Turn]) -> list[str]:
     """The names of the tools that are called."""
-    calls = [piece for turn in turns for piece in turn.pieces if piece.kind == "call"]
+    calls = (piece for turn in turns for piece in turn.pieces if piece.kind == "call")
     return list(dict.fromkeys(call.name for call in calls))
 
 

@@ -9,7 +9,7 @@ from ctxtrim.formats.conversion.pieces import Piece
 from ctxtrim.model import Message
 
 
-def parsed(text: str) -> dict[str, Any] | None:
+def _object_in(text: str) -> dict[str, Any] | None:
     """The object in a JSON text; an empty object for an empty text, None for anything else."""
     if not text.strip():
         return {}
@@ -22,7 +22,7 @@ def parsed(text: str) -> dict[str, Any] | None:
 
 def is_object(call: Piece) -> bool:
     """Whether the arguments of a call are a JSON object or empty, and no custom text."""
-    return not call.is_custom and parsed(call.text) is not None
+    return not call.is_custom and _object_in(call.text) is not None
 
 
 def object_of(call: Piece, message: Message | None, losses: Losses) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def object_of(call: Piece, message: Message | None, losses: Losses) -> dict[str,
         what = f"the text of the custom call of {call.name} is its member input now"
         losses.change("argument", what, message)
         return {"input": call.text}
-    value = parsed(call.text)
+    value = _object_in(call.text)
     if value is None:
         what = f"the arguments of {call.name} are not a JSON object; they are its member input now"
         losses.change("argument", what, message)

@@ -40,7 +40,7 @@ _SUFFIXES = {
     "mp4": "video/mp4",
 }
 _NOUNS = {"image": "image", "audio": "sound", "pdf": "document", "sealed": "encrypted text"}
-_SPOKEN = {"id", "data", "transcript", "expires_at"}  # an answer of Chat Completions as a sound
+_SOUND_KEYS = {"id", "data", "transcript", "expires_at"}  # of an answer of Chat Completions
 _LONGEST = 80  # characters of a URL in a description
 _GOOGLE = ("gs://", "https://generativelanguage.googleapis.com/")
 _WEB = ("https://", "http://")
@@ -83,7 +83,7 @@ class Attachment(Struct, frozen=True):
         return self.file_id is not None and self.provider == provider
 
     def has_type(self, types: Sequence[str]) -> bool:
-        """Whether its type is one of some types, or unknown."""
+        """Whether its type is among `types`, or unknown."""
         return self.mime is None or self.mime in types
 
     @property
@@ -93,19 +93,19 @@ class Attachment(Struct, frozen=True):
         return name if name.lower().endswith(".pdf") else f"{name}.pdf"
 
     @property
-    def what(self) -> str:
+    def noun(self) -> str:
         """The kind of the attachment as a noun."""
         return noun_of(self.kind)
 
     @property
     def description(self) -> str:
-        """The attachment in some words."""
-        noun = "an image" if self.what == "image" else f"a {self.what}"
+        """The attachment in a few words."""
+        phrase = "an image" if self.noun == "image" else f"a {self.noun}"
         if self.data is not None:
-            return f"{noun} of type {self.mime}"
+            return f"{phrase} of type {self.mime}"
         if self.url is not None:
-            return f"{noun} at {self.url[:_LONGEST]}"
-        return f"{noun} with a file id of {self.provider}"
+            return f"{phrase} at {self.url[:_LONGEST]}"
+        return f"{phrase} with a file id of {self.provider}"
 
 
 def noun_of(kind: MediaKind) -> str:
@@ -120,8 +120,8 @@ def attachment_of(value: Any, media: Media) -> Attachment | None:
     """
     source = MediaSource(media.kind, value) if isinstance(value, str) else None
     if isinstance(value, Mapping):
-        is_spoken = _SPOKEN.issuperset(value)
-        source = _spoken(value) if is_spoken else media_source(value)
+        is_spoken = _SOUND_KEYS.issuperset(value)
+        source = _spoken_answer(value) if is_spoken else media_source(value)
     if source is None:
         return None
     data, url, mime = source.data, source.url, source.mime
@@ -133,37 +133,39 @@ def attachment_of(value: Any, media: Media) -> Attachment | None:
         data, url = None, data
     data = plain_base64(data) if isinstance(data, str) else None
     url = url if isinstance(url, str) else None
-    kind, mime = media.kind, _mime(mime, data, url, media.kind)
+    mime = _mime(mime, data, url, media.kind)
     name = source.name if isinstance(source.name, str) else None
-    found = Attachment(kind, mime, name=name, detail=media.detail)
+    attachment = Attachment(media.kind, mime, name=name, detail=media.detail)
     if data:
-        return replace(found, data=data)
+        return replace(attachment, data=data)
+    provider: Provider | None
     if url:
-        return replace(found, url=url, provider="gemini" if url.startswith(_GOOGLE) else None)
+        provider = "gemini" if url.startswith(_GOOGLE) else None
+        return replace(attachment, url=url, provider=provider)
     if not isinstance(source.file_id, str) or not source.file_id:
         return None
-    provider: Provider = "anthropic" if "source" in value else "openai"
-    return replace(found, file_id=source.file_id, provider=provider)
+    provider = "anthropic" if "source" in value else "openai"
+    return replace(attachment, file_id=source.file_id, provider=provider)
 
 
-def _spoken(value: Mapping[str, Any]) -> MediaSource:
+def _spoken_answer(value: Mapping[str, Any]) -> MediaSource:
     """A spoken answer: by its id, else its data. OpenAI takes back only the id."""
     name = value.get("id")
     return MediaSource("audio", None if name else value.get("data"), file_id=name)
 
 
-def _mime(written: object, data: str | None, url: str | None, kind: MediaKind) -> str | None:
-    """The media type: of the first bytes, else as written, else that of the suffix of the URL, else
-    the usual one of the kind of the data.
+def _mime(source_type: object, data: str | None, url: str | None, kind: MediaKind) -> str | None:
+    """The media type: that of the first bytes, else the one in the source, else that of the suffix
+    of the URL, else the usual one for data of this kind.
     """
     start = data[:24] if data else ""
-    found = next((mime for head, mime in _STARTS.items() if start.startswith(head)), None)
-    if found is None and start.startswith("UklGR"):
-        found = _WEBP if kind == "image" else _WAV
-    if found is not None:
-        return found
-    if isinstance(written, str) and "/" in written.strip("/"):
-        mime = written.strip().lower()
+    mime = next((name for head, name in _STARTS.items() if start.startswith(head)), None)
+    if mime is None and start.startswith("UklGR"):
+        mime = _WEBP if kind == "image" else _WAV
+    if mime is not None:
+        return mime
+    if isinstance(source_type, str) and "/" in source_type.strip("/"):
+        mime = source_type.strip().lower()
         return _ALIASES.get(mime, mime)
     if data is None:
         return None if url is None else _SUFFIXES.get(_suffix(url))

@@ -69,10 +69,11 @@ NO_MEMBERS: BlockMembers = {}
 
 def members_of(value: Any) -> BlockMembers:
     """The members of a block or a call besides its content; empty ones are missing."""
-    found = {**_found(value, _KINDS), **litellm_signature(value), **_phase_in_pi(value)}
+    block_members = dict(_members_in(value, _KINDS))
+    block_members |= litellm_signature(value) | _phase_in_pi(value)
     for key in _RESPONSES:
-        found |= _found(members(value).get(key), _KINDS)
-    return found
+        block_members |= _members_in(members(value).get(key), _KINDS)
+    return block_members
 
 
 def _phase_in_pi(block: Any) -> dict[str, Any]:
@@ -87,55 +88,56 @@ def _phase_in_pi(block: Any) -> dict[str, Any]:
     return {"phase": phase} if phase in _PHASES else {}
 
 
-def has_resolution(found: BlockMembers) -> bool:
-    """Whether members have the resolution of an image (Gemini)."""
-    return "mediaResolution" in found or "media_resolution" in found
+def has_resolution(block_members: BlockMembers) -> bool:
+    """Whether the members of a block have the resolution of an image (Gemini)."""
+    return "mediaResolution" in block_members or "media_resolution" in block_members
 
 
 def members_of_message(value: Any) -> BlockMembers:
     """The members of a message besides its content; empty ones are missing."""
     if not isinstance(value, Mapping) or "role" not in value:  # a block, or an item
         return NO_MEMBERS
-    found = {**_found(value, _KINDS_IN_MESSAGES), **litellm_signature(value)}
-    if found.get("phase") in _PHASES and value["role"] == "assistant":
-        return found
-    return {key: inner for key, inner in found.items() if key != "phase"}  # of another program
+    message_members = {**_members_in(value, _KINDS_IN_MESSAGES), **litellm_signature(value)}
+    if message_members.get("phase") in _PHASES and value["role"] == "assistant":
+        return message_members
+    message_members.pop("phase", None)  # of another program
+    return message_members
 
 
 def members_of_tool(value: Mapping[str, Any]) -> BlockMembers:
     """The members of a tool besides its name, text and schema; null and empty ones are missing."""
-    found = {key: value.get(key) for key in _KINDS_IN_TOOLS}
-    return {key: inner for key, inner in found.items() if inner or inner is False}
+    tool_members = {key: value.get(key) for key in _KINDS_IN_TOOLS}
+    return {key: inner for key, inner in tool_members.items() if inner or inner is False}
 
 
-def _found(value: Any, kinds: Mapping[str, str]) -> BlockMembers:
+def _members_in(value: Any, kinds: Mapping[str, str]) -> BlockMembers:
     if not isinstance(value, Mapping) or kinds.keys().isdisjoint(value):
         return NO_MEMBERS
     return {key: value[key] for key in kinds if value.get(key)}
 
 
 def kept_members(
-    found: BlockMembers, accepted: Sequence[str], message: Message, losses: Losses
+    source_members: BlockMembers, names: Sequence[str], message: Message, losses: Losses
 ) -> BlockMembers:
     """The members of a block or a message that a target accepts; the others are listed as lost."""
-    if not found:
+    if not source_members:
         return NO_MEMBERS
-    kept = {}
-    for key, value in found.items():
-        if key in accepted:
-            kept[key] = value
+    target_members = {}
+    for key, value in source_members.items():
+        if key in names:
+            target_members[key] = value
         elif value != DIRECT:
             kind = _KINDS.get(key) or _KINDS_IN_MESSAGES[key]
             losses.lose(kind, f"the member {key}", message, "info")
-    return kept
+    return target_members
 
 
 def kept_members_of_tool(
-    found: BlockMembers, accepted: Sequence[str], name: str, losses: Losses
+    tool_members: BlockMembers, names: Sequence[str], name: str, losses: Losses
 ) -> BlockMembers:
     """The members of a tool that a target accepts; the others are listed as lost."""
-    for key, value in found.items():
-        if value and key not in accepted:
+    for key, value in tool_members.items():
+        if value and key not in names:
             what = f"the member {key} of the tool {name}"
             losses.lose(_KINDS_IN_TOOLS[key], what, severity="info")
-    return {key: value for key, value in found.items() if key in accepted}
+    return {key: value for key, value in tool_members.items() if key in names}

@@ -38,8 +38,8 @@ def result_text(value: dict[str, Any]) -> str:
 
 def heading(value: dict[str, Any]) -> list[str]:
     """The title, context and address of a document or a search result."""
-    found = (value.get("title"), value.get("context"), value.get("source"))
-    return [text for text in found if isinstance(text, str) and text]
+    values = (value.get("title"), value.get("context"), value.get("source"))
+    return [text for text in values if isinstance(text, str) and text]
 
 
 def document_blocks(value: dict[str, Any]) -> list[dict[str, Any]]:

@@ -44,9 +44,9 @@ def dialogue_of(
         turns = [_calls_last(turn, losses) for turn in turns]
     system: tuple[Piece, ...] = ()
     if target.alternates:
-        leading = list(takewhile(lambda turn: turn.role == "system", turns))
-        system = tuple(piece for turn in leading for piece in turn.pieces)
-        turns = _merged(_without_system(turns[len(leading) :], losses))
+        system_turns = list(takewhile(lambda turn: turn.role == "system", turns))
+        system = tuple(piece for turn in system_turns for piece in turn.pieces)
+        turns = _merged(_without_system(turns[len(system_turns) :], losses))
     turns = linked(turns, target.links, losses)
     if not target.may_end_with_reasoning:
         turns = _followed(turns, losses)
@@ -66,11 +66,12 @@ def _tools(
     native: list[object] = []
     for tool in tools_in(transcript.tools) if transcript.tools is not None else ():
         if isinstance(tool, Tool):
-            named = _named(tool, target, losses, names)
-            first = tools.setdefault((named.namespace, named.name), named)
-            if first is not named:
-                record = losses.change if first == named else losses.lose
-                record("tool schema", f"the tool {named.name} is declared again; the first stays")
+            valid_tool = _valid_tool(tool, target, losses, names)
+            first_tool = tools.setdefault((valid_tool.namespace, valid_tool.name), valid_tool)
+            if first_tool is not valid_tool:
+                record = losses.change if first_tool == valid_tool else losses.lose
+                what = f"the tool {valid_tool.name} is declared again; the first stays"
+                record("tool schema", what)
         elif target.is_native_tool(tool):
             native.append(tool)
         else:
@@ -79,7 +80,7 @@ def _tools(
     return tuple(tools.values()), tuple(native)
 
 
-def _named(tool: Tool, target: Target, losses: Losses, names: Identifiers) -> Tool:
+def _valid_tool(tool: Tool, target: Target, losses: Losses, names: Identifiers) -> Tool:
     """The tool with a valid name; a custom tool is a function if the target has no custom ones."""
     name = names.same(tool.name)
     if name != tool.name:
@@ -99,20 +100,20 @@ def _named(tool: Tool, target: Target, losses: Losses, names: Identifiers) -> To
         what = f"the namespace {namespace.name} of the tool {name}"
         losses.lose("tool namespace", what, severity="info")
         namespace = None
-    kept = _members(tool, target, losses)
-    return replace(tool, name=name, schema=schema, members=kept, namespace=namespace)
+    members = _members(tool, target, losses)
+    return replace(tool, name=name, schema=schema, members=members, namespace=namespace)
 
 
 def _members(tool: Tool, target: Target, losses: Losses) -> BlockMembers:
     """The members of a tool that a target accepts."""
     is_responses = target.name == "openai-responses"
-    accepted: Sequence[str] = target.tool_members
+    names: Sequence[str] = target.tool_members
     if tool.is_of_responses != is_responses:
-        accepted = [key for key in accepted if key not in OF_ONE_API]
-    found = kept_members_of_tool(tool.members, accepted, tool.name, losses)
-    if found.get("strict") is False and not is_responses:  # the default
-        return {key: value for key, value in found.items() if key != "strict"}
-    return found
+        names = [key for key in names if key not in OF_ONE_API]
+    members = kept_members_of_tool(tool.members, names, tool.name, losses)
+    if members.get("strict") is False and not is_responses:  # the default
+        return {key: value for key, value in members.items() if key != "strict"}
+    return members
 
 
 def _calls_last(turn: Turn, losses: Losses) -> Turn:
@@ -121,13 +122,13 @@ def _calls_last(turn: Turn, losses: Losses) -> Turn:
     if not calls:
         return turn
     before, rest = turn.pieces[: calls[0]], turn.pieces[calls[0] :]
-    late = [piece for piece in rest if piece.kind in _BEFORE_CALLS]
-    if not late:
+    late_pieces = [piece for piece in rest if piece.kind in _BEFORE_CALLS]
+    if not late_pieces:
         return turn
-    what = "text" if any(piece.kind == "text" for piece in late) else "server tool"
+    what = "text" if any(piece.kind == "text" for piece in late_pieces) else "server tool"
     losses.change("order", f"the {what} after a call is before it now", turn.message)
     others = [piece for piece in rest if piece.kind not in _BEFORE_CALLS]
-    return replace(turn, pieces=(*before, *late, *others))
+    return replace(turn, pieces=(*before, *late_pieces, *others))
 
 
 def _without_system(turns: Iterable[Turn], losses: Losses) -> Iterator[Turn]:
@@ -150,13 +151,14 @@ def _opened(turns: list[Turn], losses: Losses) -> list[Turn]:
 
 def _merged(turns: Iterable[Turn]) -> list[Turn]:
     """The turns, with adjacent user turns and adjacent assistant turns merged."""
-    found: list[Turn] = []
+    merged_turns: list[Turn] = []
     for turn in turns:
-        if found and turn.role == found[-1].role != "tool":
-            found[-1] = replace(found[-1], pieces=(*found[-1].pieces, *turn.pieces))
+        last_turn = merged_turns[-1] if merged_turns else None
+        if last_turn is not None and turn.role == last_turn.role != "tool":
+            merged_turns[-1] = replace(last_turn, pieces=(*last_turn.pieces, *turn.pieces))
         else:
-            found.append(turn)
-    return found
+            merged_turns.append(turn)
+    return merged_turns
 
 
 def _followed(turns: list[Turn], losses: Losses) -> list[Turn]:
@@ -164,31 +166,31 @@ def _followed(turns: list[Turn], losses: Losses) -> list[Turn]:
 
     An answer of reasoning alone continues in the answer after it.
     """
-    found: list[Turn] = []
-    waiting: tuple[Piece, ...] = ()
+    kept_turns: list[Turn] = []
+    waiting_pieces: tuple[Piece, ...] = ()
     for position, turn in enumerate(turns):
         if turn.role != "assistant":
-            found.append(turn)
+            kept_turns.append(turn)
             continue
-        pieces, waiting = (*waiting, *turn.pieces), ()
+        pieces, waiting_pieces = (*waiting_pieces, *turn.pieces), ()
         end = _end_without_reasoning(pieces)
         if end == 0 and pieces and _is_answer(turns[position + 1 : position + 2]):
-            waiting = pieces
+            waiting_pieces = pieces
             continue
         for _ in pieces[end:]:
             what = "reasoning that no text and no call follows"
             losses.lose("reasoning text", what, turn.message)
         if end:
-            found.append(replace(turn, pieces=pieces[:end]))
-    return found
+            kept_turns.append(replace(turn, pieces=pieces[:end]))
+    return kept_turns
 
 
 def _end_without_reasoning(pieces: Sequence[Piece]) -> int:
     """The number of pieces up to the last one that is not reasoning."""
-    others = [at for at, piece in enumerate(pieces, 1) if piece.kind != "reasoning"]
-    return others[-1] if others else 0
+    ends = (end for end, piece in enumerate(pieces, 1) if piece.kind != "reasoning")
+    return max(ends, default=0)
 
 
 def _is_answer(turns: Sequence[Turn]) -> bool:
-    """Whether the first of some turns is an answer."""
+    """Whether the turns begin with an answer."""
     return bool(turns) and turns[0].role == "assistant"

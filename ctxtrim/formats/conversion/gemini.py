@@ -48,31 +48,32 @@ def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
 def _contents(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
     """The contents; results and the user texts after them share one."""
     turns = list(turns)
-    prompt = max((n for n, turn in enumerate(turns) if turn.role == "user"), default=0)
-    found: list[dict[str, Any]] = []
-    unsigned = 0
+    prompts = (position for position, turn in enumerate(turns) if turn.role == "user")
+    last_prompt = max(prompts, default=0)
+    contents: list[dict[str, Any]] = []
+    unsigned_calls = 0
     for position, turn in enumerate(turns):
         role = "model" if turn.role == "assistant" else "user"
         if turn.role == "tool":
             parts = [part for answer in turn.results for part in _result(answer)]
         elif turn.role == "assistant":
-            parts = list(_answer(turn, losses, is_current=position > prompt))
-            unsigned += sum(part.get("thoughtSignature") == UNSIGNED for part in parts)
+            parts = list(_answer(turn, losses, is_current=position > last_prompt))
+            unsigned_calls += sum(part.get("thoughtSignature") == UNSIGNED for part in parts)
         else:
             parts = list(map(_part, turn.pieces))
-        if found and found[-1]["role"] == role:
-            found[-1]["parts"] += parts
+        if contents and contents[-1]["role"] == role:
+            contents[-1]["parts"] += parts
         else:
-            found.append({"role": role, "parts": parts})
-    if unsigned:
-        calls = "1 call" if unsigned == 1 else f"{unsigned} calls"
+            contents.append({"role": role, "parts": parts})
+    if unsigned_calls:
+        calls = "1 call" if unsigned_calls == 1 else f"{unsigned_calls} calls"
         what = f"the signature of {calls} of the current turn is {UNSIGNED}"
         losses.change("signature", what)
-    return found
+    return contents
 
 
 def _answer(turn: Turn, losses: Losses, is_current: bool) -> Iterator[dict[str, Any]]:
-    """The parts of an answer. The first call of an answer carries its signature."""
+    """The parts of an answer. The first call of a current answer needs a signature."""
     needs_signature = is_current
     for piece in turn.pieces:
         if piece.kind != "call":
@@ -83,8 +84,8 @@ def _answer(turn: Turn, losses: Losses, is_current: bool) -> Iterator[dict[str, 
         signature = piece.signature
         if needs_signature:
             signature, needs_signature = signature or UNSIGNED, False
-        signed = {"thoughtSignature": signature} if signature else {}
-        yield {"functionCall": call, **signed, **piece.members}
+        signature_member = {"thoughtSignature": signature} if signature else {}
+        yield {"functionCall": call, **signature_member, **piece.members}
 
 
 def _result(answer: CallResult) -> Iterator[dict[str, Any]]:
@@ -111,19 +112,19 @@ def _part(piece: Piece) -> Any:
     """A text, with its signature; the value of any other piece."""
     if piece.kind != "text":
         return piece.value
-    signed = {"thoughtSignature": piece.signature} if piece.signature else {}
-    return text_part(piece.text) | signed | dict(piece.members)
+    signature_member = {"thoughtSignature": piece.signature} if piece.signature else {}
+    return text_part(piece.text) | signature_member | dict(piece.members)
 
 
-def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
+def _attachment(attachment: Attachment, role: Role) -> dict[str, Any] | None:
     """Data or a URL; None for a file id, for other types, and in the system instruction."""
-    if role == "system" or (found.kind == "image" and not found.has_type(_IMAGES)):
+    if role == "system" or (attachment.kind == "image" and not attachment.has_type(_IMAGES)):
         return None
-    if found.data is not None and found.mime != "application/octet-stream":
-        return {"inlineData": {"mimeType": found.mime, "data": found.data}}
-    if found.is_public or (found.url is not None and found.provider == "gemini"):
-        mime = {} if found.mime is None else {"mimeType": found.mime}
-        return {"fileData": {**mime, "fileUri": found.url}}
+    if attachment.data is not None and attachment.mime != "application/octet-stream":
+        return {"inlineData": {"mimeType": attachment.mime, "data": attachment.data}}
+    if attachment.is_public or (attachment.url is not None and attachment.provider == "gemini"):
+        mime = {} if attachment.mime is None else {"mimeType": attachment.mime}
+        return {"fileData": {**mime, "fileUri": attachment.url}}
     return None
 
 
@@ -131,8 +132,8 @@ def _thought(piece: Piece) -> dict[str, Any] | None:
     if not piece.text:
         return None
     signature = thought_signature(piece.value)
-    signed = {"thoughtSignature": signature} if signature else {}
-    return {"text": piece.text, "thought": True} | signed
+    signature_member = {"thoughtSignature": signature} if signature else {}
+    return {"text": piece.text, "thought": True} | signature_member
 
 
 def _declaration(tool: Tool) -> dict[str, Any]:

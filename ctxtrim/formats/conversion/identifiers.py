@@ -14,30 +14,30 @@ class Identifiers:
 
     def __init__(self, invalid: re.Pattern[str] | None, longest: int, fallback: str) -> None:
         self._invalid, self._longest, self._fallback = invalid, longest, fallback
-        self._used: set[str] = set()
+        self._identifiers: set[str] = set()
         self._numbers: dict[str, int] = {}  # the last number that a stem got
-        self._known: dict[str, str] = {}
+        self._by_text: dict[str, str] = {}
 
     def unique(self, text: str | None) -> str:
         """A valid identifier that was not returned before: the text itself where possible."""
         stem = self._valid(text or "") or self._fallback
         number = self._numbers.get(stem, 1 if text else 0)
-        found = stem if text else ""
-        while not found or found in self._used:
+        identifier = stem if text else ""
+        while not identifier or identifier in self._identifiers:
             number += 1
             ending = f"_{number}"
-            found = stem[: self._longest - len(ending)] + ending
+            identifier = stem[: self._longest - len(ending)] + ending
         self._numbers[stem] = number
-        self._used.add(found)
-        return found
+        self._identifiers.add(identifier)
+        return identifier
 
     def same(self, text: str | None) -> str:
         """A valid identifier, always the same for the same text."""
         key = text or ""
-        if key not in self._known:
-            self._known[key] = self.unique(key) if key else self._fallback
-        return self._known[key]
+        if key not in self._by_text:
+            self._by_text[key] = self.unique(key) if key else self._fallback
+        return self._by_text[key]
 
     def _valid(self, text: str) -> str:
-        valid = self._invalid.sub("_", text) if self._invalid is not None else text
-        return _SURROGATES.sub("\ufffd", valid)[: self._longest]
+        identifier = self._invalid.sub("_", text) if self._invalid is not None else text
+        return _SURROGATES.sub("\ufffd", identifier)[: self._longest]

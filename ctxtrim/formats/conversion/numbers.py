@@ -23,11 +23,11 @@ def is_finite(value: Any) -> bool:
 
 def values_in(value: Any) -> Iterator[Any]:
     """The value, and all values inside it."""
-    found = [value]
-    while found:
-        inner = found.pop()
+    stack = [value]
+    while stack:
+        inner = stack.pop()
         yield inner
         if isinstance(inner, dict):
-            found += inner.values()
+            stack += inner.values()
         elif isinstance(inner, list):
-            found += inner
+            stack += inner

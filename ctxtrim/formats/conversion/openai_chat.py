@@ -20,6 +20,7 @@ from ctxtrim.text.records import dump
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
 _NO_AUTHOR = re.compile(r"[\s<|\\/>]")
 _LONGEST_AUTHOR = 64
+_DETAILS = ("low", "high", "auto")
 
 
 def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
@@ -36,12 +37,12 @@ def _messages(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
     if turn.role == "tool":
         yield from _results(turn.results, losses)
         return
-    named = _author(turn.message, losses)
+    author = _author(turn.message, losses)
     if turn.role == "assistant":
-        yield {"role": "assistant", **named, **_answer(turn, losses), **turn.members}
+        yield {"role": "assistant", **author, **_answer(turn, losses), **turn.members}
         return
     role = "developer" if turn.is_developer else turn.role
-    yield {"role": role, **named, "content": content_of(content_blocks(turn.pieces))}
+    yield {"role": role, **author, "content": content_of(content_blocks(turn.pieces))}
 
 
 def _author(message: Message | None, losses: Losses) -> dict[str, str]:
@@ -86,40 +87,41 @@ def _call(piece: Piece, message: Message | None, losses: Losses) -> dict[str, An
 
 def _results(answers: Iterable[CallResult], losses: Losses) -> Iterator[dict[str, Any]]:
     """A tool message for each result, then a user message with their images and files."""
-    moved: list[dict[str, Any]] = []
+    attachments: list[dict[str, Any]] = []
     for answer in answers:
         texts = content_blocks(piece for piece in answer.pieces if piece.kind == "text")
         content = content_of(texts) if texts else ""
         yield {"role": "tool", "tool_call_id": answer.call.call_id, "content": content}
-        attachments = content_blocks(piece for piece in answer.pieces if piece.kind != "text")
-        if attachments:
+        blocks = content_blocks(piece for piece in answer.pieces if piece.kind != "text")
+        if blocks:
             what = "the attachment of a result is in a user message after the results"
             losses.change("attachment", what, answer.message)
-        moved += attachments
-    if moved:
-        yield {"role": "user", "content": moved}
+        attachments += blocks
+    if attachments:
+        yield {"role": "user", "content": attachments}
 
 
-def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
+def _attachment(attachment: Attachment, role: Role) -> dict[str, Any] | None:
     """An image, a sound or a PDF; the id of a spoken answer; None if the API does not accept it."""
-    if role == "assistant" and found.kind == "audio" and found.is_file_of("openai"):
-        return {"id": found.file_id}
+    if role == "assistant" and attachment.kind == "audio" and attachment.is_file_of("openai"):
+        return {"id": attachment.file_id}
     if role not in ("user", "tool"):
         return None
-    if found.kind == "image" and found.has_type(WEB_IMAGES) and (found.data or found.is_public):
-        detail = {"detail": found.detail} if found.detail in ("low", "high", "auto") else {}
-        return {"type": "image_url", "image_url": {"url": found.data_url} | detail}
-    if found.kind == "audio" and found.data is not None and found.mime in _SOUNDS:
-        sound = {"data": found.data, "format": _SOUNDS[found.mime]}
+    has_content = attachment.data is not None or attachment.is_public
+    if attachment.kind == "image" and attachment.has_type(WEB_IMAGES) and has_content:
+        detail = {"detail": attachment.detail} if attachment.detail in _DETAILS else {}
+        return {"type": "image_url", "image_url": {"url": attachment.data_url} | detail}
+    if attachment.kind == "audio" and attachment.data is not None and attachment.mime in _SOUNDS:
+        sound = {"data": attachment.data, "format": _SOUNDS[attachment.mime]}
         return {"type": "input_audio", "input_audio": sound}
-    if found.kind != "pdf":
+    if attachment.kind != "pdf":
         return None
-    if found.data is not None:
-        file = {"filename": found.file_name, "file_data": found.data_url}
+    if attachment.data is not None:
+        file = {"filename": attachment.file_name, "file_data": attachment.data_url}
         return {"type": "file", "file": file}
-    if not found.is_file_of("openai"):
+    if not attachment.is_file_of("openai"):
         return None
-    return {"type": "file", "file": {"file_id": found.file_id}}
+    return {"type": "file", "file": {"file_id": attachment.file_id}}
 
 
 def _grammar(grammar: dict[str, Any] | None) -> dict[str, Any]:

@@ -61,21 +61,23 @@ def _items(turn: Turn, losses: Losses) -> Iterator[dict[str, Any]]:
     """The items of a turn: runs of texts and attachments as messages, all others alone."""
     for answer in turn.results:
         yield _output(answer)
-    for (is_content, phase), together in groupby(turn.pieces, _kind):
+    for (is_content, phase), pieces in groupby(turn.pieces, _kind):
         if is_content:
             spell = output_text if turn.role == "assistant" else input_text
-            content = content_blocks(map(_without_phase, together), spell)
+            content = content_blocks(map(_without_phase, pieces), spell)
             role = "developer" if turn.is_developer else turn.role
-            members = {"phase": phase} if phase else turn.members
-            yield {"type": "message", "role": role, **members, "content": content}
+            message_members = {"phase": phase} if phase else turn.members
+            yield {"type": "message", "role": role, **message_members, "content": content}
         else:
-            for piece in together:
-                is_call = piece.kind == "call"
-                yield _call(piece, turn.message, losses) if is_call else _public(piece.value)
+            for piece in pieces:
+                if piece.kind == "call":
+                    yield _call(piece, turn.message, losses)
+                else:
+                    yield _public(piece.value)
 
 
 def _kind(piece: Piece) -> tuple[bool, Any]:
-    """Whether a piece belongs into a message, and the phase of its text."""
+    """Whether a piece belongs in a message, and the phase of its text."""
     return piece.kind in ("text", "attachment"), piece.members.get("phase")
 
 
@@ -111,49 +113,51 @@ def _output(answer: CallResult) -> dict[str, Any]:
     return {"type": kind, "call_id": answer.call.call_id, **caller, "output": content}
 
 
-def _attachment(found: Attachment, role: Role) -> dict[str, Any] | None:
+def _attachment(attachment: Attachment, role: Role) -> dict[str, Any] | None:
     """An image or a PDF; None if the API does not accept it."""
     if role == "assistant":
         return None
-    if not (found.data or found.is_public or found.is_file_of("openai")):
+    if not (attachment.data or attachment.is_public or attachment.is_file_of("openai")):
         return None
-    if found.kind == "image" and found.has_type(WEB_IMAGES):
+    if attachment.kind == "image" and attachment.has_type(WEB_IMAGES):
         details = ("low", "high", "auto", "original")
-        detail = {"detail": found.detail} if found.detail in details else {}
-        place = {"file_id": found.file_id} if found.file_id else {"image_url": found.data_url}
+        detail = {"detail": attachment.detail} if attachment.detail in details else {}
+        place = {"image_url": attachment.data_url}
+        if attachment.file_id:
+            place = {"file_id": attachment.file_id}
         return {"type": "input_image", **place, **detail}
-    if found.kind != "pdf":
+    if attachment.kind != "pdf":
         return None
-    detail = {"detail": found.detail} if found.detail in ("low", "high") else {}
-    if found.data is not None:
-        file = {"filename": found.file_name, "file_data": found.data_url}
-    elif found.url is not None:
-        file = {"file_url": found.url}
+    detail = {"detail": attachment.detail} if attachment.detail in ("low", "high") else {}
+    if attachment.data is not None:
+        file = {"filename": attachment.file_name, "file_data": attachment.data_url}
+    elif attachment.url is not None:
+        file = {"file_url": attachment.url}
     else:
-        file = {"file_id": found.file_id or ""}
+        file = {"file_id": attachment.file_id or ""}
     return {"type": "input_file", **file, **detail}
 
 
 def _reasoning(piece: Piece) -> dict[str, Any] | None:
     """A reasoning item with encrypted content, without the id of a stored response."""
     value = members(piece.value)
-    sealed = value.get("encrypted_content")
-    if value.get("type") != "reasoning" or not isinstance(sealed, str):
+    content = value.get("encrypted_content")
+    if value.get("type") != "reasoning" or not isinstance(content, str):
         return None
     return {
-        "type": "reasoning", "summary": elements(value.get("summary")), "encrypted_content": sealed
+        "type": "reasoning", "summary": elements(value.get("summary")), "encrypted_content": content
     }  # fmt: skip
 
 
 def _tools(tools: Iterable[Tool]) -> Iterator[dict[str, Any]]:
-    """The tools, those of a namespace in it."""
-    for namespace, together in groupby(tools, lambda tool: tool.namespace):
-        found = map(_tool, together)
+    """The tools; those of a namespace are inside it."""
+    for namespace, group in groupby(tools, lambda tool: tool.namespace):
+        declarations = map(_tool, group)
         if namespace is None:
-            yield from found
+            yield from declarations
         else:
-            named = {"name": namespace.name, "description": namespace.description}
-            yield {"type": "namespace", **named, "tools": list(found)}
+            header = {"name": namespace.name, "description": namespace.description}
+            yield {"type": "namespace", **header, "tools": list(declarations)}
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

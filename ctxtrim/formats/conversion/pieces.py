@@ -93,17 +93,17 @@ class PieceReader:
 
     def read(self, message: Message, parts: Iterable[Part]) -> Iterator[Piece]:
         """The pieces of some parts of a message, without its calls."""
-        whole: set[Span] = set()  # the JSON values of which a piece has all parts
-        for together in _by_source(parts):
-            part = together[0]
+        spans: set[Span] = set()  # the JSON values of which a piece has all parts
+        for group in _by_source(parts):
+            part = group[0]
             if part.kind == "reasoning":
-                yield self._reasoning(together)
+                yield self._reasoning(group)
             elif part.media is not None:
-                if part.media.kind == "sealed" or part.source not in whole:
+                if part.media.kind == "sealed" or part.source not in spans:
                     yield from self._attachment(message, part)
-            elif part.kind != "tool_call" and part.source not in whole:
+            elif part.kind != "tool_call" and part.source not in spans:
                 if part.source is not None:
-                    whole.add(part.source)
+                    spans.add(part.source)
                 yield from self._text(message, part)
 
     def value_of(self, part: Part) -> Any:
@@ -123,8 +123,8 @@ class PieceReader:
         if is_finite(block):
             return call.text
         objects = (value for value in values_in(block) if isinstance(value, dict))
-        found = next((value for value in objects if dump(value) == call.text), None)
-        return call.text if found is None else json_text(found)
+        arguments = next((value for value in objects if dump(value) == call.text), None)
+        return call.text if arguments is None else json_text(arguments)
 
     def members_at(self, span: Span | None) -> BlockMembers:
         """The members of the block or the item at a span besides its content."""
@@ -132,10 +132,10 @@ class PieceReader:
 
     def members_of_message(self, message: Message) -> BlockMembers:
         """The members of a message besides its content, from all its items."""
-        found: dict[str, Any] = {}
+        message_members: dict[str, Any] = {}
         for span in message.spans:
-            found |= members_of_message(self._item_at(span))
-        return found
+            message_members |= members_of_message(self._item_at(span))
+        return message_members
 
     def _item_at(self, span: Span) -> Any:
         """The value at a span; of an event of Codex the item in it."""
@@ -157,7 +157,7 @@ class PieceReader:
         return item if item.get("type") in _BUILT_IN else None
 
     def output_of(self, call: dict[str, Any], message: Message) -> dict[str, Any] | None:
-        """The output in a message, if it is of the kind of such a call."""
+        """The output of a built-in call in a message; None if its kind is that of other calls."""
         output = members(self._item_at(message.spans[0])) if message.spans else {}
         kind = call["type"]
         kinds = (f"{kind}_output", f"{kind.removesuffix('_call')}_output")
@@ -175,13 +175,13 @@ class PieceReader:
             return None
         return self._values.at(Span(part.block.line, part.block.path[:-2]))
 
-    def _reasoning(self, together: list[Part]) -> Piece:
-        value = native_reasoning(self.value_of(together[0]), self._around(together[0]))
-        text = "\n\n".join(part.text for part in together if part.text and not part.media)
+    def _reasoning(self, parts: list[Part]) -> Piece:
+        value = native_reasoning(self.value_of(parts[0]), self._around(parts[0]))
+        text = "\n\n".join(part.text for part in parts if part.text and not part.media)
         if isinstance(value, dict) and value.get("type") == "redacted_thinking":
             text = ""
         signature = signature_in(value)
-        if signature is None and any(part.sealed or part.media for part in together):
+        if signature is None and any(part.sealed or part.media for part in parts):
             signature = ""
         return Piece("reasoning", text, value, signature)
 
@@ -200,9 +200,9 @@ class PieceReader:
 
     def _attached(self, message: Message, value: Any, media: Media) -> Iterator[Piece]:
         """An image or a file, if the source has it."""
-        found = attachment_of(value, media)
-        if found is not None:
-            yield Piece("attachment", attachment=found, members=members_of(value))
+        attachment = attachment_of(value, media)
+        if attachment is not None:
+            yield Piece("attachment", attachment=attachment, members=members_of(value))
             return
         what = noun_of(media.kind)
         self._losses.lose(what, f"the source has no data, URL or id of this {what}", message)
@@ -216,7 +216,7 @@ class PieceReader:
         if isinstance(value, str) and dump(value) == part.text:  # a text among blocks
             yield Piece("text", value)
             return
-        others = self.members_at(part.block)
+        block_members = self.members_at(part.block)
         place = part.span or part.source
         is_refusal = place is not None and place.path[-1:] == ("refusal",)
         yield Piece(
@@ -224,7 +224,7 @@ class PieceReader:
             part.spelled,
             signature=self.signature_of(part),
             is_refusal=is_refusal,
-            members=others,
+            members=block_members,
         )
 
     def _block(self, message: Message, part: Part, value: dict[str, Any]) -> Iterator[Piece]:
@@ -241,18 +241,19 @@ class PieceReader:
     def _document(self, message: Message, value: dict[str, Any]) -> Iterator[Piece]:
         """The texts of an Anthropic document or search result, and its images."""
         lines = heading(value)
-        others = {key: inner for key, inner in members_of(value).items() if key != "context"}
+        document_members = dict(members_of(value))
+        document_members.pop("context", None)
         for block in document_blocks(value):
             media = media_of(block)
             if media is None:
                 lines.append(block["text"])
                 continue
             if lines:
-                yield Piece("text", "\n".join(lines), members=others)
-                lines, others = [], {}
+                yield Piece("text", "\n".join(lines), members=document_members)
+                lines, document_members = [], {}
             yield from self._attached(message, block, media)
         if lines:
-            yield Piece("text", "\n".join(lines), members=others)
+            yield Piece("text", "\n".join(lines), members=document_members)
 
     def _unknown(self, message: Message, value: dict[str, Any]) -> Iterator[Piece]:
         """The text of a block of an unknown type, if it has one."""
@@ -284,5 +285,5 @@ def _by_source(parts: Iterable[Part]) -> Iterator[list[Part]]:
         is_shared = part.kind == "reasoning" and part.source is not None
         return part.source if is_shared else id(part)
 
-    for _, together in groupby(parts, key):
-        yield list(together)
+    for _, group in groupby(parts, key):
+        yield list(group)

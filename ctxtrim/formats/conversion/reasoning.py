@@ -16,16 +16,16 @@ _LITELLM = "provider_specific_fields"
 
 
 def native_reasoning(block: Any, message: Any) -> Any:
-    """The block of the provider, or the block itself if no provider is known.
+    """The block as its provider wrote it, or the block itself if the provider is unknown.
 
     opencode writes the provider into the metadata of the block, pi next to the content of the
     message that contains the block.
     """
     if not isinstance(block, Mapping):
         return block
-    sealed = block.get("thinkingSignature")
-    if isinstance(sealed, str):
-        return _from_pi(block, sealed, members(message).get("api")) or block
+    signature = block.get("thinkingSignature")
+    if isinstance(signature, str):
+        return _from_pi(block, signature, members(message).get("api")) or block
     metadata, text = members(block.get("metadata")), string(block.get("text")) or ""
     signature = members(metadata.get("anthropic")).get("signature")
     if isinstance(signature, str):
@@ -33,27 +33,27 @@ def native_reasoning(block: Any, message: Any) -> Any:
     signature = members(metadata.get("google")).get("thoughtSignature")
     if isinstance(signature, str):
         return {"text": text, "thought": True, "thoughtSignature": signature}
-    sealed = members(metadata.get("openai")).get("reasoningEncryptedContent")
-    if isinstance(sealed, str):
+    content = members(metadata.get("openai")).get("reasoningEncryptedContent")
+    if isinstance(content, str):
         summary = [{"type": "summary_text", "text": text}] if text else []
-        return {"type": "reasoning", "summary": summary, "encrypted_content": sealed}
+        return {"type": "reasoning", "summary": summary, "encrypted_content": content}
     return block
 
 
-def _from_pi(block: Mapping[str, Any], sealed: str, api: object) -> dict[str, Any] | None:
+def _from_pi(block: Mapping[str, Any], signature: str, api: object) -> dict[str, Any] | None:
     """The block that pi keeps as a signature, or as the JSON of a whole reasoning item (OpenAI)."""
     text = string(block.get("thinking")) or ""
     if not isinstance(api, str):
         return None
     if api.startswith("anthropic"):
         if block.get("redacted") is True:
-            return {"type": "redacted_thinking", "data": sealed}
-        return {"type": "thinking", "thinking": text, "signature": sealed}
+            return {"type": "redacted_thinking", "data": signature}
+        return {"type": "thinking", "thinking": text, "signature": signature}
     if api.startswith("google"):
-        return {"text": text, "thought": True, "thoughtSignature": sealed}
+        return {"text": text, "thought": True, "thoughtSignature": signature}
     if "responses" in api:
         try:
-            item = json.loads(sealed)
+            item = json.loads(signature)
         except (ValueError, RecursionError):
             return None
         return item if isinstance(item, dict) else None
@@ -81,13 +81,13 @@ def part_signature(block: Any, message: Any) -> str | None:
     pi keeps data of other APIs in the same members, and names the API of a message.
     """
     google = members(members(members(block).get("metadata")).get("google"))
-    found = thought_signature(block) or string(google.get("thoughtSignature")) or None
+    signature = thought_signature(block) or string(google.get("thoughtSignature")) or None
     api = string(members(message).get("api"))
     if api is None:
-        return found
+        return signature
     if not api.startswith("google"):
         return None
-    return found or string(members(block).get("textSignature"))
+    return signature or string(members(block).get("textSignature"))
 
 
 def thought_signature(block: Any) -> str | None:
@@ -106,17 +106,16 @@ def litellm_signature(value: Any) -> dict[str, Any]:
     if not fields:
         return {}
     calls = dump(outer.get("tool_calls"))  # their signatures are repeated in the answer
-    listed = [
-        signature
-        for signature in elements(fields.get("thought_signatures"))
-        if isinstance(signature, str) and signature not in calls
-    ]
-    signature = first_string((fields.get("thought_signature"), *listed))
+    signatures = [fields.get("thought_signature")]
+    for signature in elements(fields.get("thought_signatures")):
+        if isinstance(signature, str) and signature not in calls:
+            signatures.append(signature)
+    signature = first_string(signatures)
     return {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
 
 
-def signature_beside(found: Mapping[str, Any]) -> str | None:
+def signature_beside(call_members: Mapping[str, Any]) -> str | None:
     """The signature that Gemini adds to a call of Chat Completions, in the members of the call."""
     return string(
-        members(members(found.get("extra_content")).get("google")).get("thought_signature")
+        members(members(call_members.get("extra_content")).get("google")).get("thought_signature")
     )

@@ -58,18 +58,18 @@ def _has_lost_numbers(transcript: Transcript) -> bool:
     return not is_finite([fields.get(key) for key in _TOOLS])
 
 
-def _members(transcript: Transcript, accepted: tuple[str, ...], losses: Losses) -> dict[str, Any]:
-    """The other members of the request that the target accepts; the rest is listed as lost."""
-    found = {}
+def _members(transcript: Transcript, names: tuple[str, ...], losses: Losses) -> dict[str, Any]:
+    """The other members of the request that are in `names`; the rest is listed as lost."""
+    request_members = {}
     for key, kind in _KINDS.items():
         if key not in transcript.options.hidden:
             continue
-        value = _fields(transcript).get(key) if key in accepted else None
+        value = _fields(transcript).get(key) if key in names else None
         if value is not None:
-            found[key] = value
+            request_members[key] = value
         else:
             losses.lose(kind, f"the member {key} of the request")
-    return found
+    return request_members
 
 
 def _fields(transcript: Transcript) -> dict[str, Any]:

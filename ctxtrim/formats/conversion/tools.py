@@ -65,12 +65,13 @@ def tools_in(text: str) -> Iterator[Tool | dict[str, Any]]:
 
 
 def _tools(tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
-    found = [key for key in _DECLARATIONS if key in tool]
-    if found:
-        for key in found:
+    """The tools in an element of a list of tools: declarations, a namespace, or one tool."""
+    keys = [key for key in _DECLARATIONS if key in tool]
+    if keys:
+        for key in keys:
             for declaration in map(members, elements(tool[key])):
                 yield from _function(declaration, declaration)
-        rest = {key: value for key, value in tool.items() if key not in found}
+        rest = {key: value for key, value in tool.items() if key not in keys}
         rest = {key: value for key, value in rest.items() if value not in (None, [])}
         if rest:
             yield rest
@@ -78,8 +79,8 @@ def _tools(tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
     if tool.get("type") == "namespace" and elements(tool.get("tools")):
         yield from _of_namespace(tool)
         return
-    wrapped = (members(tool.get(key)) for key in _WRAPPERS)
-    yield from _function(next(filter(None, wrapped), tool), tool)
+    functions = (members(tool.get(key)) for key in _WRAPPERS)
+    yield from _function(next(filter(None, functions), tool), tool)
 
 
 def _of_namespace(tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
@@ -87,15 +88,17 @@ def _of_namespace(tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
     name, description = string(tool.get("name")), string(tool.get("description"))
     namespace = Namespace(name or "", description or "")
     for inner in map(members, elements(tool.get("tools"))):
-        for found in _function(inner, inner):
-            yield replace(found, namespace=namespace) if isinstance(found, Tool) else found
+        for declaration in _function(inner, inner):
+            if isinstance(declaration, Tool):
+                declaration = replace(declaration, namespace=namespace)
+            yield declaration
 
 
 def _function(function: dict[str, Any], tool: dict[str, Any]) -> Iterator[Tool | dict[str, Any]]:
     """One function, or a tool without a name or of another type."""
-    custom = _custom(tool)
-    if custom is not None:
-        yield custom
+    custom_tool = _custom(tool)
+    if custom_tool is not None:
+        yield custom_tool
         return
     name, kind = string(function.get("name")), tool.get("type", "function")
     is_known = kind in ("function", "custom", "object") and "custom" not in tool

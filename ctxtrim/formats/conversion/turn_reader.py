@@ -42,7 +42,7 @@ class TurnReader:
         self._pieces = PieceReader(SourceValues(transcript.source.lines), losses, target.is_native)
         self._shape: Shape = shape(transcript.messages)
         self._ids = Identifiers(target.invalid_id, target.longest_id, "call")
-        self._results, self._separated = _results(transcript.messages, self._shape)
+        self._results, self._separated_positions = _results(transcript.messages, self._shape)
 
     def turns(self) -> Iterator[Turn]:
         """The turns in order: results follow their calls, and every call has one."""
@@ -68,7 +68,7 @@ class TurnReader:
         for call in message.calls:
             what = f"the call of {call.name}, which a user made, and its result"
             self._losses.lose("user's call", what, message)
-        pieces = tuple(self._spoken(message, message.parts, message.role))
+        pieces = tuple(self._target_pieces(message, message.parts, message.role))
         if pieces or not any(message.calls):
             is_developer = self._pieces.is_developer(message)
             members = self._members_beside(message)
@@ -91,31 +91,30 @@ class TurnReader:
         if call is None and self._records_calls:
             what = "the result answers no call before it; it is a user text now"
             self._losses.change("result", what, message)
-        pieces = tuple(self._spoken(message, message.parts, "user"))
+        pieces = tuple(self._target_pieces(message, message.parts, "user"))
         yield from self._unless_empty(Turn("user", pieces, message=message), message)
 
     def _answer(self, message: Message) -> Iterator[Turn]:
         """The turn of an assistant message, and the turn of its results."""
         pieces: list[Piece] = []
         answers: list[tuple[int, CallResult]] = []
-        for together in _runs(message.parts):
-            if together[0].kind != "tool_call":
-                pieces += self._spoken(message, together, "assistant")
+        for parts in _runs(message.parts):
+            if parts[0].kind != "tool_call":
+                pieces += self._target_pieces(message, parts, "assistant")
                 continue
-            call = self._call(message, together[0])
+            call = self._call(message, parts[0])
             pieces.append(call)
-            position = self._results.get(id(together[0]))
-            answers.append(
-                (len(self._messages), self._no_result(message, call))
-                if position is None
-                else (position, self._result(position, call))
-            )
+            position = self._results.get(id(parts[0]))
+            if position is None:
+                answers.append((len(self._messages), self._no_result(message, call)))
+            else:
+                answers.append((position, self._result(position, call)))
         members = self._members_beside(message)
         turn = Turn("assistant", tuple(pieces), message=message, members=members)
         yield from self._unless_empty(turn, message)
         if answers:
-            ordered = [answer for _, answer in sorted(answers, key=lambda pair: pair[0])]
-            yield Turn("tool", results=tuple(ordered), message=ordered[0].message)
+            results = [answer for _, answer in sorted(answers, key=lambda pair: pair[0])]
+            yield Turn("tool", results=tuple(results), message=results[0].message)
 
     def _call(self, message: Message, part: Part) -> Piece:
         call_id, name = self._ids.unique(part.call_id), self._names.same(part.name)
@@ -129,12 +128,13 @@ class TurnReader:
                 return Piece("call", value=item, call_id=call_id, name=name)
             what = f"the {item['type']} is a call of a function now"
             self._losses.change("call type", what, message)
-        others = self._pieces.members_at(part.block)
+        block_members = self._pieces.members_at(part.block)
         signature = self._pieces.signature_of(part)
-        beside = signature_beside(others)
-        if beside is not None and self._target.signs_parts:
-            signature = signature or beside
-            others = {key: value for key, value in others.items() if key != "extra_content"}
+        call_signature = signature_beside(block_members)
+        if call_signature is not None and self._target.signs_parts:
+            signature = signature or call_signature
+            block_members = {**block_members}
+            block_members.pop("extra_content", None)
         piece = Piece(
             "call",
             self._pieces.arguments_of(part),
@@ -142,7 +142,7 @@ class TurnReader:
             call_id=call_id,
             name=name,
             is_custom=self._pieces.is_custom(part),
-            members=self._members(others, message),
+            members=self._members(block_members, message),
         )
         return self._signed(message, piece)
 
@@ -160,7 +160,7 @@ class TurnReader:
 
     def _result(self, position: int, call: Piece) -> CallResult:
         message = self._messages[position]
-        if position in self._separated:
+        if position in self._separated_positions:
             self._losses.change("order", "the result now follows its call directly", message)
         if call.value is not None:
             output = self._pieces.output_of(call.value, message)
@@ -171,25 +171,28 @@ class TurnReader:
         if is_error and not self._target.flags_errors:
             what = "the mark that the result is an error"
             self._losses.lose("error flag", what, message, "info")
-        pieces = self._pieces.read(message, message.parts)
-        kept = [adapted for piece in pieces for adapted in self._in_target(message, piece, "tool")]
-        block = self._pieces.members_at(message.spans[0] if message.spans else None)
-        members = self._members(block, message)
-        whole = tuple(self._without_blank(message, kept))
-        return CallResult(call, whole, is_error, message, members)
+        pieces: list[Piece] = []
+        for piece in self._pieces.read(message, message.parts):
+            pieces += self._in_target(message, piece, "tool")
+        block_members = self._pieces.members_at(message.spans[0] if message.spans else None)
+        members = self._members(block_members, message)
+        pieces = self._without_blank(message, pieces)
+        return CallResult(call, tuple(pieces), is_error, message, members)
 
     def _without_blank(self, message: Message, pieces: list[Piece]) -> list[Piece]:
         """The pieces of a result without blank texts, but not without all of them."""
-        found: list[Piece] = []
+        kept_pieces: list[Piece] = []
         for piece in pieces:
             is_blank = not piece.text or self._target.is_blank(piece.text)
             if piece.kind != "text" or not is_blank:
-                found.append(piece)
+                kept_pieces.append(piece)
             elif piece.text and len(pieces) > 1:
                 self._losses.lose("blank text", "a text of white space", message, "info")
-        return found or pieces[:1]
+        return kept_pieces or pieces[:1]
 
-    def _spoken(self, message: Message, parts: Iterable[Part], role: Role) -> Iterator[Piece]:
+    def _target_pieces(
+        self, message: Message, parts: Iterable[Part], role: Role
+    ) -> Iterator[Piece]:
         """The pieces of some parts that the target can hold in a message of a role."""
         for piece in self._pieces.read(message, parts):
             if piece.kind != "text" or not self._target.is_blank(piece.text):
@@ -205,7 +208,7 @@ class TurnReader:
         elif piece.kind == "reasoning":
             yield from self._reasoning(message, piece)
         elif piece.attachment is not None:
-            yield from self._attached(message, piece, piece.attachment, role)
+            yield from self._attachment(message, piece, piece.attachment, role)
         else:
             if piece.is_refusal and not (self._target.has_refusals and role == "assistant"):
                 self._losses.change("refusal", "the refusal is a text now", message)
@@ -213,32 +216,32 @@ class TurnReader:
             piece = replace(piece, members=self._members(piece.members, message))
             yield self._signed(message, piece)
 
-    def _attached(
-        self, message: Message, piece: Piece, found: Attachment, role: Role
+    def _attachment(
+        self, message: Message, piece: Piece, attachment: Attachment, role: Role
     ) -> Iterator[Piece]:
         """The piece of an attachment, if the target can hold it in a message of a role."""
-        value = self._target.attachment(found, role)
+        value = self._target.attachment(attachment, role)
         if value is None:
-            what = f"{found.description} in a message of role {role}"
-            self._losses.lose(found.what, what, message)
+            what = f"{attachment.description} in a message of role {role}"
+            self._losses.lose(attachment.noun, what, message)
             return
         texts = [inner for inner in values_in(value) if isinstance(inner, str)]
-        if found.name and not any(text.startswith(found.name) for text in texts):
-            self._losses.lose("file name", f"the name {found.name}", message, "info")
-        if found.detail not in (None, "auto", *texts) and not has_resolution(piece.members):
-            what = f"the detail {found.detail} of {found.description}"
+        if attachment.name and not any(text.startswith(attachment.name) for text in texts):
+            self._losses.lose("file name", f"the name {attachment.name}", message, "info")
+        if attachment.detail not in (None, "auto", *texts) and not has_resolution(piece.members):
+            what = f"the detail {attachment.detail} of {attachment.description}"
             self._losses.lose("image resolution", what, message, "info")
-        kept = self._members(piece.members, message)
-        yield replace(piece, value=value | dict(kept), members=NO_MEMBERS)
+        members = self._members(piece.members, message)
+        yield replace(piece, value=value | dict(members), members=NO_MEMBERS)
 
-    def _members(self, found: BlockMembers, message: Message) -> BlockMembers:
+    def _members(self, block_members: BlockMembers, message: Message) -> BlockMembers:
         """The members of a block that the target accepts."""
-        return kept_members(found, self._target.members, message, self._losses)
+        return kept_members(block_members, self._target.members, message, self._losses)
 
     def _members_beside(self, message: Message) -> BlockMembers:
         """The members next to the content of a message that the target accepts."""
-        found = self._pieces.members_of_message(message)
-        return kept_members(found, self._target.message_members, message, self._losses)
+        message_members = self._pieces.members_of_message(message)
+        return kept_members(message_members, self._target.message_members, message, self._losses)
 
     def _signed(self, message: Message, piece: Piece) -> Piece:
         if piece.signature is None or self._target.signs_parts:
@@ -255,8 +258,9 @@ class TurnReader:
             is_kept = isinstance(value, dict) and piece.signature in value.values()
             if piece.signature is not None and not is_kept:
                 self._losses.lose("signature", "a signature of reasoning", message, "info")
-            raw = raw_text(piece.value)
-            if raw and not any(raw in text for text in values_in(value) if isinstance(text, str)):
+            reasoning = raw_text(piece.value)
+            texts = [inner for inner in values_in(value) if isinstance(inner, str)]
+            if reasoning and not any(reasoning in text for text in texts):
                 what = "the text of reasoning next to its summary"
                 self._losses.lose("reasoning text", what, message, "info")
             yield replace(piece, value=value)
@@ -275,20 +279,20 @@ def _results(messages: Sequence[Message], shape: Shape) -> tuple[dict[int, int],
     that other messages separate from their call.
     """
     positions: dict[int, int] = {}
-    separated: set[int] = set()
-    before = -1  # the message before, as the model sees it
+    separated_positions: set[int] = set()
+    last_position = -1  # the message before, as the model sees it
     for position, (message, call) in enumerate(zip(messages, shape.call, strict=True)):
         if not message.agent_visible:
             continue
         if call is not None:
             call_position = shape.caller[position]
             positions[id(call)] = position
-            if before != call_position and (
-                shape.caller[before] != call_position or before in separated
+            if last_position != call_position and (
+                shape.caller[last_position] != call_position or last_position in separated_positions
             ):
-                separated.add(position)
-        before = position
-    return positions, separated
+                separated_positions.add(position)
+        last_position = position
+    return positions, separated_positions
 
 
 def _runs(parts: Iterable[Part]) -> Iterator[list[Part]]:

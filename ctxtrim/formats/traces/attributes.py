@@ -68,32 +68,30 @@ class Attributes(Struct):
             return _integer(value["intValue"])
         if "arrayValue" in value:
             inner = place.inside("arrayValue", "values")
+            items = elements(members(value["arrayValue"]).get("values"))
             return [
-                self.plain(members(each), inner.inside(index), span.inside(index))
-                for index, each in enumerate(elements(members(value["arrayValue"]).get("values")))
+                self.plain(members(item), inner.inside(index), span.inside(index))
+                for index, item in enumerate(items)
             ]
         if "kvlistValue" in value:
             inner = place.inside("kvlistValue", "values")
             entries = map(members, elements(members(value["kvlistValue"]).get("values")))
-            return {
-                str(each.get("key")): self.plain(
-                    members(each.get("value")),
-                    inner.inside(index, "value"),
-                    span.inside(str(each.get("key"))),
-                )
-                for index, each in enumerate(entries)
-            }
+            values = {}
+            for index, entry in enumerate(entries):
+                name, home = str(entry.get("key")), inner.inside(index, "value")
+                values[name] = self.plain(members(entry.get("value")), home, span.inside(name))
+            return values
         return next((value[key] for key in _SCALARS if key in value), None)
 
     def located(self, message: Message) -> Message:
-        """A message with the locations of its values in the file."""
+        """The message with the locations of its values in the file."""
         if not self.blocks:
             return message
         spans = tuple(self.blocks.get(span, span) for span in message.spans)
         return replace(message, parts=tuple(map(self._located, message.parts)), spans=spans)
 
     def _located(self, part: Part) -> Part:
-        """A part with its locations. No text replaces an attachment in a structured value."""
+        """The part with its locations. No text replaces an attachment in a structured value."""
         block = part.block and self.blocks.get(part.block, part.block)
         if block == part.block and part.span not in self.texts:
             return part

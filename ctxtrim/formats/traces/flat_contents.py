@@ -26,7 +26,7 @@ _IMAGE, _AUDIO, _FILE = "image.image.url", "audio.audio.url", "file.file.url"
 _FILE_ID = "file.file.id"
 _ID, _NAME, _ARGUMENTS = "tool_call.id", "tool_call.function.name", "tool_call.function.arguments"
 _SIGNATURE = "tool_call.reasoning_signature"
-_KNOWN = frozenset((
+_NAMES = frozenset((
     "type", "text", "id", "signature", "data", "encrypted_content",
     _IMAGE, _AUDIO, "audio.audio.mime_type", "audio.audio.transcript",
     _FILE, _FILE_ID, "file.file.mime_type", "file.file.name",
@@ -45,17 +45,17 @@ def content_parts_of(fields: _Fields) -> Iterator[Part]:
 
 def has_unknown(fields: _Fields) -> bool:
     """Whether a block has a field that is not counted."""
-    return any(not _KNOWN.issuperset(block) for block in _blocks(fields).values())
+    return any(not _NAMES.issuperset(block) for block in _blocks(fields).values())
 
 
 def _blocks(fields: _Fields) -> dict[int, dict[str, Attribute]]:
     """The fields of each block, by its number."""
-    found: dict[int, dict[str, Attribute]] = {}
+    blocks: dict[int, dict[str, Attribute]] = {}
     for name, attribute in fields.items():
         match = _FIELD.fullmatch(name)
         if match is not None:
-            found.setdefault(int(match[1]), {})[match[2]] = attribute
-    return found
+            blocks.setdefault(int(match[1]), {})[match[2]] = attribute
+    return blocks
 
 
 def _parts(block: _Fields) -> Iterator[Part]:

@@ -53,11 +53,11 @@ _Fields = dict[str, Attribute]
 
 
 def flat_request(
-    span: Span, trace: str | None, found: Attributes, facts: Envelope
+    span: Span, trace: str | None, attributes: Attributes, facts: Envelope
 ) -> LoggedRequest | None:
     """The request in some attributes; None if there are none of a message."""
     lists: dict[tuple[bool, int], _Fields] = {}
-    for name, attribute in found.by_name.items():
+    for name, attribute in attributes.by_name.items():
         match = _NAME.fullmatch(name)
         if match is not None:
             key = match["list"] in _ANSWERS, int(match["number"])
@@ -74,7 +74,7 @@ def flat_request(
         return None
     has_usage = facts.usage is not None and answer < len(messages)
     usages = (replace(facts.usage, message=answer),) if facts.usage and has_usage else ()
-    envelope = facts | Envelope(tools=_tools(found))
+    envelope = facts | Envelope(tools=_tools(attributes))
     return LoggedRequest(span, trace, messages, answer, envelope, usages, contents.uncounted)
 
 
@@ -85,43 +85,43 @@ def _answers(completions: Sequence[_Fields]) -> list[_Fields]:
     are removed with it. Choices of a text have a reason why they end; blocks and items of an answer
     have none.
     """
-    found: list[_Fields] = []
+    answers: list[_Fields] = []
     thoughts: _Fields = {}
     for number, fields in enumerate(completions):
         role = fields["role"].value if "role" in fields else None
         if role == "thinking":
             thoughts |= {f"thinking.{number}.{name}": fields[name] for name in fields}
-        elif found and "finish_reason" in fields and not _calls(fields):
-            found[0] |= {f"choice.{number}.{name}": fields[name] for name in fields}
+        elif answers and "finish_reason" in fields and not _calls(fields):
+            answers[0] |= {f"choice.{number}.{name}": fields[name] for name in fields}
         else:
-            found.append(fields | thoughts)
+            answers.append(fields | thoughts)
             thoughts = {}
-    return [*found, thoughts] if thoughts else found
+    return [*answers, thoughts] if thoughts else answers
 
 
-def _read(fields: _Fields, speaker: Role, found: ListContents) -> None:
-    """Add the messages with some fields; without a role, those of the speaker."""
+def _read(fields: _Fields, speaker: Role, contents: ListContents) -> None:
+    """Add the messages in some fields; without a role, they are the speaker's."""
     name = fields.get("role")
     role = _ROLES.get(string(name.value), speaker) if name else speaker
     if role == "user" and "tool_call_id" in fields:  # a result for Anthropic
         role = "tool"
         blocks = {key: fields[key] for key in fields if key.startswith("contents.")}
         if blocks and "content" in fields:  # the prompt after it
-            own = {key: fields[key] for key in fields if key not in blocks}
-            _add(role, own, found)
+            prompt = {key: fields[key] for key in fields if key not in blocks}
+            _add(role, prompt, contents)
             role, fields = "user", blocks
-    _add(role, fields, found)
+    _add(role, fields, contents)
 
 
-def _add(role: Role, fields: _Fields, found: ListContents) -> None:
-    """Add the messages with some fields of one role."""
-    found.uncounted += flat_contents.has_unknown(fields)
+def _add(role: Role, fields: _Fields, contents: ListContents) -> None:
+    """Add the messages in some fields of one role."""
+    contents.uncounted += flat_contents.has_unknown(fields)
     content = next((fields[key] for key in _CONTENTS if key in fields), None)
     value, span = opened(Field(content.value, content.span)) if content else Field(None, Span(0))
-    index = len(found.messages)
+    index = len(contents.messages)
     messages = list(_in_blocks(role, value, span, index))
     if role == "user" and len(messages) > 1:
-        found.messages += messages
+        contents.messages += messages
         return
     if messages:
         role, parts = messages[0].role, messages[0].parts
@@ -133,13 +133,13 @@ def _add(role: Role, fields: _Fields, found: ListContents) -> None:
     parts = tuple(part for part in parts if part.kind != "tool_call" or part.call_id not in ids)
     if role == "tool" and not messages:
         call_id = next((fields[key].value for key in _CALL_IDS if key in fields), None)
-        own_name = string(fields["name"].value) if "name" in fields else None
-        parts = result_parts(parts, string(call_id), own_name)
+        tool_name = string(fields["name"].value) if "name" in fields else None
+        parts = result_parts(parts, string(call_id), tool_name)
     if value == [] and not parts and not calls:
         return  # its messages were removed
     start = next(iter(fields.values())).span  # of a text, which takes no debug keys
     spans = (start, *(attribute.whole for attribute in fields.values()))
-    found.messages.append(Message(role, (*parts, *calls), index=index, spans=spans))
+    contents.messages.append(Message(role, (*parts, *calls), index=index, spans=spans))
 
 
 def _in_blocks(role: Role, content: Any, span: Span, index: int) -> Iterator[Message]:
@@ -156,9 +156,9 @@ def _in_blocks(role: Role, content: Any, span: Span, index: int) -> Iterator[Mes
     elif not all(map(_CONVERSE.isdisjoint, blocks)):
         from ctxtrim.formats.bedrock import converse  # for spans of Bedrock only
 
-        found = ListContents()
-        converse.add_content(role, content, span, found)
-        for message in found.messages:
+        contents = ListContents()
+        converse.add_content(role, content, span, contents)
+        for message in contents.messages:
             yield replace(message, index=index + (message.index or 0))
 
 
@@ -176,21 +176,21 @@ def _calls(fields: _Fields) -> list[Part]:
         match = _CALL.fullmatch(name)
         if match is not None:
             calls.setdefault(int(match[1]), {})[match[2]] = attribute
-    found = []
+    parts = []
     for number in sorted(calls):
         values = {key: attribute.value for key, attribute in calls[number].items()}
         identity, signature = (values.get("id"), values.get("name")), values.get(_SIGNATURE)
-        found.append(flat_contents.call(*identity, calls[number].get("arguments"), signature))
+        parts.append(flat_contents.call(*identity, calls[number].get("arguments"), signature))
     if "function_call_name" in fields:
         arguments = fields.get("function_call_arguments_json")
-        found.append(flat_contents.call(None, fields["function_call_name"].value, arguments))
-    return found
+        parts.append(flat_contents.call(None, fields["function_call_name"].value, arguments))
+    return parts
 
 
-def _tools(found: Attributes) -> str | None:
+def _tools(attributes: Attributes) -> str | None:
     """The tools: a schema each, or their fields."""
     tools: dict[int, Any] = {}
-    for name, attribute in found.by_name.items():
+    for name, attribute in attributes.by_name.items():
         match = _TOOL.fullmatch(name)
         if match is None:
             continue

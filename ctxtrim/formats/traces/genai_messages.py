@@ -37,12 +37,12 @@ def knows(value: object) -> bool:
     )
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each element; none of an element without parts."""
     for value, span, whole in items:
         role = role_in(value, "role", ROLES)
         if role is None:
-            found.uncounted += "role" in members(value)
+            contents.uncounted += "role" in members(value)
             continue
         runs = list(_runs(elements(value.get("parts")), span.inside("parts")))
         for is_result, blocks, parts in runs:
@@ -52,8 +52,8 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             spans = (whole,) if len(runs) == 1 else tuple(blocks)
             result = value if len(runs) == 1 else value["parts"][blocks[0].path[-1]]
             metadata = metadata_in(result) if is_result else ()
-            index = len(found.messages)
-            found.messages.append(
+            index = len(contents.messages)
+            contents.messages.append(
                 Message(kind, tuple(parts), metadata=metadata, index=index, spans=spans)
             )
 
@@ -88,8 +88,8 @@ def _result(part: dict[str, Any], block: Span) -> Sequence[Part]:
         # the content of a result of Converse or MCP
         # [strands-agents/sdk-python, `telemetry/tracer.py`]
         texts = [
-            Part("text", each["text"], span=span.inside(index, "text"), block=span.inside(index))
-            for index, each in enumerate(value)
+            Part("text", item["text"], span=span.inside(index, "text"), block=span.inside(index))
+            for index, item in enumerate(value)
         ]
     else:
         texts = [Part("text", "" if value is None else dump(value))]

@@ -26,23 +26,23 @@ _Context = tuple[tuple[Message, ...], str | None]
 class Conversation(Struct):
     """The longest request of a conversation, and the shorter requests that it repeats.
 
-    `around`: the records around the requests of its trace.
+    `runs`: the records around the requests of its trace, such as the run of an agent.
     """
 
     request: LoggedRequest
-    repeated: list[LoggedRequest] = field(default_factory=list)
-    around: list[LoggedRequest] = field(default_factory=list)
+    repetitions: list[LoggedRequest] = field(default_factory=list)
+    runs: list[LoggedRequest] = field(default_factory=list)
 
 
 class _Node(Struct):
     """A sequence of messages: the conversations that begin with it, by what comes next.
 
-    `after` has the first conversation for each answer that follows, `first` the first
+    `by_answer` has the first conversation for each answer that follows, `first` the first
     conversation of all.
     """
 
     children: dict[Hashable, "_Node"] = field(default_factory=dict)
-    after: dict[Hashable, Conversation] = field(default_factory=dict)
+    by_answer: dict[Hashable, Conversation] = field(default_factory=dict)
     first: Conversation | None = None
 
 
@@ -78,22 +78,22 @@ def _with_context(request: LoggedRequest, root: _Start) -> LoggedRequest:
     """A request with the system prompt and the tools of its run."""
     messages, start, contexts = request.messages, root, root.contexts
     for message in messages:
-        longer = start.children.get(_key(message))
-        if longer is None:
+        next_start = start.children.get(_key(message))
+        if next_start is None:
             break
-        start, contexts = longer, longer.contexts or contexts
+        start, contexts = next_start, next_start.contexts or contexts
     if len(contexts) != 1:
         return request
     ((preamble, tools),) = contexts
     if any(message.role == "system" for message in messages):
         preamble = ()
     size = len(preamble)
-    moved = (replace(message, index=index) for index, message in enumerate(messages, size))
+    later_messages = (replace(message, index=index) for index, message in enumerate(messages, size))
     usages = (replace(usage, message=(usage.message or 0) + size) for usage in request.usages)
     tools = request.envelope.tools or tools
     return replace(
         request,
-        messages=(*preamble, *moved),
+        messages=(*preamble, *later_messages),
         answer=request.answer + size,
         usages=tuple(usages),
         envelope=replace(request.envelope, tools=tools),
@@ -102,19 +102,19 @@ def _with_context(request: LoggedRequest, root: _Start) -> LoggedRequest:
 
 def conversations(requests: Sequence[LoggedRequest]) -> list[Conversation]:
     """The conversations of a trace, in the order of their longest requests in the file."""
-    found: list[tuple[int, Conversation]] = []
+    items: list[tuple[int, Conversation]] = []
     root = _Node()
     for position, request in sorted(enumerate(requests), key=_longest_first):
         node = _node(root, request)
         answer = _answer_key(request.messages[request.answer :])
-        longer = node.first if answer is None else node.after.get(answer)
-        if longer is not None and not _may_differ(request, longer.request):
-            longer.repeated.append(request)
+        match = node.first if answer is None else node.by_answer.get(answer)
+        if match is not None and not _may_differ(request, match.request):
+            match.repetitions.append(request)
             continue
         conversation = Conversation(request)
-        found.append((position, conversation))
+        items.append((position, conversation))
         _add(root, conversation)
-    return [conversation for _, conversation in sorted(found, key=lambda item: item[0])]
+    return [conversation for _, conversation in sorted(items, key=lambda item: item[0])]
 
 
 def _may_differ(request: LoggedRequest, other: LoggedRequest) -> bool:
@@ -126,7 +126,7 @@ def _may_differ(request: LoggedRequest, other: LoggedRequest) -> bool:
 
 
 def _longest_first(item: tuple[int, LoggedRequest]) -> tuple[int, bool, int]:
-    """A key that sorts requests: more messages first, then requests with an answer."""
+    """A key that sorts requests: those with more messages first, then those with an answer."""
     position, request = item
     return -request.answer, len(request.messages) == request.answer, position
 
@@ -146,19 +146,19 @@ def _add(root: _Node, conversation: Conversation) -> None:
     for position, message in enumerate(messages):
         key = _answer_key(messages[position : position + 1])
         if message.role == "assistant" and key is not None:
-            node.after.setdefault(key, conversation)
+            node.by_answer.setdefault(key, conversation)
         node.first = node.first or conversation
         node = node.children.setdefault(_key(message), _Node())
     node.first = node.first or conversation
 
 
 def _key(message: Message) -> Hashable:
-    """What is equal in two copies of a message."""
+    """What two copies of a message have in common."""
     return message.role, tuple(part for part in message.parts if part.kind != "reasoning")
 
 
 def _answer_key(messages: Sequence[Message]) -> Hashable | None:
-    """What is equal in an answer, the first of some messages, and its copy: its calls, else its
+    """What an answer, the first of some messages, and its copy have in common: the calls, else the
     words. None if it is empty.
     """
     parts = messages[0].parts if messages else ()

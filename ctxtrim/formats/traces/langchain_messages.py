@@ -72,12 +72,12 @@ def knows(value: object) -> bool:
     return "content" in _body(value, Span(0))[0]
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read one message per element."""
     for value, span, whole in items:
         role = _role(members(value))
         if role is None:
-            found.uncounted += 1
+            contents.uncounted += 1
             continue
         body, body_span = _body(value, span)
         content = content_parts(body.get("content"), body_span.inside("content"), _block)
@@ -87,12 +87,12 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             is_error = status == "error" if isinstance(status, str) else None
             name = string(body.get("name"))
             parts = result_parts(parts, string(body.get("tool_call_id")), name, is_error)
-        usage = responses_usage(body.get("usage_metadata"), len(found.messages))
+        usage = responses_usage(body.get("usage_metadata"), len(contents.messages))
         if usage is not None and role == "assistant":
-            found.usages.append(usage)
+            contents.usages.append(usage)
         metadata = metadata_in(value) if role == "tool" else ()
-        index = len(found.messages)
-        found.messages.append(
+        index = len(contents.messages)
+        contents.messages.append(
             Message(
                 role,
                 (*parts, *_calls(body, body_span)),

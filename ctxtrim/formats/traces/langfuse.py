@@ -21,7 +21,7 @@ _KINDS = (
     "EMBEDDING", "GUARDRAIL",
 )  # fmt: skip
 _SCHEMAS = ("parameters", "input_schema")
-_INSIDE = ("data", "observations", "trace")
+_CONTAINERS = ("data", "observations", "trace")
 
 
 def _is_observation(value: dict[str, Any]) -> bool:
@@ -33,36 +33,34 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     """The request of a generation."""
     if value["type"] != "GENERATION":
         return None
-    sent, listed = _without_tools(opened(Field(value.get("input"), span.inside("input"))))
-    settings = members(opened(Field(_either(value, "modelParameters"), span)).value)
-    tools = listed or members(sent.value).get("tools") or settings.get("tools")
-    usage = next(
-        (found for key in ("usageDetails", "usage") if (found := _either(value, key))), None
-    )
-    model = first_string((value.get("model"), _either(value, "providedModelName")))
+    input_field, schemas = _without_tools(opened(Field(value.get("input"), span.inside("input"))))
+    settings = members(opened(Field(_value_of(value, "modelParameters"), span)).value)
+    tools = schemas or members(input_field.value).get("tools") or settings.get("tools")
+    usage = _value_of(value, "usageDetails") or _value_of(value, "usage") or None
+    model = first_string((value.get("model"), _value_of(value, "providedModelName")))
     facts = Envelope(
         tools=dump(tools) if isinstance(tools, list | dict) else None,
         model=model,
         id=string(value.get("id")),
         usage=langfuse_usage(opened(Field(usage, span)).value, model),
     )
-    received = Field(value.get("output"), span.inside("output"))
-    return logged_request(span, _either(value, "traceId"), (sent,), received, facts)
+    output_field = Field(value.get("output"), span.inside("output"))
+    return logged_request(span, _value_of(value, "traceId"), (input_field,), output_field, facts)
 
 
-def _without_tools(sent: Field) -> tuple[Field, list[Any]]:
+def _without_tools(input_field: Field) -> tuple[Field, list[Any]]:
     """The messages of a request, and the tool schemas after them.
 
     LangChain's callback adds each schema as a message with the role `tool`.
     [langfuse/langfuse-python, `langfuse/langchain/CallbackHandler.py`]
     """
-    values = elements(sent.value)
+    values = elements(input_field.value)
     end = len(values)
     while end and _is_schema(members(values[end - 1])):
         end -= 1
     if end == len(values):
-        return sent, []
-    return Field(values[:end], sent.span), [value["content"] for value in values[end:]]
+        return input_field, []
+    return Field(values[:end], input_field.span), [value["content"] for value in values[end:]]
 
 
 def _is_schema(message: dict[str, Any]) -> bool:
@@ -73,9 +71,9 @@ def _is_schema(message: dict[str, Any]) -> bool:
     return message.get("role") == "tool" and is_schema and "tool_call_id" not in message
 
 
-def _either(value: dict[str, Any], name: str) -> Any:
+def _value_of(value: dict[str, Any], name: str) -> Any:
     """The value under a name in camel or snake case."""
     return value.get(name, value.get(snake_case(name)))
 
 
-FORMAT = record_format("langfuse", _INSIDE, _is_observation, _request)
+FORMAT = record_format("langfuse", _CONTAINERS, _is_observation, _request)

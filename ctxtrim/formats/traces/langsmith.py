@@ -25,7 +25,7 @@ from ctxtrim.model.request import Usage
 from ctxtrim.text.records import dump
 
 _LOCKED = "the root of a trace has copies of its messages in its input and in other runs"
-_INSIDE = ("runs", "items", "child_runs")
+_CONTAINERS = ("runs", "items", "child_runs")
 
 
 def _is_run(value: dict[str, Any]) -> bool:
@@ -38,18 +38,18 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         return _root_messages(value, span)
     if value["run_type"] != "llm":
         return None
-    sent = Field(value["inputs"], span.inside("inputs"))
-    received = Field(value.get("outputs"), span.inside("outputs"))
-    inputs, outputs = members(opened(sent).value), members(opened(received).value)
+    input_field = Field(value["inputs"], span.inside("inputs"))
+    output_field = Field(value.get("outputs"), span.inside("outputs"))
+    inputs, outputs = members(opened(input_field).value), members(opened(output_field).value)
     extra = members(opened(Field(value.get("extra"), span)).value)
-    settings, about = members(extra.get("invocation_params")), members(extra.get("metadata"))
+    settings, metadata = members(extra.get("invocation_params")), members(extra.get("metadata"))
     tools = settings.get("tools") or inputs.get("tools")
     result = members(outputs.get("llm_output"))
     models = (
         settings.get("model"),
         settings.get("model_name"),
         inputs.get("model"),
-        about.get("ls_model_name"),
+        metadata.get("ls_model_name"),
         result.get("model_name"),
     )
     facts = Envelope(
@@ -58,7 +58,7 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         id=string(value.get("id")),
         usage=_usage(value, outputs, result),
     )
-    return logged_request(span, _trace(value), (sent,), received, facts)
+    return logged_request(span, _trace(value), (input_field,), output_field, facts)
 
 
 def _usage(value: dict[str, Any], outputs: dict[str, Any], result: dict[str, Any]) -> Usage | None:
@@ -84,24 +84,24 @@ def _root_messages(value: dict[str, Any], span: Span) -> LoggedRequest | None:
 
     A state of LangGraph repeats the messages of the input in the output, which then counts alone.
     """
-    sent = Field(value["inputs"], span.inside("inputs"))
-    received = Field(value.get("outputs"), span.inside("outputs"))
-    before, after = _listed(sent), _listed(received)
-    if after is not None and any(map(_is_from_user, after.value)):
-        before, after = after, None
-    if before is None:
+    input_field = Field(value["inputs"], span.inside("inputs"))
+    output_field = Field(value.get("outputs"), span.inside("outputs"))
+    input_list, output_list = _message_list(input_field), _message_list(output_field)
+    if output_list is not None and any(map(_is_from_user, output_list.value)):
+        input_list, output_list = output_list, None
+    if input_list is None:
         return None
     facts = Envelope(id=string(value.get("id")))
-    nothing = Field(None, span)
-    request = logged_request(span, _trace(value), (before,), after or nothing, facts)
+    empty_field = Field(None, span)
+    request = logged_request(span, _trace(value), (input_list,), output_list or empty_field, facts)
     if request is None or not request.messages:
         return None
     return replace(request, is_around=True, locked=_LOCKED)
 
 
-def _listed(side: Field) -> Field | None:
+def _message_list(field: Field) -> Field | None:
     """The list of messages of an input or output; None without one."""
-    value, span = opened(side)
+    value, span = opened(field)
     messages = members(value).get("messages")
     is_list = isinstance(messages, list) and all(map(is_message, messages))
     return Field(messages, span.inside("messages")) if is_list and messages else None
@@ -119,4 +119,4 @@ def _root(order: object) -> str | None:
     return order.split(".", 1)[0] if isinstance(order, str) else None
 
 
-FORMAT = record_format("langsmith", _INSIDE, _is_run, _request)
+FORMAT = record_format("langsmith", _CONTAINERS, _is_run, _request)

@@ -28,20 +28,20 @@ def listed_request(
 ) -> LoggedRequest | None:
     """The request in a list of events; None if the list has no messages."""
     value, home = opened(events)
-    found = ListContents(list(facts.preamble))
-    sent: list[Element] = []
-    received: list[Element] = []
+    contents = ListContents(list(facts.preamble))
+    prompts: list[Element] = []
+    answers: list[Element] = []
     for index, event in enumerate(map(members, elements(value))):
-        side = received if _is_choice(event) else sent
+        side = answers if _is_choice(event) else prompts
         side += _elements(event, home.inside(index))
-    chat.read(sent, found)
-    answer = len(found.messages)
-    chat.read(received, found)
-    if len(found.messages) == len(facts.preamble):
+    chat.read(prompts, contents)
+    answer = len(contents.messages)
+    chat.read(answers, contents)
+    if len(contents.messages) == len(facts.preamble):
         return None
-    messages = tuple(map(attributes.located, found.messages))
-    usages = (replace(facts.usage, message=answer),) if facts.usage and received else ()
-    return LoggedRequest(span, trace, messages, answer, facts, usages, found.uncounted)
+    messages = tuple(map(attributes.located, contents.messages))
+    usages = (replace(facts.usage, message=answer),) if facts.usage and answers else ()
+    return LoggedRequest(span, trace, messages, answer, facts, usages, contents.uncounted)
 
 
 def _is_choice(event: dict[str, Any]) -> bool:

@@ -21,7 +21,7 @@ from ctxtrim.formats.usage import openai_usage
 from ctxtrim.model import Message, Span
 from ctxtrim.text.records import dump
 
-_INSIDE = ("kwargs", "standard_logging_object", "data")
+_CONTAINERS = ("kwargs", "standard_logging_object", "data")
 _PARAMETERS, _BODY = "model_parameters", "proxy_server_request"
 _ANTHROPIC = "anthropic_messages"  # the system prompt of such a request is logged in the body only
 
@@ -51,10 +51,10 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         preamble=preamble,
         options=options,
     )
-    sent = Field(value.get(key), span.inside(key))
-    received = Field(value["response"], span.inside("response"))
+    input_field = Field(value.get(key), span.inside(key))
+    output_field = Field(value["response"], span.inside("response"))
     trace = first_string((value.get("trace_id"), value.get("session_id")))
-    return logged_request(span, trace, (sent,), received, facts)
+    return logged_request(span, trace, (input_field,), output_field, facts)
 
 
 def _system_prompt(settings: dict[str, Any], span: Span) -> tuple[Message, ...]:
@@ -63,4 +63,4 @@ def _system_prompt(settings: dict[str, Any], span: Span) -> tuple[Message, ...]:
     return system_prompt(settings.get(key) or None, span.inside(key), block)
 
 
-FORMAT = record_format("litellm", _INSIDE, _is_payload, _request)
+FORMAT = record_format("litellm", _CONTAINERS, _is_payload, _request)

@@ -28,12 +28,12 @@ EVENT_ROLES: dict[object, Role] = {
 
 def message_name(event: dict[str, Any]) -> str | None:
     """The name of an event with a message; None for other events."""
-    found = Attributes()
-    found.add(event.get("attributes"), Span(0))
+    attributes = Attributes()
+    attributes.add(event.get("attributes"), Span(0))
     for name in (event.get("eventName"), event.get("event_name"), event.get("name")):
         if string(name) in EVENT_ROLES:
             return string(name)
-    name = string(found.get("event.name"))
+    name = string(attributes.get("event.name"))
     return name if name in EVENT_ROLES else None
 
 
@@ -41,42 +41,42 @@ def event_request(
     span: Span, trace: str | None, events: Iterable[Field], facts: Envelope
 ) -> LoggedRequest | None:
     """The request whose messages are events; None without such events."""
-    found, attributes = ListContents(list(facts.preamble)), Attributes()
-    sent: list[Element] = []
-    received: list[Element] = []
+    contents, attributes = ListContents(list(facts.preamble)), Attributes()
+    prompts: list[Element] = []
+    answers: list[Element] = []
     for event in events:
         name = message_name(event.value)
         if name is not None:
-            side = received if name == "gen_ai.choice" else sent
+            side = answers if name == "gen_ai.choice" else prompts
             side += _elements(name, event, attributes)
-    chat.read(sent, found)
-    answer = len(found.messages)
-    chat.read(received[:1], found)
-    if len(found.messages) == len(facts.preamble):
+    chat.read(prompts, contents)
+    answer = len(contents.messages)
+    chat.read(answers[:1], contents)
+    if len(contents.messages) == len(facts.preamble):
         return None
-    messages = tuple(map(attributes.located, found.messages))
+    messages = tuple(map(attributes.located, contents.messages))
     usages = () if facts.usage is None else (replace(facts.usage, message=answer),)
-    return LoggedRequest(span, trace, messages, answer, facts, usages[: len(received)])
+    return LoggedRequest(span, trace, messages, answer, facts, usages[: len(answers)])
 
 
-def _elements(name: str, event: Field, found: Attributes) -> Iterator[Element]:
+def _elements(name: str, event: Field, attributes: Attributes) -> Iterator[Element]:
     """The message of an event, as Chat Completions writes it."""
-    value, span = opened(_content(event, found))
+    value, span = opened(_content(event, attributes))
     if name == "gen_ai.choice" and isinstance(members(value).get("message"), dict):
         value, span = value["message"], span.inside("message")
     if isinstance(value, dict):
-        more = {"role": EVENT_ROLES[name], "content": None} | dict(metadata_in(event.value))
-        yield Element(more | value, span, event.span)
+        fields = {"role": EVENT_ROLES[name], "content": None} | dict(metadata_in(event.value))
+        yield Element(fields | value, span, event.span)
 
 
-def _content(event: Field, found: Attributes) -> Field:
+def _content(event: Field, attributes: Attributes) -> Field:
     """The field with the message of an event."""
     value, span = event
     body = value.get("body")
     if isinstance(body, dict):
         place = span.inside("body")
         is_otlp = len(body) == 1 and next(iter(body)).endswith("Value")
-        return Field(found.plain(body, place, place) if is_otlp else body, place)
-    own = Attributes()
-    own.add(value.get("attributes"), span.inside("attributes"))
-    return own.field_of("gen_ai.event.content") or Field(None, span)
+        return Field(attributes.plain(body, place, place) if is_otlp else body, place)
+    event_attributes = Attributes()
+    event_attributes.add(value.get("attributes"), span.inside("attributes"))
+    return event_attributes.field_of("gen_ai.event.content") or Field(None, span)

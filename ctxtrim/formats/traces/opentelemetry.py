@@ -28,13 +28,13 @@ from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Span
 from ctxtrim.text.records import dump
 
-_SENT = (
+_INPUTS = (
     "gen_ai.input.messages",
     "gen_ai.prompt",
     "gcp.vertex.agent.llm_request",  # Agent Development Kit
     "pydantic_ai.all_messages",
 )
-_RECEIVED = ("gen_ai.output.messages", "gen_ai.completion", "gcp.vertex.agent.llm_response")
+_OUTPUTS = ("gen_ai.output.messages", "gen_ai.completion", "gcp.vertex.agent.llm_response")
 _SYSTEM = ("gen_ai.system_instructions", "gen_ai.agent.system_prompt")  # the second: Strands Agents
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id")
 _TOKENS = (
@@ -47,7 +47,7 @@ _TOKENS = (
         "llm.token_count.completion", "ai.usage.outputTokens", "ai.usage.completionTokens",
     ),
 )  # fmt: skip
-_INSIDE = (
+_CONTAINERS = (
     "resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans",
     "resourceLogs", "scopeLogs", "logRecords",
 )  # fmt: skip
@@ -78,52 +78,52 @@ def _id(value: dict[str, Any]) -> str | None:
 
 
 def _id_under(value: dict[str, Any], keys: tuple[str, str]) -> str | None:
-    """The id under one of some keys of a span, or of its context."""
+    """The id under one of two keys of a span, or of its context."""
     context = members(value.get("context", value.get("spanContext")))
-    return first_string(each.get(key) for each in (value, context) for key in keys)
+    return first_string(source.get(key) for source in (value, context) for key in keys)
 
 
 def requests(value: Any, span: Span) -> Iterator[LoggedRequest]:
     """The requests of an export."""
     messages: dict[object, list[Field]] = {}
-    for record in nested(value, span, _INSIDE):
+    for record in nested(value, span, _CONTAINERS):
         name = message_name(record.value)
         if name is not None:
             messages.setdefault((_trace(record.value), _id(record.value)), []).append(record)
         request = _request(*record) if name is None and _is_span(record.value) else None
         if request is not None:
             yield request
-    for together in messages.values():  # log records: the messages of a request
-        first = together[0]
-        facts = Envelope(id=_id(first.value))
-        request = event_request(first.span, _trace(first.value), together, facts)
+    for records in messages.values():  # log records: the messages of a request
+        first_record = records[0]
+        facts = Envelope(id=_id(first_record.value))
+        request = event_request(first_record.span, _trace(first_record.value), records, facts)
         if request is not None:
             yield request
 
 
 def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     """The request of a span, or of an event with all messages."""
-    found = Attributes()
-    found.add(value["attributes"], span.inside("attributes"))
+    attributes = Attributes()
+    attributes.add(value["attributes"], span.inside("attributes"))
     events = [
         Field(members(event), span.inside("events", index))
         for index, event in enumerate(elements(value.get("events")))
     ]
     for event in events:
-        found.add(event.value.get("attributes"), event.span.inside("attributes"))
+        attributes.add(event.value.get("attributes"), event.span.inside("attributes"))
     from ctxtrim.formats.traces import flat_messages, sdk_spans  # for files of this format only
 
-    kind = sdk_spans.kind_of(found)
+    kind = sdk_spans.kind_of(attributes)
     if kind is None:
         return None
-    facts, trace = _facts(found, _id(value)), _trace(value)
+    facts, trace = _facts(attributes, _id(value)), _trace(value)
     if kind == "run":
         facts = replace(facts, usage=None)  # that of all requests
     request = (
-        _with_lists(found, span, trace, facts)
-        or flat_messages.flat_request(span, trace, found, facts)
+        _with_lists(attributes, span, trace, facts)
+        or flat_messages.flat_request(span, trace, attributes, facts)
         or event_request(span, trace, events, facts)
-        or sdk_spans.request(span, trace, found, events, facts)
+        or sdk_spans.request(span, trace, attributes, events, facts)
     )
     if request is None or kind == "request":
         return request
@@ -131,67 +131,65 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
 
 
 def _with_lists(
-    found: Attributes, span: Span, trace: str | None, facts: Envelope
+    attributes: Attributes, span: Span, trace: str | None, facts: Envelope
 ) -> LoggedRequest | None:
     """The request in attributes with all messages that were sent, or with all of an answer."""
-    sent, received = _field(found, _SENT), _field(found, _RECEIVED)
-    if sent is None and received is None:
+    input_field, output_field = _field(attributes, _INPUTS), _field(attributes, _OUTPUTS)
+    if input_field is None and output_field is None:
         return None
-    nothing = Field(None, span)
-    facts = replace(facts, preamble=_not_sent(facts.preamble, sent))
-    request = logged_request(span, trace, (sent or nothing,), received or nothing, facts)
+    facts = replace(facts, preamble=_without_copies(facts.preamble, input_field))
+    empty_field = Field(None, span)
+    input_fields = (input_field or empty_field,)
+    request = logged_request(span, trace, input_fields, output_field or empty_field, facts)
     if request is None:
         return None
-    return replace(request, messages=tuple(map(found.located, request.messages)))
+    return replace(request, messages=tuple(map(attributes.located, request.messages)))
 
 
-def _not_sent(preamble: tuple[Message, ...], sent: Field | None) -> tuple[Message, ...]:
+def _without_copies(preamble: tuple[Message, ...], prompts: Field | None) -> tuple[Message, ...]:
     """The system instructions, without those that are a system message, too.
 
     [pydantic/pydantic-ai, `models/instrumented.py`, `handle_messages`]
     """
-    if not preamble or sent is None:
+    if not preamble or prompts is None:
         return preamble
     (message,) = preamble
-    others = [members(each) for each in elements(opened(sent).value)]
-    texts = [
-        members(part).get("content")
-        for each in others
-        if each.get("role") == "system"
-        for part in elements(each.get("parts"))
-    ]
+    texts: list[Any] = []
+    for element in map(members, elements(opened(prompts).value)):
+        if element.get("role") == "system":
+            texts += [members(part).get("content") for part in elements(element.get("parts"))]
     parts = tuple(part for part in message.parts if part.text not in texts)
     return (replace(message, parts=parts),) if parts else ()
 
 
-def _facts(found: Attributes, own: str | None) -> Envelope:
+def _facts(attributes: Attributes, span_id: str | None) -> Envelope:
     """What the attributes say about a request with an id."""
     from ctxtrim.formats.traces import sdk_spans  # for files of this format only
 
-    model = first_string(found.get(name) for name in _MODELS)
-    prompt, answer = (next(filter(None, map(found.get, names)), None) for names in _TOKENS)
-    prompt = sdk_spans.prompt_with_cache(found, prompt, answer)
+    model = first_string(attributes.get(name) for name in _MODELS)
+    prompt, answer = (next(filter(None, map(attributes.get, names)), None) for names in _TOKENS)
+    prompt = sdk_spans.prompt_with_cache(attributes, prompt, answer)
     usage = responses_usage({"input_tokens": prompt, "output_tokens": answer})
-    tools = opened(Field(found.get("gen_ai.tool.definitions"), Span(0))).value
-    tools = tools if isinstance(tools, list | dict) else sdk_spans.tools_in(found)
+    tools = opened(Field(attributes.get("gen_ai.tool.definitions"), Span(0))).value
+    tools = tools if isinstance(tools, list | dict) else sdk_spans.tools_in(attributes)
     return Envelope(
         tools=dump(tools) if tools is not None else None,
         model=model,
-        id=own,
+        id=span_id,
         usage=usage and replace(usage, model=model),
-        preamble=_instructions(found),
+        preamble=_instructions(attributes),
     )
 
 
-def _field(found: Attributes, names: tuple[str, ...]) -> Field | None:
+def _field(attributes: Attributes, names: tuple[str, ...]) -> Field | None:
     """The first attribute with one of some names."""
-    name = next((name for name in names if found.get(name) is not None), None)
-    return None if name is None else found.field_of(name)
+    name = next((name for name in names if attributes.get(name) is not None), None)
+    return None if name is None else attributes.field_of(name)
 
 
-def _instructions(found: Attributes) -> tuple[Message, ...]:
+def _instructions(attributes: Attributes) -> tuple[Message, ...]:
     """The system instructions, a text or a list of parts, as the first message."""
-    field = _field(found, _SYSTEM)
+    field = _field(attributes, _SYSTEM)
     if field is None:
         return ()
     value, span = opened(field)

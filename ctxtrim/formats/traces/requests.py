@@ -71,47 +71,52 @@ class LoggedRequest(Struct, frozen=True):
 
 
 class _Body(Struct):
-    """Elements of one side of a request, or the `text` or the list of `blocks` that it is;
-    `around`: the object around the elements.
+    """One side of a request: its elements, or the `text` or the list of `blocks` that it is.
+
+    `container`: the object around the elements.
     """
 
     elements: list[Element] = field(default_factory=list)
     text: Field | None = None
     blocks: Field | None = None
-    around: Field | None = None
+    container: Field | None = None
 
 
 def logged_request(
-    span: Span, trace: str | None, sent: Sequence[Field], received: Field, facts: Envelope
+    span: Span,
+    trace: str | None,
+    input_fields: Sequence[Field],
+    output_field: Field,
+    facts: Envelope,
 ) -> LoggedRequest | None:
     """A request with its answer; None if it has neither.
 
-    `sent`: the fields with its messages, of which the first may be system instructions. `facts`:
-    what the record says about it.
+    `input_fields`: the fields with its messages, of which the first may be system instructions.
+    `facts`: what the record says about it.
     """
-    prompts = [_sent(each) for each in sent]
-    answered = _Body()
-    _received(received, answered)
-    around = next((body.around for body in prompts if body.around is not None), None)
-    values = [element.value for body in (*prompts, answered) for element in body.elements]
-    dialect = dialect_of(values, around.value if around else {})
+    prompt_bodies = [_input_body(input_field) for input_field in input_fields]
+    answer_body = _Body()
+    _add_output(output_field, answer_body)
+    container = next((body.container for body in prompt_bodies if body.container is not None), None)
+    values = [element.value for body in (*prompt_bodies, answer_body) for element in body.elements]
+    dialect = dialect_of(values, container.value if container else {})
     envelope = facts
-    if dialect is not None and around is not None:
-        envelope = dialect.envelope(*around) | facts
-    found = ListContents(list(envelope.preamble))
-    for body in prompts:
-        _read(dialect, body, "user", found)
-    answer = len(found.messages)
-    _read(dialect, answered, "assistant", found)
-    if not found.messages and not found.uncounted:
+    if dialect is not None and container is not None:
+        envelope = dialect.envelope(*container) | facts
+    contents = ListContents(list(envelope.preamble))
+    for body in prompt_bodies:
+        _read(dialect, body, "user", contents)
+    answer = len(contents.messages)
+    _read(dialect, answer_body, "assistant", contents)
+    if not contents.messages and not contents.uncounted:
         return None
-    usages = [usage for usage in found.usages if usage.message != answer]
-    if envelope.usage is not None and answer < len(found.messages):
+    usages = [usage for usage in contents.usages if usage.message != answer]
+    if envelope.usage is not None and answer < len(contents.messages):
         usages.append(replace(envelope.usage, message=answer))
-    elif len(usages) < len(found.usages):
-        usages.append(found.usages[-1])
+    elif len(usages) < len(contents.usages):
+        usages.append(contents.usages[-1])
     return LoggedRequest(
-        span, trace, tuple(found.messages), answer, envelope, tuple(usages), found.uncounted
+        span, trace, tuple(contents.messages), answer, envelope, tuple(usages), contents.uncounted
     )
 
 
@@ -131,19 +136,19 @@ def dialect_of(values: Sequence[Any], around: Mapping[str, Any]) -> Dialect | No
     return openai_responses.DIALECT if "input" in around else openai_chat.DIALECT
 
 
-def _read(dialect: Dialect | None, body: _Body, role: Role, found: ListContents) -> None:
+def _read(dialect: Dialect | None, body: _Body, role: Role, contents: ListContents) -> None:
     """Add the messages of one side of a request."""
     if body.text is not None:
         text, span = body.text
-        part = Part("text", text, span=span)
-        found.messages.append(Message(role, (part,), index=len(found.messages), spans=(span,)))
+        part, index = Part("text", text, span=span), len(contents.messages)
+        contents.messages.append(Message(role, (part,), index=index, spans=(span,)))
     if body.blocks is not None:
         blocks, span = body.blocks
-        found.add(role, content_parts(blocks, span, anthropic_block), {}, span)
+        contents.add(role, content_parts(blocks, span, anthropic_block), {}, span)
     if dialect is not None:
-        dialect.read(body.elements, found)
+        dialect.read(body.elements, contents)
     else:
-        found.uncounted += len(body.elements)
+        contents.uncounted += len(body.elements)
 
 
 def opened(content: Field) -> Field:
@@ -152,41 +157,41 @@ def opened(content: Field) -> Field:
     return content if value is None else Field(value, content.span)
 
 
-def _sent(content: Field) -> _Body:
+def _input_body(content: Field) -> _Body:
     """The messages of a request."""
     value, span = opened(content)
     if isinstance(value, str):
         return _Body(text=Field(value, span)) if value else _Body()
     if isinstance(value, list):
         if value and isinstance(value[0], list | str):  # a batch
-            return _sent(Field(value[0], span.inside(0)))
+            return _input_body(Field(value[0], span.inside(0)))
         return _Body(list(_elements(value, span)))
     key = next((key for key in _LISTS if isinstance(members(value).get(key), list | str)), None)
     if key is None:
         return _Body([Element(value, span, span)] if is_message(value) else [])
-    inner = _sent(Field(value[key], span.inside(key)))
-    inner.around = Field(value, span)
-    return inner
+    body = _input_body(Field(value[key], span.inside(key)))
+    body.container = Field(value, span)
+    return body
 
 
-def _received(content: Field, found: _Body) -> None:
+def _add_output(content: Field, body: _Body) -> None:
     """Add the elements of an answer. Of several choices only the first is read."""
     value, span = opened(content)
     if isinstance(value, str):
         if value:
-            found.text = Field(value, span)
+            body.text = Field(value, span)
     elif isinstance(value, list) and value and all(map(_is_block, value)):
-        found.blocks = Field(value, span)
+        body.blocks = Field(value, span)
     elif isinstance(value, list):
-        is_choice = any(isinstance(each, list) or not is_message(each) for each in value)
-        for index, each in enumerate(value[:1] if is_choice else value):
-            _received(Field(each, span.inside(index)), found)
+        is_choice = any(isinstance(element, list) or not is_message(element) for element in value)
+        for index, element in enumerate(value[:1] if is_choice else value):
+            _add_output(Field(element, span.inside(index)), body)
     elif is_message(value):
-        found.elements.append(Element(value, span, span))
+        body.elements.append(Element(value, span, span))
     elif isinstance(value, dict):
         key = next((key for key in (*_ANSWERS, "text") if value.get(key)), None)
         if key is not None:
-            _received(Field(value[key], span.inside(key)), found)
+            _add_output(Field(value[key], span.inside(key)), body)
 
 
 def is_message(value: Any) -> bool:
@@ -216,16 +221,15 @@ def nested(value: Any, span: Span, keys: Sequence[str]) -> Iterator[Field]:
     """The objects of an export: those of its lists, and those inside them under some keys."""
     pending = [Field(value, span)]
     while pending:
-        each = pending.pop()
-        if isinstance(each.value, dict):
-            yield each
-            inside = [
-                Field(each.value[key], each.span.inside(key)) for key in keys if key in each.value
-            ]
+        content = pending.pop()
+        value, span = content
+        if isinstance(value, dict):
+            yield content
+            children = [Field(value[key], span.inside(key)) for key in keys if key in value]
         else:
-            inside = [
-                Field(item, each.span.inside(index))
-                for index, item in enumerate(elements(each.value))
+            children = [
+                Field(item, span.inside(index))
+                for index, item in enumerate(elements(value))
                 if isinstance(item, dict | list)
             ]
-        pending += reversed(inside)
+        pending += reversed(children)

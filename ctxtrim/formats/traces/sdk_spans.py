@@ -31,7 +31,7 @@ from ctxtrim.model import Message, Part, Span
 
 Kind = Literal["request", "around", "run"]
 
-_OTHERS = ("execute_tool", "create_agent", "embeddings")
+_OTHER_OPERATIONS = ("execute_tool", "create_agent", "embeddings")
 """Operations that are no request of a conversation."""
 _AGENTS = ("invoke_agent", "invoke_swarm", "invoke_graph", "invoke_workflow")
 _STEPS = frozenset(("event_loop.cycle_id", "tool.parameters"))
@@ -44,38 +44,38 @@ _TEXTS = ("ai.response.text", "ai.result.text", *_OBJECTS)
 _CALLS = ("ai.response.toolCalls", "ai.result.toolCalls")
 
 
-def kind_of(found: Attributes) -> Kind | None:
+def kind_of(attributes: Attributes) -> Kind | None:
     """What the span with some attributes is; None for a span that is no request.
 
     A `run` has messages of several requests and the sum of their usage. A span `around` may be that
     of a request that another span repeats, as those of Google's SDK inside spans of ADK.
     """
-    names, operation = found.by_name.keys(), found.get("gen_ai.operation.name")
-    if operation in _OTHERS or not _STEPS.isdisjoint(names):
+    names, operation = attributes.by_name.keys(), attributes.get("gen_ai.operation.name")
+    if operation in _OTHER_OPERATIONS or not _STEPS.isdisjoint(names):
         return None
-    is_old_agent = "agent.name" in names and found.get("gen_ai.system") == "strands-agents"
+    is_old_agent = "agent.name" in names and attributes.get("gen_ai.system") == "strands-agents"
     if operation in _AGENTS or is_old_agent or not _RUNS.isdisjoint(names):
         return "run"
     return "around" if _ADK in names else "request"
 
 
-def prompt_with_cache(found: Attributes, prompt: Any, answer: Any) -> Any:
+def prompt_with_cache(attributes: Attributes, prompt: Any, answer: Any) -> Any:
     """The prompt tokens of a request with those that were cached.
 
     `input_tokens` of Strands Agents are without cached tokens before harness-sdk; its total has
     them. [`end_model_invoke_span`]
     """
-    names = (found.get("gen_ai.system"), found.get("gen_ai.provider.name"))
-    total = found.get("gen_ai.usage.total_tokens")
+    names = (attributes.get("gen_ai.system"), attributes.get("gen_ai.provider.name"))
+    total = attributes.get("gen_ai.usage.total_tokens")
     is_counted = all(type(count) is int for count in (prompt, answer, total))
     return max(prompt, total - answer) if is_counted and "strands-agents" in names else prompt
 
 
-def tools_in(found: Attributes) -> list[Any] | None:
+def tools_in(attributes: Attributes) -> list[Any] | None:
     """The tools of a request, as the AI SDK and Pydantic AI write them; None without tools."""
-    listed = elements(found.get("ai.prompt.tools"))
-    tools = [opened(Field(tool, Span(0))).value for tool in listed]
-    settings = members(opened(Field(found.get("model_request_parameters"), Span(0))).value)
+    schemas = elements(attributes.get("ai.prompt.tools"))
+    tools = [opened(Field(tool, Span(0))).value for tool in schemas]
+    settings = members(opened(Field(attributes.get("model_request_parameters"), Span(0))).value)
     for key in ("function_tools", "output_tools"):
         tools += map(_tool, map(members, elements(settings.get(key))))
     return tools or None
@@ -91,75 +91,75 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def request(
-    span: Span, trace: str | None, found: Attributes, events: Sequence[Field], facts: Envelope
+    span: Span, trace: str | None, attributes: Attributes, events: Sequence[Field], facts: Envelope
 ) -> LoggedRequest | None:
     """The request in attributes or events of a single SDK; None without one."""
     for name in ("ai.prompt.messages", "ai.prompt"):
-        prompt = found.field_of(name)
+        prompt = attributes.field_of(name)
         if prompt is not None:
-            return _ai_sdk_request(span, trace, prompt, found, facts)
+            return _ai_sdk_request(span, trace, prompt, attributes, facts)
     for name in ("events", "all_messages_events"):
-        listed = found.field_of(name)
-        request = listed and listed_request(span, trace, listed, found, facts)
+        event_list = attributes.field_of(name)
+        request = event_list and listed_request(span, trace, event_list, attributes, facts)
         if request is not None:
             return request
-    sent = found.field_of("request_data")
-    if sent is not None and found.get("gen_ai.request.model") is not None:
-        return _logfire_request(span, trace, sent, found, facts)
+    input_field = attributes.field_of("request_data")
+    if input_field is not None and attributes.get("gen_ai.request.model") is not None:
+        return _logfire_request(span, trace, input_field, attributes, facts)
     return strands_request(span, trace, events, facts)
 
 
 def _ai_sdk_request(
-    span: Span, trace: str | None, prompt: Field, found: Attributes, facts: Envelope
+    span: Span, trace: str | None, prompt: Field, attributes: Attributes, facts: Envelope
 ) -> LoggedRequest | None:
     """The request of a step, or the prompt and the answer of all steps."""
-    sent = opened(prompt)
-    system = members(sent.value).get("system")
-    preamble = system_prompt(system, sent.span.inside("system"))
+    input_field = opened(prompt)
+    system = members(input_field.value).get("system")
+    preamble = system_prompt(system, input_field.span.inside("system"))
     request = logged_request(
-        span, trace, (sent,), Field(None, span), facts | Envelope(preamble=preamble)
+        span, trace, (input_field,), Field(None, span), facts | Envelope(preamble=preamble)
     )
     if request is None:
         return None
-    answer = _ai_sdk_answer(found, len(request.messages))
+    answer = _ai_sdk_answer(attributes, len(request.messages))
     if answer is None:
         return request
     usages = (replace(facts.usage, message=answer.index),) if facts.usage else ()
     return replace(request, messages=(*request.messages, answer), usages=usages)
 
 
-def _ai_sdk_answer(found: Attributes, index: int) -> Message | None:
+def _ai_sdk_answer(attributes: Attributes, index: int) -> Message | None:
     """The answer, whose reasoning, text and calls are attributes. It is removed with all of them.
 
     A call alone is not removed.
     """
-    reasoning = _first(found, ("ai.response.reasoning",))
-    text, calls = _first(found, _TEXTS), _first(found, _CALLS)
+    reasoning = _text_attribute(attributes, ("ai.response.reasoning",))
+    text, calls = _text_attribute(attributes, _TEXTS), _text_attribute(attributes, _CALLS)
     parts: list[Part] = []
     if reasoning is not None:
         parts.append(Part("reasoning", reasoning.value, span=reasoning.span))
     if text is not None:
         parts.append(Part("text", text.value, span=text.span))
     parts += _calls(calls)
-    spans = tuple(each.whole for each in (reasoning, text, calls) if each is not None)
+    sources = (reasoning, text, calls)
+    spans = tuple(source.whole for source in sources if source is not None)
     return Message("assistant", tuple(parts), index=index, spans=spans) if parts else None
 
 
-def _first(found: Attributes, names: Sequence[str]) -> Attribute | None:
+def _text_attribute(attributes: Attributes, names: Sequence[str]) -> Attribute | None:
     """The first attribute with a text and one of some names."""
-    named = (found.by_name.get(name) for name in names)
-    return next((each for each in named if each and each.value and _is_text(each)), None)
+    for name in names:
+        attribute = attributes.by_name.get(name)
+        if attribute is not None and attribute.value and isinstance(attribute.value, str):
+            return attribute
+    return None
 
 
-def _is_text(attribute: Attribute) -> bool:
-    return isinstance(attribute.value, str)
-
-
-def _calls(listed: Attribute | None) -> Iterator[Part]:
+def _calls(attribute: Attribute | None) -> Iterator[Part]:
     """The calls of an answer. Their arguments are `input`, in old versions `args`."""
-    if listed is None:
+    if attribute is None:
         return
-    value, home = opened(Field(listed.value, listed.span))
+    value, home = opened(Field(attribute.value, attribute.span))
     for index, call in enumerate(map(members, elements(value))):
         key = "input" if "input" in call else "args"
         place = home.inside(index, key)
@@ -167,11 +167,11 @@ def _calls(listed: Attribute | None) -> Iterator[Part]:
 
 
 def _logfire_request(
-    span: Span, trace: str | None, sent: Field, found: Attributes, facts: Envelope
+    span: Span, trace: str | None, input_field: Field, attributes: Attributes, facts: Envelope
 ) -> LoggedRequest | None:
     """The request and the response of a provider's SDK."""
-    received = found.field_of("response_data") or Field(None, span)
-    request = logged_request(span, trace, (sent,), received, facts)
+    output_field = attributes.field_of("response_data") or Field(None, span)
+    request = logged_request(span, trace, (input_field,), output_field, facts)
     if request is None:
         return None
-    return replace(request, messages=tuple(map(found.located, request.messages)))
+    return replace(request, messages=tuple(map(attributes.located, request.messages)))

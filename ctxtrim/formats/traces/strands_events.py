@@ -29,39 +29,39 @@ def strands_request(
     span: Span, trace: str | None, events: Iterable[Field], facts: Envelope
 ) -> LoggedRequest | None:
     """The request whose messages are events; None without such events."""
-    found = ListContents(list(facts.preamble))
+    contents = ListContents(list(facts.preamble))
     answer: int | None = None
     for event in events:
         name = message_name(event.value)
         if name is None or answer is not None:
             continue
         if name == "gen_ai.choice":
-            answer = len(found.messages)
-        _add(name, event, found)
-    if len(found.messages) == len(facts.preamble):
+            answer = len(contents.messages)
+        _add(name, event, contents)
+    if len(contents.messages) == len(facts.preamble):
         return None
-    messages = tuple(found.messages)
+    messages = tuple(contents.messages)
     has_answer = answer is not None and answer < len(messages)
     usages = (replace(facts.usage, message=answer),) if facts.usage and has_answer else ()
     end = len(messages) if answer is None else answer
     return LoggedRequest(span, trace, messages, end, facts, usages)
 
 
-def _add(name: str, event: Field, found: ListContents) -> None:
+def _add(name: str, event: Field, contents: ListContents) -> None:
     """Add the messages of an event. A message alone is removed with the event."""
     attributes = Attributes()
     attributes.add(event.value.get("attributes"), event.span.inside("attributes"))
     content = attributes.by_name.get("message" if name == "gen_ai.choice" else "content")
     if content is None or not isinstance(content.value, str):
         return
-    role, first = EVENT_ROLES[name], len(found.messages)
+    role, index = EVENT_ROLES[name], len(contents.messages)
     blocks, home = opened(Field(content.value, content.span))
     if bedrock.knows({"role": "user", "content": blocks}):
-        converse.add_content("user" if role == "tool" else role, blocks, home, found)
+        converse.add_content("user" if role == "tool" else role, blocks, home, contents)
     elif blocks != []:
         parts: tuple[Part, ...] = (Part("text", content.value, span=content.span),)
         if role == "tool":
             parts = result_parts(parts, string(attributes.get("id")))
-        found.messages.append(Message(role, parts, index=first))
-    if len(found.messages) == first + 1:
-        found.messages[-1] = replace(found.messages[-1], spans=(event.span,))
+        contents.messages.append(Message(role, parts, index=index))
+    if len(contents.messages) == index + 1:
+        contents.messages[-1] = replace(contents.messages[-1], spans=(event.span,))

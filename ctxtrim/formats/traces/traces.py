@@ -35,9 +35,9 @@ def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests
     """
 
     def sniff(value: object, layout: Layout) -> Layout | None:
-        return layout if is_record(value) or _is_logged(value, is_record) else None
+        return layout if is_record(value) or _has_records(value, is_record) else None
 
-    each = Format(
+    request_format = Format(
         name,
         partial(sniff, layout="conversation"),
         partial(_read_each, requests),
@@ -46,14 +46,14 @@ def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests
         lazy_function("ctxtrim.formats.openai.chat_calls:with_copies"),
     )
     return replace(
-        each,
+        request_format,
         sniff=partial(sniff, layout="events"),
         read=partial(_read_traces, requests),
-        each_request=each,
+        each_request=request_format,
     )
 
 
-def _is_logged(value: object, is_record: Callable[[Any], bool]) -> bool:
+def _has_records(value: object, is_record: Callable[[Any], bool]) -> bool:
     """Whether the first messages of a log service contain records."""
     texts = islice(log_messages(value), _MESSAGES)
     return any(is_record(json_in(text)) for _, text in texts)
@@ -61,30 +61,32 @@ def _is_logged(value: object, is_record: Callable[[Any], bool]) -> bool:
 
 def record_format(
     name: str,
-    inside: Sequence[str],
+    containers: Sequence[str],
     is_record: Callable[[dict[str, Any]], bool],
     request: Callable[[dict[str, Any], Span], LoggedRequest | None],
 ) -> Format:
     """The format of logs in which each record is an object.
 
-    `inside`: members that contain records. `request`: the request of a record; None for a record of
-    something else.
+    `containers`: members that contain records. `request`: the request of a record; None for a
+    record of something else.
     """
 
     def has_records(value: Any) -> bool:
         if not isinstance(value, dict | list):
             return False
-        first = islice(nested(value, Span(0), inside), _HEAD)
-        return any(is_record(each.value) for each in first)
+        records = islice(nested(value, Span(0), containers), _HEAD)
+        return any(is_record(record.value) for record in records)
 
     def requests(value: Any, span: Span) -> Iterator[LoggedRequest]:
-        records = (each for each in nested(value, span, inside) if is_record(each.value))
-        return (found for each in records if (found := request(*each)) is not None)
+        for record in nested(value, span, containers):
+            logged_request = request(*record) if is_record(record.value) else None
+            if logged_request is not None:
+                yield logged_request
 
     return trace_format(name, has_records, requests)
 
 
-def _logged(requests: Requests, records: Iterable[JsonRecord]) -> Iterator[LoggedRequest]:
+def _logged_requests(requests: Requests, records: Iterable[JsonRecord]) -> Iterator[LoggedRequest]:
     for line, record in enumerate(records):
         yield from requests(record.value, Span(line))
         for path, text in log_messages(record.value):
@@ -97,7 +99,7 @@ def _read_each(
     """A transcript for each request."""
     return [
         _transcript(Conversation(request), request.envelope.id or request.trace, "", lines)
-        for request in _logged(requests, records)
+        for request in _logged_requests(requests, records)
     ]
 
 
@@ -107,56 +109,56 @@ def _read_traces(
     """A transcript for each conversation of a trace, in the order of the longest requests."""
     traces: dict[Hashable, list[LoggedRequest]] = {}
     order: dict[Span, int] = {}
-    for number, request in enumerate(_logged(requests, records)):
+    for number, request in enumerate(_logged_requests(requests, records)):
         traces.setdefault(request.trace or number, []).append(request)
         order[request.span] = number
-    found: list[tuple[int, Transcript]] = []
-    for name, together in traces.items():
+    items: list[tuple[int, Transcript]] = []
+    for name, trace_requests in traces.items():
         locked = ""
-        if len(together) > 1:
+        if len(trace_requests) > 1:
             locked = (
-                f"trace {name} has {len(together)} records, which repeat their messages; "
+                f"trace {name} has {len(trace_requests)} records, which repeat their messages; "
                 "--each-request edits each request"
             )
-        talks = _conversations(together)
+        talks = _conversations(trace_requests)
         for talk in talks:
             request = talk.request
-            own = request.trace if len(talks) == 1 else request.envelope.id
-            transcript = _transcript(talk, own or request.trace, locked, lines)
-            found.append((order[request.span], transcript))
-    return [transcript for _, transcript in sorted(found, key=lambda item: item[0])]
+            transcript_id = request.trace if len(talks) == 1 else request.envelope.id
+            transcript = _transcript(talk, transcript_id or request.trace, locked, lines)
+            items.append((order[request.span], transcript))
+    return [transcript for _, transcript in sorted(items, key=lambda item: item[0])]
 
 
-def _conversations(together: Sequence[LoggedRequest]) -> list[Conversation]:
+def _conversations(records: Sequence[LoggedRequest]) -> list[Conversation]:
     """The conversations of a trace. Records around requests repeat them in another form."""
-    around = [request for request in together if request.is_around]
-    requests = [request for request in together if not request.is_around]
-    if not requests or not around:
-        return conversations(together)
-    talks = conversations(with_contexts(requests, around))
-    talks[0].around = around
+    runs = [request for request in records if request.is_around]
+    requests = [request for request in records if not request.is_around]
+    if not requests or not runs:
+        return conversations(records)
+    talks = conversations(with_contexts(requests, runs))
+    talks[0].runs = runs
     return talks
 
 
 def _transcript(
-    talk: Conversation, own: str | None, locked: str, lines: Sequence[Line]
+    talk: Conversation, transcript_id: str | None, locked: str, lines: Sequence[Line]
 ) -> Transcript:
     """The transcript of a conversation: the messages of its longest request."""
     request, envelope = talk.request, talk.request.envelope
     messages = request.messages
-    copies = (*talk.repeated, *talk.around)
+    copies = (*talk.repetitions, *talk.runs)
     if copies and messages:  # a transcript that is left out takes all its requests along
-        spans = (*messages[-1].spans, *(each.span for each in copies))
+        spans = (*messages[-1].spans, *(copy.span for copy in copies))
         messages = (*messages[:-1], replace(messages[-1], spans=spans))
-    others = (usage for each in talk.repeated for usage in each.usages)
-    usages = {usage.message or 0: usage for usage in (*others, *request.usages)}
+    copy_usages = (usage for copy in talk.repetitions for usage in copy.usages)
+    usages = {usage.message or 0: usage for usage in (*copy_usages, *request.usages)}
     return Transcript(
         messages,
         Source(lines, messages),
         tools=envelope.tools,
         tool_choice=envelope.tool_choice,
         model=envelope.model,
-        id=own,
+        id=transcript_id,
         pointer=request.span.path,
         first_line=request.span.line,
         locked=locked or request.locked,
@@ -189,20 +191,19 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
         raise NotEditableError("a request without a list of messages takes no new message")
     if site.later is None and site.earlier is not None and _list(site.earlier) != sent_list:
         raise NotEditableError("a request takes no new message after its answer")
-    sent = [message for message in site.messages if _list(message) == sent_list]
+    sent_messages = [message for message in site.messages if _list(message) == sent_list]
     depth = len(sent_list.path) + 1
-    dialect = dialect_of(
-        [site.value_of(Span(sent_list.line, message.spans[0].path[:depth])) for message in sent], {}
-    )
+    spans = (Span(sent_list.line, message.spans[0].path[:depth]) for message in sent_messages)
+    dialect = dialect_of([site.value_of(span) for span in spans], {})
     if dialect is None:
         raise NotEditableError(
             "a request whose messages are attributes or events takes no new message"
         )
     earlier, later = (
-        each if each is not None and _list(each) == sent_list else None
-        for each in (site.earlier, site.later)
+        neighbour if neighbour is not None and _list(neighbour) == sent_list else None
+        for neighbour in (site.earlier, site.later)
     )
-    return dialect.insert(run, replace(site, earlier=earlier, later=later, messages=sent))
+    return dialect.insert(run, replace(site, earlier=earlier, later=later, messages=sent_messages))
 
 
 def _list(message: Message) -> Span | None:

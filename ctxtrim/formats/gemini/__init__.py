@@ -64,16 +64,16 @@ _STREAM_EVENTS = {
 def sniff_stream(value: object) -> Layout | None:
     """Whether a value is an event that only Gemini CLI's stream has."""
     event = members(value)
-    own = _STREAM_EVENTS.get(string(event.get("type")) or "")
-    is_own = own is not None and "timestamp" in event and own <= event.keys()
-    return "events" if is_own else None
+    fields = _STREAM_EVENTS.get(string(event.get("type")) or "")
+    is_stream = fields is not None and "timestamp" in event and fields <= event.keys()
+    return "events" if is_stream else None
 
 
 def take_stream(value: object) -> Layout | None:
-    """The same, and the other events of a stream, which other programs write too."""
+    """The same, also for the other events of a stream, which other programs write too."""
     event = members(value)
-    is_other = event.get("type") in ("error", "result") and "timestamp" in event
-    return "events" if is_other or is_stream_message(event) else sniff_stream(value)
+    is_report = event.get("type") in ("error", "result") and "timestamp" in event
+    return "events" if is_report or is_stream_message(event) else sniff_stream(value)
 
 
 def is_stream_message(event: dict[str, Any]) -> bool:

@@ -61,13 +61,13 @@ def knows(value: object) -> bool:
     return isinstance(members(value.get(_key(value, _USER))).get("parts"), list)
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each invocation."""
     for value, span, _ in items:
         if not isinstance(value, dict):
             continue
         for message in _messages(value, span):
-            found.messages.append(replace(message, index=len(found.messages)))
+            contents.messages.append(replace(message, index=len(contents.messages)))
 
 
 def _data(value: dict[str, Any], span: Span) -> tuple[dict[str, Any], Span]:
@@ -75,7 +75,7 @@ def _data(value: dict[str, Any], span: Span) -> tuple[dict[str, Any], Span]:
     return members(value.get(key)), span.inside(key)
 
 
-def _listed(value: dict[str, Any], keys: tuple[str, str], span: Span) -> list[tuple[Any, Span]]:
+def _items(value: dict[str, Any], keys: tuple[str, str], span: Span) -> list[tuple[Any, Span]]:
     """The elements of a list in an object at a span, with their spans."""
     key = _key(value, keys)
     return pieces_in(value.get(key), span.inside(key))
@@ -84,11 +84,11 @@ def _listed(value: dict[str, Any], keys: tuple[str, str], span: Span) -> list[tu
 def _messages(value: dict[str, Any], span: Span) -> Iterator[Message]:
     """The messages of an invocation: the prompt, the steps, the answer."""
     key = _key(value, _USER)
-    pieces = _listed(members(value.get(key)), ("parts", "parts"), span.inside(key))
+    pieces = _items(members(value.get(key)), ("parts", "parts"), span.inside(key))
     if pieces:
         yield from messages_of("user", pieces, (), 0)
     data, data_span = _data(value, span)
-    for event, place in _listed(data, _EVENTS, data_span):
+    for event, place in _items(data, _EVENTS, data_span):
         yield from _event(members(members(event).get("content")), place.inside("content"))
     yield from _steps(value, span, data, data_span)
 
@@ -105,7 +105,7 @@ def _steps(
     value: dict[str, Any], span: Span, data: dict[str, Any], data_span: Span
 ) -> Iterator[Message]:
     """Calls, results, and the answer, which includes the replies before it."""
-    calls, results = _listed(data, _CALLS, data_span), _listed(data, _RESULTS, data_span)
+    calls, results = _items(data, _CALLS, data_span), _items(data, _RESULTS, data_span)
     if results and calls:
         parts = tuple(call_of(members(call), place) for call, place in calls)
         yield Message("assistant", parts, spans=tuple(place for _, place in calls))
@@ -114,10 +114,10 @@ def _steps(
         parts = response_parts(members(result), place)
         yield Message("tool", parts, metadata=metadata_in(members(result)), spans=(place,))
     pieces: list[LocatedPart] = []
-    for reply, place in _listed(data, _REPLIES, data_span):
+    for reply, place in _items(data, _REPLIES, data_span):
         pieces += pieces_in(next(iter(elements(reply)[1:]), None), place.inside(1))
     key = _key(value, _FINAL)
-    pieces += _listed(members(value.get(key)), ("parts", "parts"), span.inside(key))
+    pieces += _items(members(value.get(key)), ("parts", "parts"), span.inside(key))
     answer = [part_of(part, place, True) for part, place in pieces if _has_content(part)]
     answer += [Part("text", dump(call)) for call, _ in calls]  # last: no text can precede them
     if answer:
@@ -159,10 +159,10 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     before = _invocation_around(earlier.spans[-1]) if earlier is not None else None
     after = _invocation_around(later.spans[0]) if later is not None else None
     if earlier is not None and before is not None and (before == after or run[0].role == "tool"):
-        last = earlier.spans[-1]
-        if later is not None and _parts_at(last) == _parts_at(later.spans[0]) is not None:
-            return [Insertion(part_value(message), last, is_after=True) for message in run]
-        return _inside(run, last, members(site.value_of(before)), before)
+        last_span = earlier.spans[-1]
+        if later is not None and _parts_at(last_span) == _parts_at(later.spans[0]) is not None:
+            return [Insertion(part_value(message), last_span, is_after=True) for message in run]
+        return _inside(run, last_span, members(site.value_of(before)), before)
     is_after = after is None
     span = after or before or _invocation_around(site.any.spans[0])
     neighbour = members(site.value_of(span))
@@ -179,7 +179,7 @@ def _parts_at(span: Span) -> Span | None:
 
 
 def _inside(
-    run: Sequence[Message], last: Span, value: dict[str, Any], span: Span
+    run: Sequence[Message], last_span: Span, value: dict[str, Any], span: Span
 ) -> Sequence[Insertion]:
     """Messages after another message of an invocation, as events or as elements of its results.
 
@@ -189,16 +189,17 @@ def _inside(
     data, data_span = _data(value, span)
     key = _key(data, _EVENTS)
     if run[0].role == "user" and key not in data:
-        if not any(name in last.path for name in _USER):
+        if not any(name in last_span.path for name in _USER):
             raise NotEditableError(_NO_PLACE)
-        return [Insertion(part_value(message), last, is_after=True) for message in run]
+        return [Insertion(part_value(message), last_span, is_after=True) for message in run]
     values: list[Any] = [response(message) for message in run]
     if key in data:
-        values = [{"author": each.role, "content": content_value([each])} for each in run]
+        contents = ((message.role, content_value([message])) for message in run)
+        values = [{"author": role, "content": content} for role, content in contents]
     else:
         key = _key(data, _RESULTS)
-    is_after = key in last.path
-    position = int(last.path[len(data_span.path) + 1]) if is_after else 0
+    is_after = key in last_span.path
+    position = int(last_span.path[len(data_span.path) + 1]) if is_after else 0
     return [Insertion(value, data_span.inside(key, position), is_after) for value in values]
 
 
@@ -206,18 +207,20 @@ def _invocation(message: Message, neighbour: dict[str, Any], number: int) -> dic
     content = content_value([message])
     name = event_id(neighbour.get("invocation_id"), dump(content), number)
     is_camel = _USER[1] in neighbour
-    key = _USER[is_camel] if message.role != "assistant" else _FINAL[is_camel]
-    empty = {} if message.role != "assistant" else {_USER[is_camel]: {"parts": [], "role": "user"}}
-    return {("invocation_id", "invocationId")[is_camel]: name} | empty | {key: content}
+    is_answer = message.role == "assistant"
+    prompt = {_USER[is_camel]: {"parts": [], "role": "user"}} if is_answer else {}
+    key = (_FINAL if is_answer else _USER)[is_camel]
+    return {("invocation_id", "invocationId")[is_camel]: name} | prompt | {key: content}
 
 
 def relink(edit: Edit) -> Edit:
     """The edit that removes invocations without a message."""
-    kept = {_invocation_around(span) for span in edit.kept}
-    kept |= {_invocation_around(item.span) for item in edit.inserted if _is_inside(item.span)}
+    spans = [item.span for item in edit.inserted if _is_inside(item.span)]
+    survivors = set(map(_invocation_around, (*edit.kept, *spans)))
     invocations = {span: _invocation_around(span) for span in edit.removed if _is_inside(span)}
     removed = {
-        span if invocations.get(span, span) in kept else invocations[span] for span in edit.removed
+        span if invocations.get(span, span) in survivors else invocations[span]
+        for span in edit.removed
     }
     return replace(edit, removed=removed)
 

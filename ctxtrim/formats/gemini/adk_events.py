@@ -25,7 +25,7 @@ _SNAKE = {
     "endTimestamp": "end_timestamp",
     "compactedContent": "compacted_content",
 }
-_SPOKEN = (
+_TRANSCRIPTIONS = (
     (("inputTranscription", "input_transcription"), "user"),
     (("outputTranscription", "output_transcription"), "model"),
 )
@@ -34,74 +34,74 @@ _SPOKEN = (
 class SentContent(Struct, frozen=True):
     """A content as it is sent, its span, and all that is removed with it.
 
-    `event` is the value of its event. `spoken`: the texts of transcriptions, in the place of parts.
-    `is_summary`: it is the content of a compaction. `left_out`: the indices of parts that are not
-    sent. `earlier`: the spans of the earlier responses to a call, by its id.
+    `event` is the value of its event. `transcriptions`: their texts, in the place of parts.
+    `is_summary`: it is the content of a compaction. `omissions`: the indices of parts that are
+    not sent. `earlier_responses`: the spans of the earlier responses to a call, by its id.
     """
 
     content: dict[str, Any]
     span: Span
     spans: tuple[Span, ...]
     event: dict[str, Any]
-    spoken: tuple[Part, ...] = ()
+    transcriptions: tuple[Part, ...] = ()
     is_summary: bool = False
-    left_out: frozenset[int] = frozenset()
-    earlier: Mapping[str, tuple[Span, ...]] = {}
+    omissions: frozenset[int] = frozenset()
+    earlier_responses: Mapping[str, tuple[Span, ...]] = {}
 
 
 def sent_contents(events: Sequence[Element]) -> list[SentContent]:
     """The contents that some events send, in order."""
-    found: list[SentContent] = []
-    covered: list[Span] = []  # by the last compaction found
+    contents: list[SentContent] = []
+    spans: list[Span] = []  # of the events that the last compaction replaces
     start: float | None = None  # of the earliest compaction after an event
     for event in reversed(_without_rewinds(events)):
         summary = _summary(event)
         if summary is None and start is not None and _time(event.value) >= start:
-            covered.append(event.whole)
+            spans.append(event.whole)
             continue
-        _cover(found, covered)
+        _cover(contents, spans)
         if summary is None:
-            found += _sent(event)
+            contents += _sent(event)
         else:
-            found.append(summary)
-            begin = float(_compaction(event.value)[_START])
-            start = begin if start is None else min(start, begin)
-    _cover(found, covered)
-    return list(_joined(reversed(found)))
+            contents.append(summary)
+            time = float(_compaction(event.value)[_START])
+            start = time if start is None else min(start, time)
+    _cover(contents, spans)
+    return list(_joined(reversed(contents)))
 
 
-def _cover(found: list[SentContent], covered: list[Span]) -> None:
+def _cover(contents: list[SentContent], spans: list[Span]) -> None:
     """Add what the last content replaces to its spans: without it, it would be sent again."""
-    if covered:
-        found[-1] = replace(found[-1], spans=(*found[-1].spans, *reversed(covered)))
-        covered.clear()
+    if spans:
+        contents[-1] = replace(contents[-1], spans=(*contents[-1].spans, *reversed(spans)))
+        spans.clear()
 
 
 def _without_rewinds(events: Sequence[Element]) -> list[Element]:
     """The events that no rewind removes, without rewinds."""
-    first: dict[str | None, int] = {}  # the position of the first event of each invocation
+    starts: dict[str | None, int] = {}  # the position of the first event of each invocation
     for position, event in enumerate(events):
         value = members(event.value)
         name = string(value.get("invocationId", value.get("invocation_id")))
         if name is not None:
-            first.setdefault(name, position)
-    left: list[Element] = []
+            starts.setdefault(name, position)
+    kept_events: list[Element] = []
     position = len(events) - 1
     while position >= 0:
         actions = members(members(events[position].value).get("actions"))
         target = actions.get("rewindBeforeInvocationId", actions.get("rewind_before_invocation_id"))
         if target:
-            position = min(first.get(string(target), position), position)
+            position = min(starts.get(string(target), position), position)
         else:
-            left.append(events[position])
+            kept_events.append(events[position])
         position -= 1
-    return left[::-1]
+    return kept_events[::-1]
 
 
 def _compaction(event: Any) -> dict[str, Any]:
     """The fields of a compaction with keys in snake case; empty for another event."""
-    found = members(members(members(event).get("actions")).get("compaction"))
-    fields = {_SNAKE.get(key, key): value for key, value in found.items()}
+    compaction = members(members(members(event).get("actions")).get("compaction"))
+    fields = {_SNAKE.get(key, key): value for key, value in compaction.items()}
     times = (fields.get(_START), fields.get("end_timestamp"))
     return fields if all(isinstance(time, int | float) for time in times) else {}
 
@@ -111,8 +111,8 @@ def _summary(event: Element) -> SentContent | None:
     content = _compaction(event.value).get("compacted_content")
     if not isinstance(content, dict):
         return None
-    found = event.value["actions"]["compaction"]
-    key = "compactedContent" if "compactedContent" in found else "compacted_content"
+    compaction = event.value["actions"]["compaction"]
+    key = "compactedContent" if "compactedContent" in compaction else "compacted_content"
     span = event.span.inside("actions", "compaction", key)
     return SentContent(content, span, (event.whole,), {}, is_summary=True)
 
@@ -132,7 +132,7 @@ def _sent(event: Element) -> Iterator[SentContent]:
         if not any(map(_is_internal, parts)):
             yield SentContent(content, event.span.inside("content"), (event.whole,), value)
         return
-    for keys, role in _SPOKEN:
+    for keys, role in _TRANSCRIPTIONS:
         for key in keys:
             text = members(value.get(key)).get("text")
             if isinstance(text, str) and text:
@@ -146,11 +146,15 @@ def _is_internal(part: Any) -> bool:
 
 def _joined(contents: Iterable[SentContent]) -> Iterator[SentContent]:
     """The contents, with consecutive transcriptions of one speaker as one."""
-    for (is_spoken, _), run in groupby(contents, lambda sent: (bool(sent.spoken), sent.content)):
-        if not is_spoken:
+
+    def key(content: SentContent) -> tuple[bool, dict[str, Any]]:
+        return bool(content.transcriptions), content.content
+
+    for (is_transcription, _), run in groupby(contents, key):
+        if not is_transcription:
             yield from run
             continue
-        first, *rest = run
-        spoken = [*first.spoken, *(part for sent in rest for part in sent.spoken)]
-        spans = [*first.spans, *(span for sent in rest for span in sent.spans)]
-        yield replace(first, spoken=tuple(spoken), spans=tuple(spans))
+        group = list(run)
+        parts = tuple(part for content in group for part in content.transcriptions)
+        spans = tuple(span for content in group for span in content.spans)
+        yield replace(group[0], transcriptions=parts, spans=spans)

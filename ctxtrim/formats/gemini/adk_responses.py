@@ -26,16 +26,19 @@ def with_last_responses(contents: Sequence[SentContent]) -> list[SentContent]:
     The earlier responses are removed with the last one: without it, they would be sent again.
     """
     calls, responses = _links(contents)
-    last = {key: at for at, found in enumerate(responses) for _, key in found}
-    sent = list(contents)
-    for at, found in enumerate(responses):
-        earlier = [(index, key) for index, key in found if last[key] != at]
-        if earlier:
-            sent[at] = replace(sent[at], left_out=frozenset(index for index, _ in earlier))
-        for index, key in earlier:
-            span = contents[at].span.inside("parts", index)
-            sent[last[key]] = _with_earlier(sent[last[key]], key[0], span)
-    return list(_in_order(sent, [[last[key] for key in keys if key in last] for keys in calls]))
+    answers = {key: position for position, links in enumerate(responses) for _, key in links}
+    sent_contents = list(contents)
+    for position, links in enumerate(responses):
+        earlier_links = [(index, key) for index, key in links if answers[key] != position]
+        if earlier_links:
+            omissions = frozenset(index for index, _ in earlier_links)
+            sent_contents[position] = replace(sent_contents[position], omissions=omissions)
+        for index, key in earlier_links:
+            span = contents[position].span.inside("parts", index)
+            answer = answers[key]
+            sent_contents[answer] = _with_earlier(sent_contents[answer], key[0], span)
+    positions = [[answers[key] for key in keys if key in answers] for keys in calls]
+    return list(_in_order(sent_contents, positions))
 
 
 def _links(
@@ -46,14 +49,14 @@ def _links(
     """
     calls: list[list[_Key]] = []
     responses: list[list[tuple[int, _Key]]] = []
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for content in contents:
         calls.append([])
         for _, call_id in _ids(content, CALL):
-            calls[-1].append((call_id, seen[call_id]))
-            seen[call_id] += 1
-        found = _ids(content, RESPONSE)
-        responses.append([(index, (call_id, seen[call_id] - 1)) for index, call_id in found])
+            calls[-1].append((call_id, counts[call_id]))
+            counts[call_id] += 1
+        ids = _ids(content, RESPONSE)
+        responses.append([(index, (call_id, counts[call_id] - 1)) for index, call_id in ids])
     return calls, responses
 
 
@@ -69,8 +72,8 @@ def _ids(content: SentContent, keys: tuple[str, ...]) -> Iterator[tuple[int, str
 
 def _with_earlier(content: SentContent, call_id: str, span: Span) -> SentContent:
     """The content that removes an earlier response to a call with its own."""
-    spans = (*content.earlier.get(call_id, ()), span)
-    return replace(content, earlier={**content.earlier, call_id: spans})
+    spans = (*content.earlier_responses.get(call_id, ()), span)
+    return replace(content, earlier_responses={**content.earlier_responses, call_id: spans})
 
 
 def _in_order(
@@ -80,15 +83,16 @@ def _in_order(
 
     `answers`: for each content the positions of the responses to its calls.
     """
-    moved: set[int] = set()
-    for at, content in enumerate(contents):
-        if at not in moved and _has_parts(content):
+    moved_positions: set[int] = set()
+    for position, content in enumerate(contents):
+        if position not in moved_positions and _has_parts(content):
             yield content
-        for place in sorted({place for place in answers[at] if place > at} - moved):
-            moved.add(place)
-            yield contents[place]
+        later_answers = {answer for answer in answers[position] if answer > position}
+        for answer in sorted(later_answers - moved_positions):
+            moved_positions.add(answer)
+            yield contents[answer]
 
 
 def _has_parts(content: SentContent) -> bool:
     """Whether something of a content is sent."""
-    return len(content.left_out) < len(elements(content.content.get("parts")) or [None])
+    return len(content.omissions) < len(elements(content.content.get("parts")) or [None])

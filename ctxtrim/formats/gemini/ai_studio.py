@@ -35,7 +35,7 @@ _INLINE = ("inlineFile", "inlineImage", "inlineData")
 _CODE = ("executableCode", "codeExecutionResult", "functionCall", "functionResponse")
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the system instruction, and a message from each run of chunks."""
     drafts: list[MessageDraft] = []
     for value, span, whole in items:
@@ -43,13 +43,13 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             parts = list(_system(members(value), span))
             drafts += [MessageDraft("system", parts, [whole])] if parts else []
         elif knows_chunk(value):
-            found.model = _model(value) or found.model
+            contents.model = _model(value) or contents.model
             _add(value, span, drafts)
         else:
-            found.uncounted += "role" in members(value)
+            contents.uncounted += "role" in members(value)
     for draft in drafts:
         if draft.parts:
-            found.messages.append(draft.message(len(found.messages)))
+            contents.messages.append(draft.message(len(contents.messages)))
 
 
 def _model(chunk: dict[str, Any]) -> str | None:
@@ -60,8 +60,8 @@ def _system(value: dict[str, Any], span: Span) -> Iterator[Part]:
     if isinstance(value.get("text"), str):
         yield Part("text", value["text"], span=span.inside("text"))
         return
-    for at, part in enumerate(elements(value.get("parts"))):
-        yield part_of(part, span.inside("parts", at), False)
+    for index, part in enumerate(elements(value.get("parts"))):
+        yield part_of(part, span.inside("parts", index), False)
 
 
 def _add(chunk: dict[str, Any], span: Span, drafts: list[MessageDraft]) -> None:
@@ -70,17 +70,17 @@ def _add(chunk: dict[str, Any], span: Span, drafts: list[MessageDraft]) -> None:
     A chunk without anything that is sent belongs to the message before it.
     """
     role, parts = CHUNK_ROLES[chunk["role"]], _parts(chunk, span)
-    last = drafts[-1] if drafts and drafts[-1].role == role else None
-    if last is None or (parts and last.text):
+    draft = drafts[-1] if drafts and drafts[-1].role == role else None
+    if draft is None or (parts and draft.text):
         drafts.append(MessageDraft(role, parts, [span]))
     else:
-        last.parts += parts
-        last.spans.append(span)
+        draft.parts += parts
+        draft.spans.append(span)
 
 
 def _parts(chunk: dict[str, Any], span: Span) -> list[Part]:
     """The files, the text and the other contents of a chunk. A single one is removed with it."""
-    parts = [*_files(chunk), *_texts(chunk, span), *_others(chunk, span)]
+    parts = [*_files(chunk), *_texts(chunk, span), *_other_parts(chunk, span)]
     if len(parts) != 1:
         return parts
     has_room = parts[0].media is not None
@@ -102,11 +102,11 @@ def _texts(chunk: dict[str, Any], span: Span) -> Iterator[Part]:
         yield Part("text", text or "", span=home, sealed=sealed)
 
 
-def _others(chunk: dict[str, Any], span: Span) -> Iterator[Part]:
+def _other_parts(chunk: dict[str, Any], span: Span) -> Iterator[Part]:
     """The pieces of a chunk that its text does not repeat, and its code."""
-    for at, piece in enumerate(elements(chunk.get("parts"))):
+    for index, piece in enumerate(elements(chunk.get("parts"))):
         if "text" not in chunk or "text" not in members(piece):
-            yield replace(part_of(piece, span.inside("parts", at), True), block=None)
+            yield replace(part_of(piece, span.inside("parts", index), True), block=None)
     for key in _CODE:
         if key in chunk:
             yield Part("text", dump({key: chunk[key]}))
@@ -134,13 +134,13 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
 
 def relink(edit: Edit) -> Edit:
     """The edit without the copy and the recorded tokens of an edited text."""
-    gone: set[Span] = set()
+    copies: set[Span] = set()
     for span in edit.texts:
         chunk = Span(span.line, span.path[:-1])
         if span.path[-1:] == ("text",) and span.path[-3:-2] == ("chunks",):
             keys = {"parts", "tokenCount"} & edit.value_at(chunk).keys()
-            gone |= {chunk.inside(key) for key in keys}
-    return replace(edit, removed=edit.removed | gone) if gone else edit
+            copies |= {chunk.inside(key) for key in keys}
+    return replace(edit, removed=edit.removed | copies) if copies else edit
 
 
 def _text_chunk(role: str, text: str) -> dict[str, Any]:
@@ -157,5 +157,5 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     home = site.any.spans[0]
     if home.path[-1:] != (SYSTEM,):
         return insert_elements(run, site, _json_value)
-    first = Span(home.line, home.path[:-1]).inside("chunkedPrompt", "chunks", 0)
-    return [Insertion(_json_value(message), first) for message in run]
+    first_chunk = Span(home.line, home.path[:-1]).inside("chunkedPrompt", "chunks", 0)
+    return [Insertion(_json_value(message), first_chunk) for message in run]

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.gemini.parts import (
+    GEMINI_ROLES,
     ROLES,
-    SPELLED,
     content_value,
     insert_contents,
     is_content,
@@ -53,38 +53,47 @@ def knows(value: object) -> bool:
     )
 
 
-def read(elements: Iterable[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each content that is sent.
 
     Partial events of a streamed message are skipped; the full one follows.
     """
     elements = list(elements)
     if any(_is_event(element.value) for element in elements):
-        _read_events(elements, found)
+        _read_events(elements, contents)
         return
-    start = len(found.messages)
+    start = len(contents.messages)
     for value, span, whole in elements:
         inner, content_span = _content(value, span)
         if inner is not None:
-            _add(value, inner, content_span, (whole,), found)
-    pair_by_order(found.messages, start)
+            _add(value, inner, content_span, (whole,), contents)
+    pair_by_order(contents.messages, start)
 
 
-def _read_events(elements: Sequence[Element], found: ListContents) -> None:
+def _read_events(elements: Sequence[Element], contents: ListContents) -> None:
     """Read the messages of events of the Agent Development Kit."""
     from ctxtrim.formats.gemini.adk_events import sent_contents  # for events only
     from ctxtrim.formats.gemini.adk_responses import with_last_responses
 
-    for sent in with_last_responses(sent_contents(elements)):
-        first = len(found.messages)
-        _add(sent.event, sent.content, sent.span, sent.spans, found, sent.spoken, sent.left_out)
-        if sent.is_summary:
-            found.messages[-1] = replace(found.messages[-1], is_summary=True)
-        for at in range(first, len(found.messages)):
-            message = found.messages[at]
-            spans = sent.earlier.get(message.result.call_id or "", ()) if message.result else ()
+    for content in with_last_responses(sent_contents(elements)):
+        start = len(contents.messages)
+        _add(
+            content.event,
+            content.content,
+            content.span,
+            content.spans,
+            contents,
+            content.transcriptions,
+            content.omissions,
+        )
+        if content.is_summary:
+            contents.messages[-1] = replace(contents.messages[-1], is_summary=True)
+        for index in range(start, len(contents.messages)):
+            message = contents.messages[index]
+            result = message.result
+            spans = content.earlier_responses.get(result.call_id or "", ()) if result else ()
             if spans:
-                found.messages[at] = replace(message, spans=(*message.spans, *spans))
+                contents.messages[index] = replace(message, spans=(*message.spans, *spans))
 
 
 def pair_by_order(messages: list[Message], start: int) -> None:
@@ -111,29 +120,29 @@ def _add(
     inner: dict[str, Any],
     content_span: Span,
     spans: tuple[Span, ...],
-    found: ListContents,
-    spoken: tuple[Part, ...] = (),
-    left_out: Set[int] = frozenset(),
+    contents: ListContents,
+    transcriptions: tuple[Part, ...] = (),
+    omissions: Set[int] = frozenset(),
 ) -> None:
     """Add the messages of a content without some of its parts, and the usage next to it."""
     name = inner.get("role")
     role = ROLES.get(name) if name is None or isinstance(name, str) else None
     if role is None:
-        found.uncounted += 1
+        contents.uncounted += 1
         return
     if value.get("partial") is True:
         return
-    index = len(found.messages)
-    located = pieces_in(inner.get("parts"), content_span.inside("parts"))
-    pieces = [piece for at, piece in enumerate(located) if at not in left_out]
+    index = len(contents.messages)
+    located_parts = pieces_in(inner.get("parts"), content_span.inside("parts"))
+    pieces = [piece for number, piece in enumerate(located_parts) if number not in omissions]
     messages = messages_of(role, pieces, spans, index)
-    if spoken:
-        messages = [Message(role, spoken, index=index, spans=spans)]
+    if transcriptions:
+        messages = [Message(role, transcriptions, index=index, spans=spans)]
     if role == "assistant" and is_complete(value):
         usage = gemini_usage(value.get("usageMetadata", value.get("usage_metadata")), index)
         if usage is not None:
-            found.usages.append(usage)
-    found.messages += messages
+            contents.usages.append(usage)
+    contents.messages += messages
 
 
 def _content(value: Any, span: Span) -> tuple[dict[str, Any] | None, Span]:
@@ -151,10 +160,10 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The system instruction, tools, tool choice and model, next to the contents or
     under `config`.
     """
-    around = [(value, span)]
+    objects = [(value, span)]
     if isinstance(value.get("config"), dict):
-        around.append((value["config"], span.inside("config")))
-    request = {key: inner for outer, _ in reversed(around) for key, inner in outer.items()}
+        objects.append((value["config"], span.inside("config")))
+    request = {key: inner for outer, _ in reversed(objects) for key, inner in outer.items()}
     tools = request.get("tools")
     return Envelope(
         dump(tools) if tools and isinstance(tools, list) else None,
@@ -162,7 +171,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         model=string(request.get("model", request.get("modelVersion"))),
         id=string(request.get("id")),
         usage=gemini_usage(request.get("usageMetadata", request.get("usage_metadata"))),
-        preamble=tuple(_system(around)),
+        preamble=tuple(_system(objects)),
         options=gemini_options(request),
     )
 
@@ -180,8 +189,8 @@ def is_piece(place: Place) -> bool:
     return is_alone and place.envelope.keys().isdisjoint(("finishReason", "finish_reason"))
 
 
-def _system(around: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]:
-    for outer, span in around:
+def _system(objects: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]:
+    for outer, span in objects:
         for key in _SYSTEM:
             inner, inner_span = outer.get(key), span.inside(key)
             if isinstance(inner, str):
@@ -206,8 +215,8 @@ def _choice(request: dict[str, Any]) -> str | None:
     if not isinstance(mode, str):
         return None
     names = inner.get("allowedFunctionNames", inner.get("allowed_function_names"))
-    only = names[0] if isinstance(names, list) and len(names) == 1 else None
-    return only if mode == "ANY" and isinstance(only, str) else mode.lower()
+    name = names[0] if isinstance(names, list) and len(names) == 1 else None
+    return name if mode == "ANY" and isinstance(name, str) else mode.lower()
 
 
 def owner(array: Path) -> Path | None:
@@ -242,16 +251,10 @@ def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dic
     if not isinstance(neighbour, dict) or not isinstance(neighbour.get("content"), dict):
         return content
     name = event_id(neighbour.get("id"), dump(content), number)
-    author = (
-        neighbour.get("author")
-        if messages[0].role in ("assistant", "tool")
-        else SPELLED[messages[0].role]
-    )
-    return {key: neighbour[key] for key in _EVENT if key in neighbour} | {
-        "author": author,
-        "content": content,
-        "id": name,
-    }
+    role = messages[0].role
+    author = neighbour.get("author") if role in ("assistant", "tool") else GEMINI_ROLES[role]
+    fields = {key: neighbour[key] for key in _EVENT if key in neighbour}
+    return fields | {"author": author, "content": content, "id": name}
 
 
 # [Vertex AI, batch prediction; Gemini API, Batch API]

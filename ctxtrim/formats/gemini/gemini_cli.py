@@ -60,28 +60,28 @@ def opens(value: object) -> bool:
     )
 
 
-def read(elements: Iterable[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each entry, in the order in which they first appeared."""
     elements = list(elements)
     entries = replayed(elements)
     copies = _copies(entries)
     calls: dict[str, int] = {}  # by call id: the last entry with the call
     failures: dict[str, bool] = {}  # by call id: whether it failed
-    answered: dict[tuple[int, str], int] = {}  # results in user messages: their message index
+    result_indices: dict[tuple[int, str], int] = {}  # of the messages with repeated results
     for number, entry in enumerate(entries):
         kind, value = entry.value.get("type"), entry.value
         if kind in _MODEL:
             calls.update(dict.fromkeys(_failures(value), number))
             failures |= _failures(value)
-            _model(entry, copies.get(number, set()), found)
+            _model(entry, copies.get(number, set()), contents)
         elif kind == "user":
             for message in _user(entry):
-                _take(_with_failure(message, failures), calls, answered, found)
+                _add_user_message(_with_failure(message, failures), calls, result_indices, contents)
         else:
-            found.uncounted += kind not in _SCREEN and "content" in value
+            contents.uncounted += kind not in _SCREEN and "content" in value
     values = (element.value for element in elements)
     headers = (value for value in values if isinstance(value, dict) and "id" not in value)
-    found.id = next(
+    contents.id = next(
         (value["sessionId"] for value in headers if isinstance(value.get("sessionId"), str)), None
     )
 
@@ -114,34 +114,34 @@ def _copies(entries: Sequence[LoggedMessage]) -> dict[int, set[str]]:
             calls.update(dict.fromkeys(_failures(entry.value), number))
         elif entry.value.get("type") == "user" and isinstance(entry.value.get("content"), list):
             for part in entry.value["content"]:
-                name = (member(part, ("functionResponse",)) or {}).get("id")
-                if isinstance(name, str) and name in calls:
-                    copies.setdefault(calls[name], set()).add(name)
+                call_id = (member(part, ("functionResponse",)) or {}).get("id")
+                if isinstance(call_id, str) and call_id in calls:
+                    copies.setdefault(calls[call_id], set()).add(call_id)
     return copies
 
 
-def _waiting(parts: Sequence[Part]) -> dict[object, list[int]]:
+def _call_positions(parts: Sequence[Part]) -> dict[object, list[int]]:
     """The positions of the calls in a content, by id, else by name and arguments; the first is
     last.
     """
-    found: dict[object, list[int]] = {}
+    positions: dict[object, list[int]] = {}
     for position in reversed(range(len(parts))):
         part = parts[position]
         if part.kind == "tool_call":
             key = (part.name, part.text) if part.call_id is None else part.call_id
-            found.setdefault(key, []).append(position)
-    return found
+            positions.setdefault(key, []).append(position)
+    return positions
 
 
-def _model(entry: LoggedMessage, copied: Set[str], found: ListContents) -> None:
+def _model(entry: LoggedMessage, copy_ids: Set[str], contents: ListContents) -> None:
     """A model message and its results."""
     value, span = entry.value, entry.span
     model = value.get("model")
     if isinstance(model, str):
-        found.model = model
-    usage = gemini_usage(value.get("tokens"), len(found.messages))
+        contents.model = model
+    usage = gemini_usage(value.get("tokens"), len(contents.messages))
     if usage is not None:
-        found.usages.append(replace(usage, model=found.model))
+        contents.usages.append(replace(usage, model=contents.model))
     pieces = _pieces(entry)
     parts = [part_of(part, inner_span, True) for part, inner_span in pieces]
     if not any(_is_whole(part) for part, _ in pieces):
@@ -149,26 +149,26 @@ def _model(entry: LoggedMessage, copied: Set[str], found: ListContents) -> None:
     if not isinstance(value.get("content"), list):
         parts = [replace(part, block=None) if part.kind == "text" else part for part in parts]
     results: list[Message] = []
-    waiting = _waiting(parts)
+    call_positions = _call_positions(parts)
     for position, call in enumerate(elements(value.get("toolCalls"))):
         if not isinstance(call, dict):
             continue
         part = call_of(call, span.inside("toolCalls", position))
-        found_calls = map(waiting.get, (part.call_id, (part.name, part.text)))
-        same = min(filter(None, found_calls), key=itemgetter(-1), default=None)
-        if same is None:
+        matches = map(call_positions.get, (part.call_id, (part.name, part.text)))
+        match = min(filter(None, matches), key=itemgetter(-1), default=None)
+        if match is None:
             parts.append(part)
         else:  # some versions also write it in the content
-            parts[same.pop()] = part
-        if part.call_id not in copied:
+            parts[match.pop()] = part
+        if part.call_id not in copy_ids:
             call_span = span.inside("toolCalls", position)
             result_span = entry.results.get(position, call_span.inside("result"))
             results += _results(call, call_span, result_span, part)
-    found.messages.append(
-        Message("assistant", tuple(parts), index=len(found.messages), spans=tuple(entry.lines))
+    contents.messages.append(
+        Message("assistant", tuple(parts), index=len(contents.messages), spans=tuple(entry.lines))
     )
     for result in results:
-        found.messages.append(replace(result, index=len(found.messages)))
+        contents.messages.append(replace(result, index=len(contents.messages)))
 
 
 def _is_whole(part: Any) -> bool:
@@ -210,12 +210,11 @@ def _results(
         call_id = call_part.call_id
         if response is not None and call_id is not None and response.get("id", call_id) != call_id:
             continue  # repeats the result of another call
-        more = (
-            result_of(piece, piece_span, 0).parts
-            if response is not None
-            else (part_of(piece, piece_span, False),)
-        )
-        parts += [_answering(part, call_part, is_error) for part in more]
+        if response is not None:
+            result_parts = result_of(piece, piece_span, 0).parts
+        else:
+            result_parts = (part_of(piece, piece_span, False),)
+        parts += [_result_part(part, call_part, is_error) for part in result_parts]
         sources.append((piece, piece_span) if isinstance(piece, dict) else (call, call_span))
     if parts:
         if not any(part.kind == "tool_result" for part in parts):
@@ -226,7 +225,7 @@ def _results(
         yield Message("tool", tuple(parts), metadata=metadata_in(sources[0][0]), spans=spans)
 
 
-def _answering(part: Part, call: Part, is_error: bool | None) -> Part:
+def _result_part(part: Part, call: Part, is_error: bool | None) -> Part:
     """A part of a result, with the id of its call."""
     if part.kind == "text" and part.block is not None:  # next to the response, not inside it
         part = replace(part, kind="tool_result")
@@ -239,8 +238,8 @@ def _answering(part: Part, call: Part, is_error: bool | None) -> Part:
 
 def _user(entry: LoggedMessage) -> list[Message]:
     pieces = _pieces(entry)
-    first = pieces[0][0] if pieces else ""
-    text = first.get("text") if isinstance(first, dict) else first
+    first_part = pieces[0][0] if pieces else ""
+    text = first_part.get("text") if isinstance(first_part, dict) else first_part
     is_injected = isinstance(text, str) and _INJECTED.match(text) is not None
     messages = messages_of("user", pieces, tuple(entry.lines), 0, is_injected=is_injected)
     if any(isinstance(entry.value.get(key), list) for key in ("content", "parts")):
@@ -264,25 +263,26 @@ def _with_failure(message: Message, failures: Mapping[str, bool]) -> Message:
     return replace(message, parts=tuple(parts))
 
 
-def _take(
+def _add_user_message(
     message: Message,
     calls: dict[str, int],
-    answered: dict[tuple[int, str], int],
-    found: ListContents,
+    result_indices: dict[tuple[int, str], int],
+    contents: ListContents,
 ) -> None:
     """Read a user message.
 
     A repeated result shares the removal of the first copy: it is sent only once.
     """
-    name = message.result.call_id if message.result is not None else None
-    if name is not None and name in calls:
-        key = calls[name], name
-        if key in answered:
-            first = found.messages[answered[key]]
-            found.messages[answered[key]] = replace(first, spans=(*first.spans, *message.spans))
+    call_id = message.result.call_id if message.result is not None else None
+    if call_id is not None and call_id in calls:
+        key = calls[call_id], call_id
+        if key in result_indices:
+            index = result_indices[key]
+            spans = (*contents.messages[index].spans, *message.spans)
+            contents.messages[index] = replace(contents.messages[index], spans=spans)
             return
-        answered[key] = len(found.messages)
-    found.messages.append(replace(message, index=len(found.messages)))
+        result_indices[key] = len(contents.messages)
+    contents.messages.append(replace(message, index=len(contents.messages)))
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
@@ -317,17 +317,12 @@ def _content_around(span: Span) -> Span:
 
 
 def _json_value(messages: Sequence[Message], neighbour: Any, number: int) -> dict[str, Any]:
-    """Messages of one role as a session message, with an id derived from its
-    content and position.
-    """
+    """Messages of one role as a session message, with an id from their content and position."""
     content = [part_value(message) for message in messages]
     name = event_id(neighbour.get("id"), dump(content), number)
     time = {"timestamp": neighbour["timestamp"]} if "timestamp" in neighbour else {}
-    return (
-        {"id": name}
-        | time
-        | {"type": "gemini" if messages[0].role == "assistant" else "user", "content": content}
-    )
+    kind = "gemini" if messages[0].role == "assistant" else "user"
+    return {"id": name, **time, "type": kind, "content": content}
 
 
 DIALECT = Dialect(

@@ -65,7 +65,7 @@ class LoggedMessage(Struct):
         return self.calls.get(name) if isinstance(name, str) else None
 
 
-_UPDATED = ("content", "toolCalls")
+_UPDATE_FIELDS = ("content", "toolCalls")
 
 
 def replayed(lines: Sequence[Element]) -> list[LoggedMessage]:
@@ -108,14 +108,10 @@ def _change(
 def _patch(entries: dict[object, LoggedMessage], patch: dict[str, Any], span: Span) -> None:
     """Apply a patch: updates of messages, then removals, then the order of the last messages."""
     patch_span = span.inside("$patch")
-    fields = [key for key in _UPDATED if key in patch]
-    is_alone = patch.keys() <= {"id", *_UPDATED}
-    _update(
-        entries,
-        patch,
-        patch_span,
-        [span] if is_alone else [patch_span.inside(key) for key in fields],
-    )
+    fields = [key for key in _UPDATE_FIELDS if key in patch]
+    is_alone = patch.keys() <= {"id", *_UPDATE_FIELDS}
+    spans = [span] if is_alone else [patch_span.inside(key) for key in fields]
+    _update(entries, patch, patch_span, spans)
     for index, update in enumerate(elements(patch.get("updates"))):
         place = patch_span.inside("updates", index)
         _update(entries, members(update), place, [place])
@@ -165,29 +161,29 @@ def relink(edit: Edit) -> Edit:
     by_span = {message.span: message for message in messages}
     removed = [message for message in messages if message.span in edit.removed]
     removed += [message for message in messages if _is_emptied(message, edit)]
-    more = {span for message in removed for span in message.lines}
+    spans = {span for message in removed for span in message.lines}
     for span in edit.removed:
         if span.path[-2:-1] == ("toolCalls",):
             place = Span(span.line, span.path[:-2])
             message = by_span.get(place) or LoggedMessage(edit.value_at(place), place, [place])
-            more |= set(_same_call(message, span))
-    first = {
+            spans |= set(_same_call(message, span))
+    first_lines = {
         span: message.lines[0]
         for message in messages
         for span in (message.span, *message.lines, *message.places)
     }
     inserted = [
-        replace(insertion, span=first.get(insertion.span, insertion.span))
+        replace(insertion, span=first_lines.get(insertion.span, insertion.span))
         for insertion in edit.inserted
     ]
     names = {message.lines[0]: message.value.get("id") for message in messages}
     orders = _orders(edit.values)
-    named = [
+    order_insertions = [
         order
         for insertion in inserted
         for order in _ordered(insertion, names.get(insertion.span), orders)
     ]
-    return replace(edit, removed=edit.removed | more, inserted=[*inserted, *named])
+    return replace(edit, removed=edit.removed | spans, inserted=[*inserted, *order_insertions])
 
 
 def _is_emptied(message: LoggedMessage, edit: Edit) -> bool:
@@ -198,24 +194,24 @@ def _is_emptied(message: LoggedMessage, edit: Edit) -> bool:
     place, parts = message.content, message.value.get("content")
     if place is None or message.value.get("type") != "user" or not elements(parts):
         return False
-    is_filled = any(
+    has_new_part = any(
         insertion.span == place.inside(insertion.span.path[-1])
         for insertion in edit.inserted
         if insertion.span.path
     )
     spans = [place.inside(index) for index in range(len(elements(parts)))]
-    return not is_filled and all(span in edit.removed for span in spans)
+    return not has_new_part and all(span in edit.removed for span in spans)
 
 
 def _orders(values: Iterable[Any]) -> dict[Span, dict[Any, int]]:
     """The positions of the ids in each order of a log, by the span of the order."""
-    found = {}
+    orders = {}
     for line, value in enumerate(values):
         order = elements(members(members(value).get("$patch")).get("orderIds"))
         if order:
             names = [name if isinstance(name, str) else None for name in order]
-            found[Span(line, ("$patch", "orderIds"))] = dict(zip(names, count(), strict=False))
-    return found
+            orders[Span(line, ("$patch", "orderIds"))] = dict(zip(names, count(), strict=False))
+    return orders
 
 
 def _ordered(

@@ -46,11 +46,13 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
             messages = sessions.setdefault((line, value["sessionId"]), [])
             part, span = Part("text", value["message"]), Span(line, (index,))
             messages.append(Message("user", (part,), index=len(messages), spans=(span,)))
-    return [
-        Transcript(found, Source(lines, found), id=name, pointer=found[0].spans[0].path)
-        for (_, name), messages in sessions.items()
-        if (found := tuple(messages))
-    ]
+    return [_transcript(name, messages, lines) for (_, name), messages in sessions.items()]
+
+
+def _transcript(name: str, messages: Sequence[Message], lines: Sequence[Line]) -> Transcript:
+    """The prompts of one session, at least one."""
+    source, pointer = Source(lines, tuple(messages)), messages[0].spans[0].path
+    return Transcript(source.messages, source, id=name, pointer=pointer)
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:

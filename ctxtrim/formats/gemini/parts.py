@@ -27,7 +27,7 @@ ROLES: dict[object, Role] = {
     "tool": "user",
     None: "user",
 }
-SPELLED = {"user": "user", "assistant": "model", "system": "system", "tool": "user"}
+GEMINI_ROLES = {"user": "user", "assistant": "model", "system": "system", "tool": "user"}
 """The Gemini role of each role."""
 
 LocatedPart = tuple[Any, Span]
@@ -35,7 +35,7 @@ LocatedPart = tuple[Any, Span]
 
 CALL = ("functionCall", "function_call")
 RESPONSE = ("functionResponse", "function_response")
-_KNOWN = (
+_MEMBERS = (
     "text", "inlineData", "inline_data", "fileData", "file_data", *CALL, *RESPONSE,
     "executableCode", "executable_code", "codeExecutionResult", "code_execution_result", "thought",
     "thoughtSignature", "videoMetadata", "video_metadata",
@@ -57,7 +57,7 @@ def is_content(value: object) -> bool:
 
 
 def _is_part(value: object) -> bool:
-    return isinstance(value, dict) and "type" not in value and any(key in value for key in _KNOWN)
+    return isinstance(value, dict) and "type" not in value and any(key in value for key in _MEMBERS)
 
 
 def pieces_in(parts: Any, span: Span) -> list[LocatedPart]:
@@ -68,42 +68,42 @@ def pieces_in(parts: Any, span: Span) -> list[LocatedPart]:
 def messages_of(
     role: Role,
     pieces: Iterable[LocatedPart],
-    whole: tuple[Span, ...],
+    spans: tuple[Span, ...],
     index: int,
     *,
     is_injected: bool = False,
 ) -> list[Message]:
     """The messages in the parts of one content.
 
-    `whole` is removed with the only message of a model or system. Calls in a user content, and
+    `spans` are removed with the only message of a model or system. Calls in a user content, and
     results in a model content, are read as text.
     """
     if role != "user":
         parts = (part_of(value, span, role == "assistant") for value, span in pieces)
-        return [Message(role, tuple(parts), index=index, spans=whole)]
-    found: list[Message] = []
+        return [Message(role, tuple(parts), index=index, spans=spans)]
+    messages: list[Message] = []
     for value, span in pieces:
         response = member(value, RESPONSE)
         if response is not None:
-            found.append(result_of(value, span, index + len(found)))
+            messages.append(result_of(value, span, index + len(messages)))
             continue
-        part, last = part_of(value, span, False), found[-1] if found else None
-        if last is not None and (last.role == "user" or part.media is not None):
-            found[-1] = _with(last, part, span)
+        part, last_message = part_of(value, span, False), messages[-1] if messages else None
+        if last_message is not None and (last_message.role == "user" or part.media is not None):
+            messages[-1] = _with_part(last_message, part, span)
         else:
-            found.append(
+            messages.append(
                 Message(
                     "user",
                     (part,),
                     is_injected=is_injected,
-                    index=index + len(found),
+                    index=index + len(messages),
                     spans=(span,),
                 )
             )
-    return found or [Message("user", (), is_injected=is_injected, index=index, spans=whole)]
+    return messages or [Message("user", (), is_injected=is_injected, index=index, spans=spans)]
 
 
-def _with(message: Message, part: Part, span: Span) -> Message:
+def _with_part(message: Message, part: Part, span: Span) -> Message:
     """The message with one more part. Media after a result belong to it; a text would not."""
     if message.result is not None:
         part = replace(part, call_id=message.result.call_id, text_block=None)
@@ -113,11 +113,9 @@ def _with(message: Message, part: Part, span: Span) -> Message:
 def part_of(value: Any, span: Span, calls: bool) -> Part:
     """Any part except a function response, with the length of its signature as sealed reasoning."""
     part = _part_of(value, span, calls)
-    signature = (
-        value.get("thoughtSignature", value.get("thought_signature"))
-        if isinstance(value, dict)
-        else None
-    )
+    if not isinstance(value, dict):
+        return part
+    signature = value.get("thoughtSignature", value.get("thought_signature"))
     return replace(part, sealed=len(signature)) if isinstance(signature, str) else part
 
 
@@ -167,8 +165,7 @@ def response_parts(response: dict[str, Any], span: Span) -> tuple[Part, ...]:
     call_id, name = string(response.get("id")), string(response.get("name"))
     inner = span.inside("response")
     text, text_span, rest, is_error = response_text(response.get("response"), inner)
-    first = Part("tool_result", text, call_id, name, is_error, span=text_span, source=inner)
-    parts = [first]
+    parts = [Part("tool_result", text, call_id, name, is_error, span=text_span, source=inner)]
     if rest is not None:
         parts.append(Part("text", rest, call_id, source=inner))
     for position, item in enumerate(elements(response.get("parts"))):
@@ -193,9 +190,9 @@ def response_text(response: Any, span: Span) -> tuple[str, Span | None, str | No
         return "" if response is None else dump(response), None, None, None
     is_error = True if response.get("error") else None
     strings = [key for key, value in response.items() if isinstance(value, str)]
-    text = (
-        strings[0] if len(strings) == 1 else next((key for key in _TEXTS if key in strings), None)
-    )
+    text = next((key for key in _TEXTS if key in strings), None)
+    if len(strings) == 1:
+        text = strings[0]
     if text is None:
         return dump(response), None, None, is_error
     # the frame of the call covers the braces of a single member
@@ -224,15 +221,15 @@ def part_value(message: Message) -> dict[str, Any]:
 def response(message: Message) -> dict[str, Any]:
     """A tool result as a function response."""
     result = message.result
-    named = {} if result is None else {"id": result.call_id, "name": result.name}
-    fields = {key: value for key, value in named.items() if value is not None}
+    link = {} if result is None else {"id": result.call_id, "name": result.name}
+    fields = {key: value for key, value in link.items() if value is not None}
     return fields | {"response": {"output": text_of(message.parts)}}
 
 
 def content_value(messages: Sequence[Message]) -> dict[str, Any]:
     """Messages of one role as one content."""
     return {
-        "role": SPELLED[messages[0].role],
+        "role": GEMINI_ROLES[messages[0].role],
         "parts": [part_value(message) for message in messages],
     }
 

@@ -35,9 +35,9 @@ from ctxtrim.text.records import JsonRecord, dump
 
 _TYPES = ("user", "assistant", "tool_result", "system")
 # subtypes of events outside the conversation
-_SIDE = ("session_artifact_", "session_sources_", "managed_session_")
-_HIDDEN = ("code_mode_tool_result", "realtime_message")
-_SAID = (None, "mid_turn_user_message", "cron")  # subtypes of messages that a person wrote
+_SIDE_SUBTYPES = ("session_artifact_", "session_sources_", "managed_session_")
+_HIDDEN_SUBTYPES = ("code_mode_tool_result", "realtime_message")
+_PROMPT_SUBTYPES = (None, "mid_turn_user_message", "cron")  # of messages that a person wrote
 _ENVELOPE = ("sessionId", "timestamp", "cwd", "version", "gitBranch", "isSidechain", "agentId")
 _HISTORY = ("systemPayload", "compressedHistory")
 _PROMPTS = ("systemPayload", "promptIds")  # parallel to the history
@@ -62,12 +62,13 @@ def _event(value: dict[str, Any], span: Span) -> QwenEvent:
     event = QwenEvent(value, span, string(value.get("uuid")), bool(value))
     event.kind, event.subtype = string(value.get("type")), string(value.get("subtype"))
     event.is_sidechain = value.get("isSidechain") is True
-    event.is_conversation = event.id is not None and not (event.subtype or "").startswith(_SIDE)
+    is_side = (event.subtype or "").startswith(_SIDE_SUBTYPES)
+    event.is_conversation = event.id is not None and not is_side
     if event.kind == "system":
         history = members(value.get("systemPayload")).get("compressedHistory")
         if event.subtype == "chat_compression" and isinstance(history, list):
             event.history = history
-    elif event.kind in _TYPES and event.subtype not in _HIDDEN:
+    elif event.kind in _TYPES and event.subtype not in _HIDDEN_SUBTYPES:
         parts = members(value.get("message")).get("parts")
         event.pieces = pieces_in(parts, span.inside("message", "parts"))
     event.is_context = bool(event.pieces)
@@ -76,17 +77,13 @@ def _event(value: dict[str, Any], span: Span) -> QwenEvent:
 
 def sniff(value: object) -> Layout | None:
     """Whether a value is an event of a known type with a message or a system payload."""
-    if (
-        not isinstance(value, dict)
-        or value.get("type") not in _TYPES
-        or not isinstance(value.get("uuid"), str)
-    ):
+    if not isinstance(value, dict) or value.get("type") not in _TYPES:
         return None
-    message = value.get("message")
-    has_parts = isinstance(message, dict) and isinstance(message.get("parts"), list)
-    return (
-        "events" if has_parts or (value["type"] == "system" and "systemPayload" in value) else None
-    )
+    if not isinstance(value.get("uuid"), str):
+        return None
+    has_parts = isinstance(members(value.get("message")).get("parts"), list)
+    has_payload = value["type"] == "system" and "systemPayload" in value
+    return "events" if has_parts or has_payload else None
 
 
 def _events(values: Sequence[Any]) -> list[QwenEvent]:
@@ -94,15 +91,16 @@ def _events(values: Sequence[Any]) -> list[QwenEvent]:
     events = [
         _event(value, Span(line)) for line, value in enumerate(values) if isinstance(value, dict)
     ]
-    last: QwenEvent | None = None  # the last message of the main conversation
+    message: QwenEvent | None = None  # the last one of the main conversation
     for event in events:
         if event.pieces and not event.is_sidechain:
-            last = event
+            message = event
         elif event.history is not None:
-            last = None
-        elif event.subtype == "slash_command" and last is not None and last.kind == "user":
-            last.is_context = not _is_answered(last, members(event.value.get("systemPayload")))
-            last = None
+            message = None
+        elif event.subtype == "slash_command" and message is not None and message.kind == "user":
+            command = members(event.value.get("systemPayload"))
+            message.is_context = not _is_answered(message, command)
+            message = None
     return events
 
 
@@ -120,17 +118,17 @@ def _is_answered(prompt: QwenEvent, command: dict[str, Any]) -> bool:
 def _thread(events: Sequence[QwenEvent]) -> set[int]:
     """The events from the last one back to the last compression, with all lines of each."""
     indices = [index for index, event in enumerate(events) if event.is_conversation]
-    main = [index for index in indices if not events[index].is_sidechain] or indices
-    if not main:
+    main_indices = [index for index in indices if not events[index].is_sidechain] or indices
+    if not main_indices:
         return set()
     lookup = EventIndex(events)
     chain = set()
-    for index in lookup.walk(main[-1]) if lookup.is_linked else reversed(main):
+    for index in lookup.walk(main_indices[-1]) if lookup.is_linked else reversed(main_indices):
         chain.add(index)
         if events[index].history is not None:
             break
     uuids = {events[index].id for index in chain}
-    return chain | {index for index in main if events[index].id in uuids}
+    return chain | {index for index in main_indices if events[index].id in uuids}
 
 
 GRAPH = EventGraph(_event, _events, _thread)
@@ -144,13 +142,13 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     thread = [events[index] for index in sorted(_thread(events))]
     messages: list[Message] = []
     usages: list[Usage] = []
-    together: dict[str | None, list[QwenEvent]] = {}
+    groups: dict[str | None, list[QwenEvent]] = {}
     for event in thread:
         if event.is_context:
-            together.setdefault(event.id, []).append(event)
+            groups.setdefault(event.id, []).append(event)
         elif event.history is not None:
-            messages += _compressed(event, len(messages))
-    for group in together.values():
+            messages += _compressed_messages(event, len(messages))
+    for group in groups.values():
         usages += _usage(group, len(messages))
         messages += _messages(group, len(messages))
     pair_by_order(messages, 0)
@@ -165,7 +163,7 @@ def _messages(group: Sequence[QwenEvent], index: int) -> list[Message]:
     """The messages of all lines of one event."""
     role = ROLES.get(string(group[0].value["message"].get("role")), "user")
     pieces = (piece for event in group for piece in event.pieces)
-    is_injected = group[0].subtype not in _SAID
+    is_injected = group[0].subtype not in _PROMPT_SUBTYPES
     return messages_of(
         role, pieces, tuple(event.span for event in group), index, is_injected=is_injected
     )
@@ -181,17 +179,17 @@ def _usage(group: Sequence[QwenEvent], index: int) -> Iterator[Usage]:
                 return
 
 
-def _compressed(event: QwenEvent, index: int) -> list[Message]:
+def _compressed_messages(event: QwenEvent, index: int) -> list[Message]:
     """The messages of a compression, which replace all messages before it."""
-    found: list[Message] = []
+    messages: list[Message] = []
     for position, content in enumerate(event.history or ()):
         parts = content.get("parts") if isinstance(content, dict) else None
         if isinstance(parts, list):
             span = event.span.inside(*_HISTORY, position)
             pieces = pieces_in(parts, span.inside("parts"))
             role = ROLES.get(string(content.get("role")), "user")
-            found += messages_of(role, pieces, (span,), index + len(found))
-    return found
+            messages += messages_of(role, pieces, (span,), index + len(messages))
+    return messages
 
 
 def owner(array: Path) -> Path | None:

@@ -29,7 +29,7 @@ from ctxtrim.model.request import RequestOptions
 from ctxtrim.text.json_paths import Path, each_element
 from ctxtrim.text.records import value_in
 
-_OWN = frozenset((
+_BLOCK_MEMBERS = frozenset((
     "toolUse", "toolResult", "reasoningContent", "cachePoint", "guardContent", "citationsContent",
     "searchResult",
 ))  # fmt: skip
@@ -84,7 +84,7 @@ def _is_block(value: object) -> bool:
     if "type" in block:
         return False
     has_object = any(isinstance(block.get(key), dict) for key in (*_MEDIA, "reasoning"))
-    return has_object or isinstance(block.get("text"), str) or not _OWN.isdisjoint(block)
+    return has_object or isinstance(block.get("text"), str) or not _BLOCK_MEMBERS.isdisjoint(block)
 
 
 def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
@@ -104,7 +104,7 @@ def _tells(value: object) -> bool:
     if not knows(value):
         return False
     blocks = map(members, message_in(value)[0]["content"])
-    return any(_is_media(block) or not _OWN.isdisjoint(block) for block in blocks)
+    return any(_is_media(block) or not _BLOCK_MEMBERS.isdisjoint(block) for block in blocks)
 
 
 def _is_media(block: Mapping[str, Any]) -> bool:
@@ -136,16 +136,16 @@ def header(value: object) -> Envelope:
     that are not read.
     """
     record = members(value)
-    sent, answered = members(record.get("input")), members(record.get("output"))
-    answer = _opened(answered.get("outputBodyJson"))
+    request, response = members(record.get("input")), members(record.get("output"))
+    answer = _opened(response.get("outputBodyJson"))
     events = _events(answer)
     answers = [members(answer), members(record.get("modelOutput"))]
-    recorded = [*answers, *(members(event.get("metadata")) for event in events), record]
-    usages = [bedrock_usage(each.get("usage")) for each in recorded]
-    usage = next(filter(None, [*usages, log_usage(sent, answered)]), None)
+    sources = [*answers, *(members(event.get("metadata")) for event in events), record]
+    usages = [bedrock_usage(source.get("usage")) for source in sources]
+    usage = next(filter(None, [*usages, log_usage(request, response)]), None)
     name = first_string((record.get("requestId"), record.get("recordId")))
-    streamed = ("the answer is a stream of events, which is not read",) if events else ()
-    options = RequestOptions(unread=(*_unread(record), *streamed))
+    notes = ("the answer is a stream of events, which is not read",) if events else ()
+    options = RequestOptions(unread=(*_unread(record), *notes))
     return Envelope(model=string(record.get("modelId")), id=name, usage=usage, options=options)
 
 
@@ -156,8 +156,8 @@ def _opened(body: Any) -> Any:
 
 def _events(body: Any) -> list[dict[str, Any]]:
     """The events of a streamed answer; none of another body. Those of Anthropic have a type."""
-    found = [members(event) for event in elements(body)]
-    return found if any("messageStart" in event or "metadata" in event for event in found) else []
+    events = [members(event) for event in elements(body)]
+    return events if any("messageStart" in event or "metadata" in event for event in events) else []
 
 
 def _unread(record: Mapping[str, Any]) -> Iterator[str]:
@@ -200,7 +200,7 @@ DIALECT = Dialect(
     ),
     answers=(("message",),),
     takes_empty=True,
-    resolved=lazy_function(f"{_STRANDS}:sent"),
+    resolved=lazy_function(f"{_STRANDS}:sent_elements"),
     relink=lazy_function(f"{_STRANDS}:relink"),
     claims=claims,
     has_foreign=has_foreign,

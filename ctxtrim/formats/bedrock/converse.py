@@ -25,35 +25,36 @@ from ctxtrim.text.records import dump
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
 _MEDIA = {"image": "image", "video": "video", "audio": "audio", "document": "application"}
 """Members with media, and the first halves of their media types."""
-_INSIDE = ("message", "redact_message")
+_MESSAGE_KEYS = ("message", "redact_message")
 _TEXT_FORMATS = ("csv", "html", "md", "txt")
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each element."""
     for value, span, _ in items:
         message, keys = message_in(value)
         role = role_in(message, "role", _ROLES)
         if role is not None and is_empty(value):
-            found.add(role, (), value, span)
+            contents.add(role, (), value, span)
             continue
         if role is None or not knows(value):
-            found.uncounted += "role" in message
+            contents.uncounted += "role" in message
             continue
-        first = len(found.messages)
-        add_content(role, message["content"], span.inside(*keys, "content"), found)
+        start = len(contents.messages)
+        add_content(role, message["content"], span.inside(*keys, "content"), contents)
         if strands.is_summary(span):
-            found.messages[first:] = map(_summary, found.messages[first:])
-        usage = members(message.get("metadata")).get("usage")
-        recorded = bedrock_usage(usage, len(found.messages) - 1)
-        found.usages += [recorded] if recorded and role == "assistant" else []
+            contents.messages[start:] = map(_summary, contents.messages[start:])
+        counts = members(message.get("metadata")).get("usage")
+        usage = bedrock_usage(counts, len(contents.messages) - 1)
+        if usage is not None and role == "assistant":
+            contents.usages.append(usage)
 
 
-def add_content(role: Role, content: Sequence[Any], home: Span, found: ListContents) -> None:
+def add_content(role: Role, content: Sequence[Any], home: Span, contents: ListContents) -> None:
     """Add the messages of a content, a list of blocks at `home`."""
-    blocks = [(block, home.inside(at)) for at, block in enumerate(content)]
-    read_part = _part if role == "assistant" else _spoken
-    add_messages(role, blocks, found, read_part, _result)
+    blocks = [(block, home.inside(index)) for index, block in enumerate(content)]
+    read_part = _part if role == "assistant" else _user_part
+    add_messages(role, blocks, contents, read_part, _result)
 
 
 def _summary(message: Message) -> Message:
@@ -75,7 +76,7 @@ def _part(value: Any, span: Span) -> Part | None:
     return _content(value, span)
 
 
-def _spoken(value: Any, span: Span) -> Part | None:
+def _user_part(value: Any, span: Span) -> Part | None:
     """A block of the user; only the model makes calls."""
     part = _part(value, span)
     return part if part is None or part.kind != "tool_call" else _json(value, span)
@@ -89,8 +90,8 @@ def _reasoning(value: dict[str, Any], span: Span) -> Part:
     inner = members(value.get("reasoningText")) or value
     text = string(inner.get("text")) or ""
     sealed = len(string(inner.get("signature")) or "") if not text else 0
-    redacted = _data(value.get("redactedContent"))
-    return Part("reasoning", text, block=span, sealed=sealed + len(redacted or ""))
+    data = _data(value.get("redactedContent"))
+    return Part("reasoning", text, block=span, sealed=sealed + len(data or ""))
 
 
 def _content(value: Any, span: Span) -> Part:
@@ -99,10 +100,10 @@ def _content(value: Any, span: Span) -> Part:
     if isinstance(block.get("text"), str):
         return Part("text", block["text"], span=span.inside("text"), block=span)
     guard = members(block.get("guardContent"))
-    guarded = members(guard.get("text"))
-    if isinstance(guarded.get("text"), str):
+    guard_text = members(guard.get("text"))
+    if isinstance(guard_text.get("text"), str):
         home = span.inside("guardContent", "text", "text")
-        return Part("text", guarded["text"], span=home, block=span)
+        return Part("text", guard_text["text"], span=home, block=span)
     if isinstance(guard.get("image"), dict):
         return _attachment("image", guard, span)
     if "json" in block:
@@ -140,14 +141,15 @@ def _result(value: Any, span: Span) -> tuple[Part, ...]:
     status, home = answer.get("status"), span.inside("toolResult", "content")
     is_error = status == "error" if isinstance(status, str) else None
     blocks = enumerate(elements(answer.get("content")))
-    parts = [_content(block, home.inside(at)) for at, block in blocks]
+    parts = [_content(block, home.inside(index)) for index, block in blocks]
     return result_parts(parts, string(answer.get("toolUseId")), is_error=is_error)
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The system prompt as a message, the tools and their choice, model, id and usage."""
     config = members(value.get("toolConfig"))
-    more = members(value.get("additionalModelRequestFields"))
+    fields = members(value.get("additionalModelRequestFields"))
+    thinking = fields.get("thinking", fields.get("reasoning_config"))
     return Envelope(
         _tools(config),
         tool_choice=_choice(config.get("toolChoice")),
@@ -155,7 +157,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         id=first_string((value.get("requestId"), value.get("recordId"), value.get("id"))),
         usage=bedrock_usage(value.get("usage")),
         preamble=_system(value, span),
-        options=anthropic_options({"thinking": more.get("thinking", more.get("reasoning_config"))}),
+        options=anthropic_options({"thinking": thinking}),
     )
 
 
@@ -168,15 +170,15 @@ def _system(value: Mapping[str, Any], span: Span) -> tuple[Message, ...]:
     if isinstance(prompt, str):
         parts: tuple[Part, ...] = (Part("text", prompt, span=home),)
     else:
-        pieces = [_part(block, home.inside(at)) for at, block in enumerate(elements(prompt))]
+        pieces = [_part(block, home.inside(index)) for index, block in enumerate(elements(prompt))]
         parts = tuple(part for part in pieces if part is not None)
     return (Message("system", parts, index=0, spans=(home,)),) if parts else ()
 
 
 def _tools(config: Mapping[str, Any]) -> str | None:
     """The tool schemas as Anthropic spells them, which `convert` reads too; None without tools."""
-    found = [_tool(members(tool)) for tool in elements(config.get("tools"))]
-    tools = [tool for tool in found if "cachePoint" not in tool]
+    tools = [_tool(members(tool)) for tool in elements(config.get("tools"))]
+    tools = [tool for tool in tools if "cachePoint" not in tool]
     return dump(tools) if tools else None
 
 
@@ -184,14 +186,14 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any]:
     schema = members(tool.get("toolSpec"))
     if not schema:
         return tool
-    named = {key: schema[key] for key in ("name", "description") if key in schema}
-    return named | {"input_schema": members(members(schema.get("inputSchema")).get("json"))}
+    fields = {key: schema[key] for key in ("name", "description") if key in schema}
+    return fields | {"input_schema": members(members(schema.get("inputSchema")).get("json"))}
 
 
 def _choice(choice: Any) -> str | None:
     """The name of the tool that must be called, or `auto` or `any`."""
-    found = members(choice)
-    return string(members(found.get("tool")).get("name")) or next(iter(found), None)
+    tool_choice = members(choice)
+    return string(members(tool_choice.get("tool")).get("name")) or next(iter(tool_choice), None)
 
 
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
@@ -219,8 +221,8 @@ def _reopened(insertion: Insertion, site: Site) -> dict[str, Any]:
 def _new_record(site: Site) -> dict[str, Any]:
     """What Strands Agents writes around a message of the list. A new message has no number."""
     record, _ = _record_around(site.any.spans[0], site)
-    around = {name: record[name] for name in record if name not in _INSIDE}
-    return around | {"message_id": None} if "message_id" in around else around
+    fields = {name: record[name] for name in record if name not in _MESSAGE_KEYS}
+    return fields | {"message_id": None} if "message_id" in fields else fields
 
 
 def _record_around(span: Span, site: Site) -> tuple[dict[str, Any], str]:
@@ -228,7 +230,7 @@ def _record_around(span: Span, site: Site) -> tuple[dict[str, Any], str]:
     at the span and an empty key.
     """
     for depth, key in enumerate(span.path):
-        if key in _INSIDE:
+        if key in _MESSAGE_KEYS:
             return members(site.value_of(Span(span.line, span.path[:depth]))), str(key)
     return members(site.value_of(span)), ""
 
@@ -240,8 +242,8 @@ def _converse(value: dict[str, Any], record: Mapping[str, Any]) -> dict[str, Any
     message = value.get("message", value)
     content = message["content"]
     blocks = [text_block(content)] if isinstance(content, str) else list(map(_block, content))
-    new = {"role": message["role"], "content": blocks}
-    return {"message": new, **record} if "message" in value else new
+    new_message = {"role": message["role"], "content": blocks}
+    return {"message": new_message, **record} if "message" in value else new_message
 
 
 def _block(value: dict[str, Any]) -> dict[str, Any]:

@@ -61,38 +61,38 @@ def is_summary(span: Span) -> bool:
     return span.path[-3:] == (*_STATE, _SUMMARY)
 
 
-def sent(elements: Iterable[Element], around: Mapping[str, Any]) -> Iterable[Element]:
+def sent_elements(elements: Iterable[Element], around: Mapping[str, Any]) -> Iterable[Element]:
     """The elements of a list that the SDK sends, with the summary; all elements of other lists."""
     state = manager_state(around)
     if state is None:
         return elements
-    found, window = list(elements), _Window.of(state)
+    items, window = list(elements), _Window.of(state)
     summary = []
-    if found and isinstance(state.get(_SUMMARY), dict):
-        list_span = found[0].span
+    if items and isinstance(state.get(_SUMMARY), dict):
+        list_span = items[0].span
         span = Span(list_span.line, (*list_span.path[:-2], *_STATE, _SUMMARY))
         summary = [Element(state[_SUMMARY], span, span)]
-    return [*found[: window.pinned], *summary, *found[window.tail :]]
+    return [*items[: window.pinned], *summary, *items[window.tail :]]
 
 
 def relink(edit: Edit) -> Edit:
-    """The edit with the number of pinned messages without the dropped ones."""
-    dropped: dict[Span, list[int]] = {}
+    """The edit that lowers the number of pinned messages by those that are dropped."""
+    dropped_indices: dict[Span, list[int]] = {}
     for span in edit.removed:
         if span.path[-2:-1] == ("messages",):
             home = Span(span.line, span.path[:-1])
-            dropped.setdefault(home, []).append(_index(span.path[-1]))
-    changed: dict[Span, Mapping[str, Any]] = {}
-    for home, indices in dropped.items():
-        around = Span(home.line, home.path[:-1])
-        state = manager_state(members(edit.value_at(around)))
+            dropped_indices.setdefault(home, []).append(_index(span.path[-1]))
+    changes: dict[Span, Mapping[str, Any]] = {}
+    for home, indices in dropped_indices.items():
+        session = Span(home.line, home.path[:-1])
+        state = manager_state(members(edit.value_at(session)))
         if state is None:
             continue
         pinned = _Window.of(state).pinned
-        kept = pinned - sum(index < pinned for index in indices)
-        if kept < pinned:
-            changed[around.inside(*_STATE)] = {_PINNED: kept}
-    return replace(edit, members={**edit.members, **changed}) if changed else edit
+        remainder = pinned - sum(index < pinned for index in indices)
+        if remainder < pinned:
+            changes[session.inside(*_STATE)] = {_PINNED: remainder}
+    return replace(edit, members={**edit.members, **changes}) if changes else edit
 
 
 def list_site(run: Sequence[Message], site: Site) -> Site:
@@ -101,8 +101,8 @@ def list_site(run: Sequence[Message], site: Site) -> Site:
     Raises a `NotEditableError` for a place before them.
     """
     home = next(filter(None, map(_list_of, site.messages)), None)
-    around = None if home is None else site.value_of(Span(home.line, home.path[:-1]))
-    state = manager_state(members(around))
+    session = None if home is None else site.value_of(Span(home.line, home.path[:-1]))
+    state = manager_state(members(session))
     if state is None or home is None:
         return site
     tail, depth = _Window.of(state).tail, len(home.path)
@@ -123,14 +123,15 @@ def list_site(run: Sequence[Message], site: Site) -> Site:
 
 
 def _list_of(message: Message) -> Span | None:
-    """The list that has a message as an element of its `messages`."""
+    """The list `messages` that has a message as an element; None if there is none."""
     line, path = message.spans[0].line, message.spans[0].path
-    at = next((at for at, key in enumerate(path[:-1]) if _is_element(path, at)), None)
-    return None if at is None else Span(line, path[: at + 1])
+    indices = (index for index in range(len(path) - 1) if _is_element(path, index))
+    index = next(indices, None)
+    return None if index is None else Span(line, path[: index + 1])
 
 
-def _is_element(path: Path, at: int) -> bool:
-    return path[at] == "messages" and isinstance(path[at + 1], int)
+def _is_element(path: Path, index: int) -> bool:
+    return path[index] == "messages" and isinstance(path[index + 1], int)
 
 
 def _index(key: str | int) -> int:

@@ -38,7 +38,7 @@ _MAIN_ARGUMENT = {
 }
 _MESSAGE_ACTIONS = ("message", "finish", "think")
 # Fields that the client adds to an action's arguments.
-_ASIDE = {
+_ASIDES = {
     "action", "action_risk", "args", "blocking", "cause", "confirmation_state", "hidden", "id",
     "impl_source", "is_confirmed", "is_static", "keep_prompt", "kernel_init_code", "llm_metrics",
     "message", "security_risk", "source", "thought", "timeout", "timestamp", "tool_call_metadata",
@@ -67,11 +67,9 @@ def is_event(value: object) -> bool:
         return isinstance(value.get("args"), dict) or (
             "source" not in value and action in (*_MAIN_ARGUMENT, *_MESSAGE_ACTIONS, "null")
         )
-    if (
-        not isinstance(observation, str)
-        or action is not None
-        or not isinstance(value.get("content"), str)
-    ):
+    if not isinstance(observation, str) or not isinstance(value.get("content"), str):
+        return False
+    if action is not None:
         return False
     return isinstance(value.get("extras"), dict) or (
         "source" not in value and observation in (*_MAIN_ARGUMENT, *SILENT)
@@ -86,22 +84,20 @@ def contents_of(value: dict[str, Any], span: Span) -> Contents | None:
 
 def _action(value: dict[str, Any], span: Span) -> Contents | None:
     kind, source = value["action"], value.get("source")
-    inner = isinstance(value.get("args"), dict)
-    arguments, inner_span = (value["args"], span.inside("args")) if inner else (value, span)
+    has_arguments = isinstance(value.get("args"), dict)
+    arguments, inner_span = (value["args"], span.inside("args")) if has_arguments else (value, span)
     if kind == "system":
         return _system(arguments, inner_span)
     if kind in SILENT:
         return None
     if kind == "message":
-        is_agent = source == "agent" or (
-            source is None and arguments.get("wait_for_response") is True
-        )
+        waits = arguments.get("wait_for_response") is True
+        is_agent = source == "agent" or (source is None and waits)
+        role: Role = "assistant" if is_agent else "user"
         parts = (*_texts(arguments, inner_span, "content"), *_images(arguments, inner_span))
-        return Contents(
-            Message("assistant" if is_agent else "user", parts, is_injected=source == "environment")
-        )
+        return Contents(Message(role, parts, is_injected=source == "environment"))
     if kind == "finish":  # sent back as a text, because nothing answers it
-        role: Role = "user" if source == "user" else "assistant"
+        role = "user" if source == "user" else "assistant"
         return Contents(Message(role, (*_texts(arguments, inner_span, "thought"),)))
     if source == "user":
         texts = _texts(arguments, inner_span, _MAIN_ARGUMENT.get(kind, "content"))
@@ -168,19 +164,16 @@ def _plain(
     if key is not None and kind != "think":
         yield from (part for part in _texts(arguments, span, "thought") if part.text)
     if key is None or key in arguments:  # in an unknown kind, the thought is an argument
-        ours = {
-            name: arguments[name]
-            for name in arguments
-            if name not in _ASIDE or (name == "thought" and key in (None, name))
-        }
+        asides = _ASIDES - {"thought"} if key in (None, "thought") else _ASIDES
+        request = {field: inner for field, inner in arguments.items() if field not in asides}
         block = None if key is None else span.inside(key)
-        yield Part("tool_call", dump(ours), call_id, name, block=block)
+        yield Part("tool_call", dump(request), call_id, name, block=block)
 
 
 def _observation(value: dict[str, Any], span: Span) -> Contents | None:
     kind, call_metadata = value["observation"], value.get("tool_call_metadata")
     if kind == "recall":
-        return _recalled(value, span)
+        return _recall(value, span)
     if kind in SILENT:
         return None
     content_span, text = span.inside("content"), string(value.get("content")) or ""
@@ -199,8 +192,8 @@ def _observation(value: dict[str, Any], span: Span) -> Contents | None:
         Part("tool_result", text, call_id, name, is_error, span=content_span),
     )
     if kind == "run":
-        before, after = around_output(members(value.get("extras")).get("metadata"))
-        parts = (*before, *parts, *after)
+        prefix, suffix = around_output(members(value.get("extras")).get("metadata"))
+        parts = (*prefix, *parts, *suffix)
     return Contents(Message("tool", parts, name=name, metadata=metadata_in(value)))
 
 
@@ -210,17 +203,14 @@ def _name_and_id(value: dict[str, Any], kind: str) -> tuple[str | None, str | No
     return string(call.get("function_name", kind)), string(call.get("tool_call_id"))
 
 
-def _recalled(value: dict[str, Any], span: Span) -> Contents | None:
+def _recall(value: dict[str, Any], span: Span) -> Contents | None:
     """Workspace facts that the client sends as a user message: the texts in `extras`."""
     extras, inner_span = value.get("extras"), span.inside("extras")
     if not isinstance(extras, dict):
         return None
-    parts = [
-        part
-        for key in ("repo_instructions", "additional_agent_instructions")
-        for part in _texts(extras, inner_span, key)
-        if part.text
-    ]
+    parts: list[Part] = []
+    for key in ("repo_instructions", "additional_agent_instructions"):
+        parts += [part for part in _texts(extras, inner_span, key) if part.text]
     for index, item in enumerate(elements(extras.get("microagent_knowledge"))):
         if isinstance(item, dict):
             parts += _texts(item, inner_span.inside("microagent_knowledge", index), "content")

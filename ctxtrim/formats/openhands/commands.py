@@ -16,18 +16,18 @@ _Texts = tuple[Part, ...]
 def around_output(metadata: Any) -> tuple[_Texts, _Texts]:
     """The texts before and after an output, which stay if it is shortened."""
     facts = members(metadata)
-    return _texts(string(facts.get("prefix")) or ""), _texts(_after(facts))
+    return _texts(string(facts.get("prefix")) or ""), _texts(_suffix(facts))
 
 
-def _after(facts: Mapping[str, Any]) -> str:
-    found = string(facts.get("suffix")) or ""
+def _suffix(facts: Mapping[str, Any]) -> str:
+    text = string(facts.get("suffix")) or ""
     if facts.get("working_dir"):
-        found += f"\n[Current working directory: {facts['working_dir']}]"
+        text += f"\n[Current working directory: {facts['working_dir']}]"
     if facts.get("py_interpreter_path"):
-        found += f"\n[Python interpreter: {facts['py_interpreter_path']}]"
+        text += f"\n[Python interpreter: {facts['py_interpreter_path']}]"
     if facts.get("exit_code", -1) != -1:
-        found += f"\n[Command finished with exit code {facts['exit_code']}]"
-    return found
+        text += f"\n[Command finished with exit code {facts['exit_code']}]"
+    return text
 
 
 def _texts(text: str) -> _Texts:

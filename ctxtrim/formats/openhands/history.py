@@ -42,11 +42,11 @@ def knows(value: object) -> bool:
 
 
 class _Event(Struct, frozen=True):
-    """One event, its span, and the span to remove with its message."""
+    """One event, its span, and the spans to remove with its message."""
 
     value: dict[str, Any]
     span: Span
-    whole: tuple[Span, ...]
+    spans: tuple[Span, ...]
 
 
 class _Answer(Struct):
@@ -59,23 +59,23 @@ class _Answer(Struct):
     calls: set[str | None]
 
 
-def read(elements: Iterable[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], list_contents: ListContents) -> None:
     """Read one message per event; actions of one answer share a message."""
-    events = list(_events(elements))
-    condensed = _Condensed(events)
+    events, messages = list(_events(elements)), list_contents.messages
+    condensations = _Condensations(events)
     answers: dict[str, list[_Answer]] = {}  # by the id of the answer; only the last may continue
     for position, event in enumerate(events):
-        if condensed.summary is not None and position == condensed.place:
-            found.messages.append(replace(condensed.summary, index=len(found.messages)))
-        if position in condensed.forgotten:
+        if condensations.summary is not None and position == condensations.place:
+            messages.append(replace(condensations.summary, index=len(messages)))
+        if position in condensations.positions:
             continue
         contents = _contents_of(event)
         if contents is None:
-            found.uncounted += _is_unknown(event.value)
+            list_contents.uncounted += _is_unknown(event.value)
         else:
-            _take(contents, event, answers, found)
+            _add(contents, event, answers, list_contents)
     for answer in chain.from_iterable(answers.values()):
-        found.messages[answer.index] = joined_message(found.messages[answer.index], answer.rest)
+        messages[answer.index] = joined_message(messages[answer.index], answer.rest)
 
 
 def _events(elements: Iterable[Element]) -> Iterator[_Event]:
@@ -84,26 +84,20 @@ def _events(elements: Iterable[Element]) -> Iterator[_Event]:
         if isinstance(value, dict):
             yield _Event(value, span, (whole,))
         elif isinstance(value, list):
-            places = [
+            events = [
                 (event, span.inside(index))
                 for index, event in enumerate(value)
                 if isinstance(event, dict)
             ]
-            idle = tuple(
-                inner_span
-                for event, inner_span in places
-                if actions.is_event(event) and _is_idle(event)
-            )
-            for event, inner_span in places:
-                yield _Event(
-                    event,
-                    inner_span,
-                    (inner_span, *(idle_span for idle_span in idle if idle_span != inner_span)),
-                )
+            placeholders = [inner_span for event, inner_span in events if _is_placeholder(event)]
+            for event, inner_span in events:
+                others = [other for other in placeholders if other != inner_span]
+                yield _Event(event, inner_span, (inner_span, *others))
 
 
-def _is_idle(value: dict[str, Any]) -> bool:
-    return "null" in (value.get("action"), value.get("observation"))
+def _is_placeholder(value: dict[str, Any]) -> bool:
+    """Whether an event is a placeholder for a missing action or observation."""
+    return actions.is_event(value) and "null" in (value.get("action"), value.get("observation"))
 
 
 def _contents_of(event: _Event) -> Contents | None:
@@ -119,35 +113,41 @@ def _is_unknown(value: dict[str, Any]) -> bool:
     return "role" in value
 
 
-def _take(
-    contents: Contents, event: _Event, answers: dict[str, list[_Answer]], found: ListContents
+def _add(
+    contents: Contents,
+    event: _Event,
+    answers: dict[str, list[_Answer]],
+    list_contents: ListContents,
 ) -> None:
     """Add the contents of an event: a message, or another call of an existing answer."""
-    message = replace(contents.message, spans=contents.message.spans or event.whole)
-    found.tools = found.tools or contents.tools
-    found.model = contents.model or found.model
+    message = replace(contents.message, spans=contents.message.spans or event.spans)
+    list_contents.tools = list_contents.tools or contents.tools
+    list_contents.model = contents.model or list_contents.model
     calls = tuple(message.calls)
     names = {call.call_id for call in calls}
-    alike = answers.get(contents.response, []) if contents.response is not None else []
-    if alike and names.isdisjoint(alike[-1].calls):
-        alike[-1].rest.append(replace(message, parts=calls))
-        alike[-1].calls |= names
+    earlier_answers = answers.get(contents.response, []) if contents.response is not None else []
+    if earlier_answers and names.isdisjoint(earlier_answers[-1].calls):
+        earlier_answers[-1].rest.append(replace(message, parts=calls))
+        earlier_answers[-1].calls |= names
         return
     if contents.message.role == "system" and not contents.message.parts:
         return
+    index = len(list_contents.messages)
     if contents.response is not None:
-        answers.setdefault(contents.response, []).append(_Answer(len(found.messages), [], names))
-    usage = openai_usage(contents.usage, len(found.messages))
+        answers.setdefault(contents.response, []).append(_Answer(index, [], names))
+    usage = openai_usage(contents.usage, index)
     if usage is not None:
-        found.usages.append(replace(usage, model=contents.model))
-    found.messages.append(replace(message, index=len(found.messages)))
+        list_contents.usages.append(replace(usage, model=contents.model))
+    list_contents.messages.append(replace(message, index=index))
 
 
-class _Condensed:
-    """The combined condensations: forgotten positions, and the last `summary` with its `place`."""
+class _Condensations:
+    """All condensations, combined: the `positions` of these events and of those that they forget,
+    and the last `summary` with its `place`.
+    """
 
     def __init__(self, events: Sequence[_Event]) -> None:
-        self.forgotten: set[int] = set()
+        self.positions: set[int] = set()
         self.summary: Message | None = None
         self.place = 0
         condensations = [
@@ -168,18 +168,18 @@ class _Condensed:
             event = events[position]
             inner = _condensation(event.value) or {}
             inner_span = event.span if inner is event.value else event.span.inside("args")
-            self.forgotten |= {
+            self.positions |= {
                 names[name]
-                for name in _forgotten(inner, numbers)
+                for name in _forgotten_ids(inner, numbers)
                 if name in names and names[name] < position
             }
             if text is None and isinstance(inner.get("summary"), str):
                 text = Part("text", inner["summary"], span=inner_span.inside("summary"))
-        self.forgotten |= set(condensations)
+        self.positions |= set(condensations)
         if text is not None:
-            places = sorted(self.forgotten)
+            places = sorted(self.positions)
             self.place = places[0]
-            spans = tuple(span for position in places for span in events[position].whole)
+            spans = tuple(span for position in places for span in events[position].spans)
             self.summary = Message("user", (text,), is_injected=True, is_summary=True, spans=spans)
 
 
@@ -195,9 +195,8 @@ def _condensation(value: dict[str, Any]) -> dict[str, Any] | None:
     return inner if value.get("action") == "condensation" and isinstance(inner, dict) else None
 
 
-def _forgotten(inner: dict[str, Any], numbers: list[int]) -> list[Any]:
-    """The ids of the events that a condensation forgets: a list of them, or the
-    first and the last.
+def _forgotten_ids(inner: dict[str, Any], numbers: list[int]) -> list[Any]:
+    """The ids of the events that a condensation forgets: a list of them, or the first and the last.
 
     The ids between these are removed from the sorted `numbers`: an earlier condensation forgets no
     other of them.
@@ -205,13 +204,13 @@ def _forgotten(inner: dict[str, Any], numbers: list[int]) -> list[Any]:
     ids = inner.get("forgotten_event_ids")
     if isinstance(ids, list):
         return [name for name in ids if _is_name(name)]
-    first, last = inner.get("forgotten_events_start_id"), inner.get("forgotten_events_end_id")
-    if not isinstance(first, int) or not isinstance(last, int):
+    first_id, last_id = inner.get("forgotten_events_start_id"), inner.get("forgotten_events_end_id")
+    if not isinstance(first_id, int) or not isinstance(last_id, int):
         return []
-    start, end = bisect_left(numbers, first), bisect_right(numbers, last)
-    found = numbers[start:end]
+    start, end = bisect_left(numbers, first_id), bisect_right(numbers, last_id)
+    ids = numbers[start:end]
     del numbers[start:end]
-    return found
+    return ids
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
@@ -231,8 +230,8 @@ def owner(array: Path) -> Path | None:
 
 def relink(edit: Edit) -> Edit:
     """The edit in which a dropped system prompt is an empty text, which its event requires."""
-    emptied = {span for span in edit.removed if span.path[-2:] in _PROMPTS}
-    return edit.with_value(emptied, "") if emptied else edit
+    prompts = {span for span in edit.removed if span.path[-2:] in _PROMPTS}
+    return edit.with_value(prompts, "") if prompts else edit
 
 
 DIALECT = Dialect(

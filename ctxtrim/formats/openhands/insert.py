@@ -8,8 +8,8 @@ from ctxtrim.formats.message_parts import event_id, text_of
 from ctxtrim.model import Message, Span
 
 _SOURCES = {"user": "user", "assistant": "agent", "system": "agent"}
-_IDLE = {"message": "No observation", "observation": "null", "content": "", "extras": {}}
-_IDLE_ACTION = {"message": "No action", "action": "null", "args": {}}
+_NO_OBSERVATION = {"message": "No observation", "observation": "null", "content": "", "extras": {}}
+_NO_ACTION = {"message": "No action", "action": "null", "args": {}}
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
@@ -22,13 +22,18 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
         _json_value(message, neighbour, site, number) for number, message in enumerate(run)
     ]
     span, is_after = _place(run, site)
-    idle = _idle(run[0], site)
-    first = [] if idle is None else [Insertion(values.pop(0), idle, replaces=True)]
+    placeholder = _placeholder(run[0], site)
+    replacements: list[Insertion] = []
+    if placeholder is not None:
+        replacements.append(Insertion(values.pop(0), placeholder, replaces=True))
     if span.path and isinstance(site.value_of(span), list):
-        values = [
-            [_IDLE_ACTION, value] if "observation" in value else [value, _IDLE] for value in values
-        ]
-    return [*first, *(Insertion(value, span, is_after=is_after) for value in values)]
+        values = list(map(_pair, values))
+    return [*replacements, *(Insertion(value, span, is_after=is_after) for value in values)]
+
+
+def _pair(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """An event with the placeholder that makes it a pair."""
+    return [_NO_ACTION, value] if "observation" in value else [value, _NO_OBSERVATION]
 
 
 def _place(run: Sequence[Message], site: Site) -> tuple[Span, bool]:
@@ -36,13 +41,13 @@ def _place(run: Sequence[Message], site: Site) -> tuple[Span, bool]:
     earlier, later = site.earlier, site.later
     is_answer = run[0].role == "tool" and earlier is not None
     if later is not None and (
-        not is_answer or later.role == "tool" or _last(earlier) > later.spans[0]
+        not is_answer or later.role == "tool" or _last_span(earlier) > later.spans[0]
     ):
         return _element(later.spans[0], site, False), False
-    return _element(_last(earlier or site.any), site, True), True
+    return _element(_last_span(earlier or site.any), site, True), True
 
 
-def _last(message: Message | None) -> Span:
+def _last_span(message: Message | None) -> Span:
     return max(message.spans) if message is not None else Span(0)
 
 
@@ -58,8 +63,8 @@ def _element(span: Span, site: Site, is_after: bool) -> Span:
     return Span(line, path)
 
 
-def _idle(message: Message, site: Site) -> Span | None:
-    """The placeholder observation paired with the call that a result answers, or None."""
+def _placeholder(message: Message, site: Site) -> Span | None:
+    """The placeholder observation paired with the call that a result answers; None without one."""
     result, earlier = message.result, site.earlier
     if result is None or earlier is None:
         return None
@@ -89,22 +94,19 @@ def _json_value(
     time = {"timestamp": neighbour["timestamp"]} if "timestamp" in neighbour else {}
     if isinstance(neighbour.get("kind"), str):
         name = event_id(neighbour.get("id"), f"{message.role} {text}", number)
-        value = (
-            _result_sdk(message, text, events) if message.result else _message_sdk(message, text)
-        )
-        return {"id": name} | time | value
+        if message.result is None:
+            return {"id": name} | time | _message_sdk(message, text)
+        return {"id": name} | time | _result_sdk(message, text, events)
     if message.result is not None:
         return _result(message, text, events, neighbour, time)
     action, arguments = "system", dict[str, Any](content=text)
     if message.role != "system":
-        action, arguments = (
-            "message",
-            arguments | {"wait_for_response": message.role == "assistant"},
-        )
+        action = "message"
+        arguments["wait_for_response"] = message.role == "assistant"
         if _is_flat(neighbour):
             return arguments | {"action": action}
-    about = {"source": _SOURCES[message.role], "message": text}
-    return time | about | {"action": action, "args": arguments}
+    header = {"source": _SOURCES[message.role], "message": text}
+    return time | header | {"action": action, "args": arguments}
 
 
 def _is_flat(neighbour: dict[str, Any]) -> bool:
@@ -123,33 +125,34 @@ def _result(
     result = message.result
     name = result.name if result is not None else None
     kinds = [event.get("action") or event.get("observation") for event in reversed(events)]
-    known = (kind for kind in kinds if isinstance(kind, str) and kind not in ("error", "null"))
-    kind = next(known, "run")
+    names = (kind for kind in kinds if isinstance(kind, str))
+    kind = next((name for name in names if name not in ("error", "null")), "run")
     if result is None or result.call_id is None:
-        observed = {"content": text, "observation": name or kind}
+        observation = {"content": text, "observation": name or kind}
         if _is_flat(neighbour):
-            return observed
-        return time | {"source": "agent", "message": ""} | observed | _caused(events)
-    noted = [event for event in events if isinstance(event.get("tool_call_metadata"), dict)]
+            return observation
+        return time | {"source": "agent", "message": ""} | observation | _cause(events)
+    linked_events = [event for event in events if isinstance(event.get("tool_call_metadata"), dict)]
     calls = [
         event
-        for event in noted
+        for event in linked_events
         if event["tool_call_metadata"].get("tool_call_id") == result.call_id
     ]
     kind = next((event["action"] for event in calls if isinstance(event.get("action"), str)), kind)
-    call = (calls[:1] or noted[-1:] or [{"tool_call_metadata": {}}])[0]["tool_call_metadata"]
-    named = {"function_name": name} if name is not None else {}
+    metadata = [event["tool_call_metadata"] for event in (*calls[:1], *linked_events[-1:])]
+    call = metadata[0] if metadata else {}
+    function = {"function_name": name} if name is not None else {}
     value = {
         "source": "agent",
         "message": "",
         "observation": kind,
         "content": text,
-        "tool_call_metadata": call | named | {"tool_call_id": result.call_id},
+        "tool_call_metadata": call | function | {"tool_call_id": result.call_id},
     }
-    return time | value | _caused(calls)
+    return time | value | _cause(calls)
 
 
-def _caused(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _cause(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The fields that link an observation to its action."""
     cause = events[-1].get("id") if events else None
     return {"extras": {}} if cause is None else {"cause": cause, "extras": {}}
@@ -175,10 +178,15 @@ def _result_sdk(message: Message, text: str, events: Sequence[dict[str, Any]]) -
     )
     inner = action.get("action")
     kind = inner.get("kind") if isinstance(inner, dict) else None
-    seen: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
+    observation: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
     if isinstance(kind, str):
-        seen["kind"] = kind.removesuffix("Action") + "Observation"
-    call = {"tool_name": name, "tool_call_id": call_id} | (
-        {"action_id": action["id"]} if "id" in action else {}
-    )
-    return {"source": "environment", "observation": seen} | call | {"kind": "ObservationEvent"}
+        observation["kind"] = kind.removesuffix("Action") + "Observation"
+    call = {"tool_name": name, "tool_call_id": call_id}
+    if "id" in action:
+        call["action_id"] = action["id"]
+    return {
+        "source": "environment",
+        "observation": observation,
+        **call,
+        "kind": "ObservationEvent",
+    }

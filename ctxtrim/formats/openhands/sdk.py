@@ -12,7 +12,7 @@ from ctxtrim.model import ROLES, Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
 _ROLES: dict[object, Role] = {role: role for role in ROLES}
-_SPOKEN = (
+_MESSAGE_KINDS = (
     "ActionEvent", "AgentErrorEvent", "CondensationSummaryEvent", "MessageEvent",
     "ObservationEvent", "SystemPromptEvent", "UserRejectObservation",
 )  # fmt: skip
@@ -23,14 +23,14 @@ SILENT = (
 )  # fmt: skip
 """Kinds that the model does not read, except the summary of a condensation."""
 _COMMANDS = ("TerminalObservation", "ExecuteBashObservation")
-_FAILED = "[An error occurred during execution.]\n"  # before the content of every observation
+_FAILURE = "[An error occurred during execution.]\n"  # before the content of every observation
 
 
 def is_event(value: object) -> bool:
     """Whether a value is an event of a known kind."""
-    return (
-        isinstance(value, dict) and value.get("kind") in (*_SPOKEN, *SILENT) and "source" in value
-    )
+    if not isinstance(value, dict) or "source" not in value:
+        return False
+    return value.get("kind") in (*_MESSAGE_KINDS, *SILENT)
 
 
 def contents_of(value: dict[str, Any], span: Span) -> Contents | None:
@@ -46,15 +46,16 @@ def contents_of(value: dict[str, Any], span: Span) -> Contents | None:
     if kind == "ActionEvent":
         return _action(value, span)
     if kind == "CondensationSummaryEvent":
-        part = Part("text", str(value.get("summary") or ""), span=_at(value, span, "summary"))
+        text, home = str(value.get("summary") or ""), _string_span(value, span, "summary")
+        part = Part("text", text, span=home)
         return Contents(Message("user", (part,), is_injected=True, is_summary=True))
     if kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
         return _result(value, span)
     return None
 
 
-def _at(value: dict[str, Any], span: Span, key: str) -> Span | None:
-    """The span of a member if it is a string, else None."""
+def _string_span(value: dict[str, Any], span: Span, key: str) -> Span | None:
+    """The span of a member that is a string; None for another one."""
     return span.inside(key) if isinstance(value.get(key), str) else None
 
 
@@ -167,9 +168,8 @@ def _message(value: dict[str, Any], span: Span) -> Contents | None:
     parts += _content(value.get("extended_content"), span.inside("extended_content"))
     if role == "tool":
         return Contents(Message(role, result_parts(parts, string(inner.get("tool_call_id")))))
-    return Contents(
-        Message(role, tuple(parts), is_injected=role == "user" and value.get("source") != "user")
-    )
+    is_injected = role == "user" and value.get("source") != "user"
+    return Contents(Message(role, tuple(parts), is_injected=is_injected))
 
 
 def _action(value: dict[str, Any], span: Span) -> Contents:
@@ -182,9 +182,9 @@ def _action(value: dict[str, Any], span: Span) -> Contents:
     call, block = value.get("tool_call"), span.inside("tool_call")
     if isinstance(call, dict):
         inner = call.get("function")
-        function, inner_span = (
-            (inner, block.inside("function")) if isinstance(inner, dict) else (call, block)
-        )
+        function, inner_span = call, block
+        if isinstance(inner, dict):
+            function, inner_span = inner, block.inside("function")
         call_id = value.get("tool_call_id", call.get("id"))
         parts.append(call_of(function, call_id, inner_span, block))
     return Contents(Message("assistant", tuple(parts)), string(value.get("llm_response_id")))
@@ -192,24 +192,26 @@ def _action(value: dict[str, Any], span: Span) -> Contents:
 
 def _result(value: dict[str, Any], span: Span) -> Contents:
     """The result of a tool, its error, or the user's rejection."""
-    seen, inner_span = value.get("observation"), span.inside("observation")
+    observation, inner_span = value.get("observation"), span.inside("observation")
     is_error: bool | None = value["kind"] == "AgentErrorEvent" or None
     parts: list[Part] = []
     for key in ("error", "rejection_reason"):
         if isinstance(value.get(key), str):
             parts.append(Part("text", value[key], span=span.inside(key)))
-    before: tuple[Part, ...] = ()
-    after: tuple[Part, ...] = ()
-    if isinstance(seen, dict):
-        is_error = seen["is_error"] if isinstance(seen.get("is_error"), bool) else is_error
-        key = "content" if "content" in seen else "output"
-        parts += _content(seen.get(key), inner_span.inside(key))
-        if not parts and key not in seen:
-            parts.append(Part("text", dump({name: seen[name] for name in seen if name != "kind"})))
-        if seen.get("kind") in _COMMANDS:
-            before, after = around_output(seen.get("metadata"))
-        if seen.get("is_error") is True:
-            before = (Part("text", _FAILED), *before)
+    prefix: tuple[Part, ...] = ()
+    suffix: tuple[Part, ...] = ()
+    if isinstance(observation, dict):
+        if isinstance(observation.get("is_error"), bool):
+            is_error = observation["is_error"]
+        key = "content" if "content" in observation else "output"
+        parts += _content(observation.get(key), inner_span.inside(key))
+        if not parts and key not in observation:
+            fields = {name: field for name, field in observation.items() if name != "kind"}
+            parts.append(Part("text", dump(fields)))
+        if observation.get("kind") in _COMMANDS:
+            prefix, suffix = around_output(observation.get("metadata"))
+        if observation.get("is_error") is True:
+            prefix = (Part("text", _FAILURE), *prefix)
     call_id, name = string(value.get("tool_call_id")), string(value.get("tool_name"))
-    answer = (*before, *result_parts(parts, call_id, name, is_error), *after)
+    answer = (*prefix, *result_parts(parts, call_id, name, is_error), *suffix)
     return Contents(Message("tool", answer, name=name, metadata=metadata_in(value)))

@@ -61,24 +61,24 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
 
 
 def _conversation(name: str, pieces: Sequence[_Piece], lines: Sequence[Line]) -> list[Transcript]:
-    found = ListContents()
+    contents = ListContents()
     has_usage = not any(_is_cleared(piece.part) for piece in pieces)  # else it is outdated
     answer: list[tuple[Any, Span]] = []
     for piece in pieces:
         if not _is_prompt(piece.part):
             answer.append((piece.part, piece.span))
             continue
-        add_steps(answer, found, None, has_usage)
+        add_steps(answer, contents, None, has_usage)
         answer = []
-        span, index = piece.span, len(found.messages)
+        span, index = piece.span, len(contents.messages)
         text = Part("text", piece.part["text"], span=span.inside("text"), block=span)
-        found.messages.append(
+        contents.messages.append(
             Message("user", (text,), is_injected=True, index=index, spans=(span,))
         )
-    add_steps(answer, found, None, has_usage)
+    add_steps(answer, contents, None, has_usage)
     places = {piece.span: piece.lines for piece in pieces}
-    messages = [_on_lines(message, places) for message in found.messages]
-    return session(messages, lines, id=name, usages=tuple(found.usages))
+    messages = [_on_lines(message, places) for message in contents.messages]
+    return session(messages, lines, id=name, usages=tuple(contents.usages))
 
 
 def _is_prompt(part: dict[str, Any]) -> bool:
@@ -116,12 +116,11 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
         )
     events = [members(site.value_of(message.spans[0])) for message in _neighbours(site)]
     ids = [members(event.get("part")).get("id") for event in events]
-    written = {
-        id(message): _event(message, events[0], f"{ids} {at}") for at, message in enumerate(run)
+    values = {
+        id(message): _event(message, events[0], f"{ids} {number}")
+        for number, message in enumerate(run)
     }
-    return insert_elements(
-        run, replace(site, earlier=earlier), lambda message: written[id(message)]
-    )
+    return insert_elements(run, replace(site, earlier=earlier), lambda message: values[id(message)])
 
 
 def _neighbours(site: Site) -> list[Message]:
@@ -129,13 +128,13 @@ def _neighbours(site: Site) -> list[Message]:
     return [message for message in (site.earlier, site.later) if message] or [site.any]
 
 
-def _event(message: Message, near: dict[str, Any], seed: str) -> dict[str, Any]:
+def _event(message: Message, neighbour: dict[str, Any], seed: str) -> dict[str, Any]:
     """A message as an event with a text, in the session of another event."""
-    text, session_id = text_of(message.parts), near["sessionID"]
+    text, session_id = text_of(message.parts), neighbour["sessionID"]
     name = event_id(seed, text)
     part = {"id": f"prt_{name}", "sessionID": session_id, "messageID": f"msg_{name}"}
     part |= {"type": "text", "text": text}
     if message.role != "assistant":
         part["synthetic"] = True
-    time = {"timestamp": near["timestamp"]} if "timestamp" in near else {}
+    time = {"timestamp": neighbour["timestamp"]} if "timestamp" in neighbour else {}
     return {"type": "text", **time, "sessionID": session_id, "part": part}

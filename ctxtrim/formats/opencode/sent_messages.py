@@ -33,8 +33,8 @@ def info_of(value: Any) -> dict[str, Any]:
 class SentMessages:
     """What opencode sends of some messages, by position.
 
-    `summary`: the summary of the last compaction. `replaced`: the messages that it replaces, and
-    all markers before it. `live`: the other messages, in order. `boundary`: the marker; usage
+    `summary`: the summary of the last compaction. `history`: the messages that it replaces, and
+    all markers before it. `rest`: the other messages, in order. `boundary`: the marker; usage
     recorded before it is outdated.
     """
 
@@ -42,24 +42,22 @@ class SentMessages:
         self.summary, self.boundary, self.tail = _last_compaction(values)
         before = range(max(self.boundary, 0)) if self.summary is not None else range(0)
         tail = [position for position in before if position >= self.tail]
-        self.replaced = [
-            position
-            for position in range(self.boundary + 1)
-            if position != self.summary
-            and (position < self.tail or position == self.boundary or _is_marker(values[position]))
-        ]
+        self.history: list[int] = []
+        for position in range(self.boundary + 1):
+            is_old = position < self.tail or position == self.boundary
+            if position != self.summary and (is_old or _is_marker(values[position])):
+                self.history.append(position)
         after = range(self.boundary + 1, len(values))
-        self.live = [
-            position
-            for position in (*tail, *after)
-            if position != self.summary and position not in self.replaced
-        ]
+        others = {self.summary, *self.history}
+        self.rest = [position for position in (*tail, *after) if position not in others]
 
 
 def _last_compaction(values: Sequence[Any]) -> tuple[int | None, int, int]:
     """The positions of a summary, its marker, and the first message kept before the marker."""
-    markers = {info_of(value)["id"]: at for at, value in enumerate(values) if _marks(value)}
-    last: int | None = None
+    markers = {
+        info_of(value)["id"]: position for position, value in enumerate(values) if _marks(value)
+    }
+    summary: int | None = None
     boundary = -1
     for position, value in enumerate(values):
         info = info_of(value)
@@ -68,16 +66,16 @@ def _last_compaction(values: Sequence[Any]) -> tuple[int | None, int, int]:
         parent = info.get("parentID")
         marker = markers.get(parent, -1) if isinstance(parent, str) else -1
         if "finish" not in info and position > boundary:
-            last, boundary = position, position
+            summary, boundary = position, position
         elif info.get("finish") and position > marker > boundary:
-            last, boundary = position, marker
-    if last is None or last == boundary:
-        return last, boundary, boundary
+            summary, boundary = position, marker
+    if summary is None or summary == boundary:
+        return summary, boundary, boundary
     start = tail_start(values[boundary])
     ids = [info_of(value)["id"] for value in values[:boundary]]
     if start is None:
-        return last, boundary, boundary
-    return last, boundary, ids.index(start) if start in ids else 0
+        return summary, boundary, boundary
+    return summary, boundary, ids.index(start) if start in ids else 0
 
 
 def _marks(value: Any) -> bool:

@@ -33,34 +33,35 @@ SUBTASK = "The following tool was executed by the user"
 _UNSENT_FILES = ("text/plain", "application/x-directory")  # their text is a synthetic part
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the summary of the last compaction, and the messages that opencode still sends."""
     items = list(items)
-    known = [item for item in items if knows(item.value)]
-    found.uncounted += sum(
+    messages = [item for item in items if knows(item.value)]
+    contents.uncounted += sum(
         isinstance(info_of(item.value).get("role"), str) and not knows(item.value) for item in items
     )
-    sent = SentMessages([item.value for item in known])
-    if sent.summary is not None:
-        _add_summary(known[sent.summary], [known[at] for at in sent.replaced], found)
-    pruned = _last_pruning([known[position].value for position in sent.live])
-    for position in sent.live:
-        item = known[position]
+    context = SentMessages([item.value for item in messages])
+    if context.summary is not None:
+        history = [messages[position] for position in context.history]
+        _add_summary(messages[context.summary], history, contents)
+    pruning_time = _last_pruning([messages[position].value for position in context.rest])
+    for position in context.rest:
+        item = messages[position]
         info = info_of(item.value)
-        found.id = found.id or string(info.get("sessionID"))
+        contents.id = contents.id or string(info.get("sessionID"))
         if info["role"] == "user":
-            _add_prompt(item, found)
+            _add_prompt(item, contents)
         elif _is_sent(item.value):
             model = string(info.get("modelID")) or string(members(info.get("model")).get("modelID"))
-            found.model = model or found.model
-            is_current = position > sent.boundary and _created(info) > pruned
+            contents.model = model or contents.model
+            is_current = position > context.boundary and _created(info) > pruning_time
             has_usage = is_current and not info.get("error")
-            add_steps(list(_pieces(item.value, item.span)), found, info.get("tokens"), has_usage)
+            add_steps(list(_pieces(item.value, item.span)), contents, info.get("tokens"), has_usage)
 
 
 def _created(info: dict[str, Any]) -> float:
-    created = members(info.get("time")).get("created")
-    return created if isinstance(created, (int, float)) else float("inf")
+    time = members(info.get("time")).get("created")
+    return time if isinstance(time, (int, float)) else float("inf")
 
 
 def _last_pruning(values: Sequence[Any]) -> float:
@@ -84,7 +85,7 @@ def _is_sent(value: Any) -> bool:
     )
 
 
-def _add_summary(summary: Element, replaced: Sequence[Element], found: ListContents) -> None:
+def _add_summary(summary: Element, history: Sequence[Element], contents: ListContents) -> None:
     """Add the summary of the last compaction.
 
     It carries the spans of all that it replaces: without it, that would be live again.
@@ -95,9 +96,9 @@ def _add_summary(summary: Element, replaced: Sequence[Element], found: ListConte
         thoughts = [
             replace(part, block=None) for part in parts if part and part.kind == "reasoning"
         ]
-        spans = tuple(element.whole for element in (summary, *replaced))
-        index = len(found.messages)
-        found.messages.append(
+        spans = tuple(element.whole for element in (summary, *history))
+        index = len(contents.messages)
+        contents.messages.append(
             Message(
                 "user",
                 (*texts, *thoughts),
@@ -115,21 +116,21 @@ def _pieces(value: Any, span: Span) -> Iterator[tuple[Any, Span]]:
         yield part, span.inside("parts", position)
 
 
-def _add_prompt(item: Element, found: ListContents) -> None:
+def _add_prompt(item: Element, contents: ListContents) -> None:
     """Add a user message. opencode writes its synthetic texts, and does not send ignored ones."""
     value, span, whole = item
-    sent = [
-        (piece, part)
-        for piece, inner in _pieces(value, span)
-        if (part := _prompt_part(piece, inner)) is not None
-    ]
-    if sent:
-        is_injected = all(piece.get("synthetic") or piece["type"] == "subtask" for piece, _ in sent)
-        parts = tuple(part for _, part in sent)
-        index = len(found.messages)
-        found.messages.append(
-            Message("user", parts, is_injected=is_injected, index=index, spans=(whole,))
-        )
+    parts: list[Part] = []
+    is_injected = True
+    for piece, inner in _pieces(value, span):
+        part = _prompt_part(piece, inner)
+        if part is not None:
+            parts.append(part)
+            is_synthetic = piece.get("synthetic") or piece["type"] == "subtask"
+            is_injected = is_injected and bool(is_synthetic)
+    if parts:
+        index, spans = len(contents.messages), (whole,)
+        message = Message("user", tuple(parts), is_injected=is_injected, index=index, spans=spans)
+        contents.messages.append(message)
 
 
 def _prompt_part(value: Any, span: Span) -> Part | None:
@@ -160,7 +161,7 @@ def _text_part(file: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def add_steps(
-    pieces: Sequence[tuple[Any, Span]], found: ListContents, tokens: Any, has_usage: bool
+    pieces: Sequence[tuple[Any, Span]], contents: ListContents, tokens: Any, has_usage: bool
 ) -> None:
     """Add the steps of an answer, each followed by its results.
 
@@ -169,14 +170,14 @@ def add_steps(
     """
     steps = _steps(pieces)
     for number, step in enumerate(steps):
-        finished = [members(part).get("tokens") for part, _ in step if _type(part) == "step-finish"]
+        records = [members(part).get("tokens") for part, _ in step if _type(part) == "step-finish"]
         if number == len(steps) - 1:
-            finished.insert(0, tokens)
-        index = len(found.messages)
-        usages = [_usage(tokens, index, found.model) for tokens in finished]
-        found.usages += [usage for usage in usages if usage and has_usage][-1:]
+            records.insert(0, tokens)
+        index = len(contents.messages)
+        usages = [_usage(record, index, contents.model) for record in records]
+        contents.usages += [usage for usage in usages if usage and has_usage][-1:]
         parts = (_answer_part(part, inner) for part, inner in step)
-        found.messages.append(
+        contents.messages.append(
             Message(
                 "assistant",
                 tuple(part for part in parts if part is not None),
@@ -186,9 +187,9 @@ def add_steps(
         )
         for part, inner in step:
             if _is_tool(part):
-                result, index = _result(part, inner), len(found.messages)
+                result, index = _result(part, inner), len(contents.messages)
                 metadata = metadata_in(part)
-                found.messages.append(
+                contents.messages.append(
                     Message("tool", result, metadata=metadata, index=index, spans=(inner,))
                 )
 
@@ -259,7 +260,7 @@ def _result(part: Any, span: Span) -> tuple[Part, ...]:
             value_span = span.inside("state", "metadata", "output")
             return (replace(result, text=metadata["output"], span=value_span),)
         value_span = span.inside("state", "error")
-        return (replace(_filled(result, state.get("error"), value_span), is_error=True),)
+        return (replace(_with_text(result, state.get("error"), value_span), is_error=True),)
     if state["status"] != "completed":
         return (replace(result, is_error=True),)
     if members(state.get("time")).get("compacted"):
@@ -268,10 +269,10 @@ def _result(part: Any, span: Span) -> tuple[Part, ...]:
         replace(_file(file, span.inside("state", "attachments", position)), call_id=result.call_id)
         for position, file in enumerate(elements(state.get("attachments")))
     )
-    return (_filled(result, state.get("output"), span.inside("state", "output")), *files)
+    return (_with_text(result, state.get("output"), span.inside("state", "output")), *files)
 
 
-def _filled(result: Part, text: Any, span: Span) -> Part:
+def _with_text(result: Part, text: Any, span: Span) -> Part:
     """The result with a text. Only a string can be edited."""
     if isinstance(text, str):
         return replace(result, text=text, span=span)
@@ -280,11 +281,11 @@ def _filled(result: Part, text: Any, span: Span) -> Part:
 
 def _usage(tokens: Any, message: int, model: str | None) -> Usage | None:
     """`{input, output, cache: {read, write}}`: three counters of input that do not overlap."""
-    counted = members(tokens)
-    cache = members(counted.get("cache"))
+    counts = members(tokens)
+    cache = members(counts.get("cache"))
     caches = {"cacheRead": cache.get("read"), "cacheWrite": cache.get("write")}
-    flat = {key: counted.get(key) for key in ("input", "output")} | caches
-    return pi_usage(flat, message, model)
+    counters = {key: counts.get(key) for key in ("input", "output")} | caches
+    return pi_usage(counters, message, model)
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:

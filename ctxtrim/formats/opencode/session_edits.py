@@ -37,9 +37,9 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     neighbour = members(site.value_of(span))
     if not is_after and info_of(neighbour).get("summary") is True:
         raise NotEditableError(BEFORE_SUMMARY)
-    before = neighbour if is_after else members(_previous(span, site))
+    previous = neighbour if is_after else members(_previous(span, site))
     return [
-        Insertion(_new(message, neighbour, before, number), span, is_after)
+        Insertion(_new_message(message, neighbour, previous, number), span, is_after)
         for number, message in enumerate(run)
     ]
 
@@ -62,60 +62,60 @@ def _split(
 ) -> list[Insertion]:
     """Messages between two steps of an answer. Its second half gets a new id."""
     original = site.messages[later.index or 0]
-    kept = {part.block for part in later.parts}
-    dropped_blocks = {part.block for part in original.parts if part.block not in kept}
+    blocks = {part.block for part in later.parts}
+    dropped_blocks = {part.block for part in original.parts if part.block not in blocks}
     cut = next((span for span in original.spans if span not in dropped_blocks), original.spans[0])
     value = site.value_of(message_span)
-    made = [
-        Insertion(_new(message, value, value, number, cut.path[-1]), cut, cuts=True)
+    insertions = [
+        Insertion(_new_message(message, value, value, number, cut.path[-1]), cut, cuts=True)
         for number, message in enumerate(run)
     ]
     info = info_of(value)
-    again = info | {"id": _name(info.get("id"), "again", cut.path[-1], len(run))}
-    return [replace(insertion, reopened={"info": again}) for insertion in made]
+    second_info = info | {"id": _name(info.get("id"), "again", cut.path[-1], len(run))}
+    return [replace(insertion, reopened={"info": second_info}) for insertion in insertions]
 
 
-def _new(
-    message: Message, neighbour: Any, before: Any, number: int, position: Any = 0
+def _new_message(
+    message: Message, neighbour: Any, previous: Any, number: int, position: Any = 0
 ) -> dict[str, Any]:
     """A message with a text, sorted after the message before it."""
-    text, near = text_of(message.parts), info_of(neighbour)
-    first = info_of(before)
-    created = members((first or near).get("time")).get("created")
-    name = _name(first.get("id"), text, position, number)
-    ids = {"sessionID": near["sessionID"]} if "sessionID" in near else {}
+    text, neighbour_info = text_of(message.parts), info_of(neighbour)
+    previous_info = info_of(previous)
+    created = members((previous_info or neighbour_info).get("time")).get("created")
+    name = _name(previous_info.get("id"), text, position, number)
+    ids = {"sessionID": neighbour_info["sessionID"]} if "sessionID" in neighbour_info else {}
     info: dict[str, Any] = {"id": name} | ids
     if isinstance(created, (int, float)):
-        info["time"] = {"created": created if first else created - 1}
+        info["time"] = {"created": created if previous_info else created - 1}
     role = "assistant" if message.role == "assistant" else "user"
-    shared = _shared(role, near)
+    fields = _shared_fields(role, neighbour_info)
     part = {"id": f"prt_{name.removeprefix('msg_')}"} | ids | {"messageID": name}
     body = {"type": "text", "text": text, "synthetic": True}
-    return {"info": info | {"role": role} | shared, "parts": [part | body]}
+    return {"info": info | {"role": role} | fields, "parts": [part | body]}
 
 
-def _shared(role: str, near: Mapping[str, Any]) -> dict[str, Any]:
+def _shared_fields(role: str, info: Mapping[str, Any]) -> dict[str, Any]:
     """Fields that opencode requires, as in a neighbour of either role."""
     keys = ("providerID", "modelID")
-    if role == near.get("role"):
-        return {key: near[key] for key in ("agent", "model", "parentID", *keys) if key in near}
+    if role == info.get("role"):
+        return {key: info[key] for key in ("agent", "model", "parentID", *keys) if key in info}
     if role == "assistant":
-        return {key: value for key, value in members(near.get("model")).items() if key in keys}
-    model = {key: near[key] for key in keys if key in near}
-    agent = near.get("agent", near.get("mode"))
+        return {key: value for key, value in members(info.get("model")).items() if key in keys}
+    model = {key: info[key] for key in keys if key in info}
+    agent = info.get("agent", info.get("mode"))
     return ({} if agent is None else {"agent": agent}) | ({"model": model} if model else {})
 
 
-def _name(before: Any, content: str, position: Any, number: int) -> str:
+def _name(value: Any, content: str, position: Any, number: int) -> str:
     """An id that sorts after the one before it.
 
     Without one, it sorts before all ids, which start with a time.
     """
     from hashlib import sha256  # few conversations need it
 
-    first = before if isinstance(before, str) else "msg_000000000000"
-    digest = sha256(f"{first} {content}".encode(errors="surrogatepass")).hexdigest()[:8]
-    return f"{first}_{position:04}{number:02}{digest}"
+    previous = value if isinstance(value, str) else "msg_000000000000"
+    digest = sha256(f"{previous} {content}".encode(errors="surrogatepass")).hexdigest()[:8]
+    return f"{previous}_{position:04}{number:02}{digest}"
 
 
 def relink(edit: Edit) -> Edit:
@@ -123,15 +123,15 @@ def relink(edit: Edit) -> Edit:
     kept prompt, and of a compaction to the first message that it keeps.
     """
     removed: set[Span] = set(edit.removed)
-    changed = dict(_halves(edit))
+    changes = dict(_halves(edit))
     for session in _sessions(edit):
-        changed |= dict(_parents(session, edit))
+        changes |= dict(_parents(session, edit))
         for span, start in _tails(session, edit):
             if start is None:
                 removed.add(span.inside("tail_start_id"))
             else:
-                changed[span] = {"tail_start_id": start}
-    return replace(edit, removed=removed, members={**edit.members, **changed})
+                changes[span] = {"tail_start_id": start}
+    return replace(edit, removed=removed, members={**edit.members, **changes})
 
 
 def _halves(edit: Edit) -> Iterator[tuple[Span, dict[str, Any]]]:
@@ -157,7 +157,9 @@ def _sessions(edit: Edit) -> Iterator[_Session]:
     for array in sorted(arrays, key=lambda span: (span.line, len(span.path), str(span.path))):
         values = edit.value_at(array)
         if isinstance(values, list):
-            yield [(array.inside(at), value) for at, value in enumerate(values) if knows(value)]
+            yield [
+                (array.inside(index), value) for index, value in enumerate(values) if knows(value)
+            ]
     if any(not span.path for span in spans):
         yield [(Span(line), value) for line, value in enumerate(edit.values) if knows(value)]
 
@@ -177,14 +179,15 @@ def _kept_ids(session: _Session, edit: Edit) -> Iterator[tuple[int, Any]]:
 def _parents(session: _Session, edit: Edit) -> Iterator[tuple[Span, dict[str, Any]]]:
     """Answers whose prompt is removed, with the id of the nearest prompt before them."""
     removed_ids = {info_of(value)["id"] for span, value in session if span in edit.removed}
-    nearest: Any = None
+    prompt_id: Any = None
     for position, info in _kept_ids(session, edit):
+        parent = info.get("parentID")
         if info.get("role") == "user":
-            nearest = info["id"]
-        elif isinstance(info.get("parentID"), str) and info["parentID"] in removed_ids and nearest:
+            prompt_id = info["id"]
+        elif isinstance(parent, str) and parent in removed_ids and prompt_id:
             span, value = session[position]
             if info_of(value) is info:
-                yield span.inside("info"), {"parentID": nearest}
+                yield span.inside("info"), {"parentID": prompt_id}
 
 
 def _tails(session: _Session, edit: Edit) -> Iterator[tuple[Span, str | None]]:
@@ -197,8 +200,8 @@ def _tails(session: _Session, edit: Edit) -> Iterator[tuple[Span, str | None]]:
     start = tail_start(value)
     if start is None or span in edit.removed:
         return
-    inside = range(context.tail, context.boundary)
-    kept = (info["id"] for place, info in _kept_ids(session, edit) if place in inside)
-    first = next(kept, None)
-    if first != start:
-        yield span.inside("parts", position or 0), first
+    positions = range(context.tail, context.boundary)
+    ids = (info["id"] for place, info in _kept_ids(session, edit) if place in positions)
+    first_id = next(ids, None)
+    if first_id != start:
+        yield span.inside("parts", position or 0), first_id

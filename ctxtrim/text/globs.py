@@ -24,7 +24,7 @@ _STEPS = re.compile(r"\\(.)|(\[[!^]?\]?[^\]]*\])|(\[)", re.DOTALL)
 
 
 class Glob(Struct, frozen=True, dict=True):
-    """A pattern. `is_negated`: it begins with `!`, which includes a path again."""
+    """A pattern, as its `text` is written. After `!` it includes paths again."""
 
     text: str
 
@@ -73,32 +73,33 @@ def _name_pattern(name: str) -> re.Pattern[str]:
     return re.compile(translate(_STEPS.sub(_as_fnmatch, name)), re.DOTALL)
 
 
-def _as_fnmatch(found: re.Match[str]) -> str:
+def _as_fnmatch(match: re.Match[str]) -> str:
     """A part of a pattern as `fnmatch` writes it."""
-    plain, characters, bracket = found.groups()
+    plain, characters, bracket = match.groups()
     if characters is not None:
         return characters.replace("[^", "[!", 1)
-    return f"[{special}]" if (special := plain or bracket) in "*?[" else special
+    special = plain or bracket
+    return f"[{special}]" if special in "*?[" else special
 
 
 def _matches(segments: Sequence[re.Pattern[str] | None], names: Sequence[str]) -> bool:
     """Whether segments match all names. After a failure, the last None takes one name more."""
-    at = position = 0
+    index = position = 0
     retry: tuple[int, int] | None = None
     while position < len(names):
-        if at < len(segments) and segments[at] is None:
-            at += 1
-            retry = at, position
+        if index < len(segments) and segments[index] is None:
+            index += 1
+            retry = index, position
             continue
-        segment = segments[at] if at < len(segments) else None
+        segment = segments[index] if index < len(segments) else None
         if segment is not None and segment.match(names[position]):
-            at, position = at + 1, position + 1
+            index, position = index + 1, position + 1
             continue
         if retry is None:
             return False
         retry = retry[0], retry[1] + 1
-        at, position = retry
-    return all(segment is None for segment in segments[at:])
+        index, position = retry
+    return all(segment is None for segment in segments[index:])
 
 
 def path_glob(text: str) -> Glob:
@@ -111,11 +112,8 @@ def path_glob(text: str) -> Glob:
 
 def ignore_globs(text: str) -> tuple[Glob, ...]:
     """The patterns in the text of an ignore file, in order."""
-    return tuple(
-        Glob(_without_end(line))
-        for line in text.splitlines()
-        if _without_end(line).strip("!/") and not line.startswith("#")
-    )
+    lines = (_without_end(line) for line in text.splitlines() if not line.startswith("#"))
+    return tuple(Glob(line) for line in lines if line.strip("!/"))
 
 
 def _without_end(line: str) -> str:

@@ -82,18 +82,18 @@ def _start(text: str, position: int) -> int:
     Two regional indicators are one flag, so every second position in a run of them starts a
     cluster. The run is measured at once, because matching it flag by flag takes quadratic time.
     """
-    sure, _, other = _patterns()
+    boundary, _, other = _patterns()
     while True:
-        found = sure.search(text, 0, position)
-        place: int = found.start() if found else 0
-        if not found or found.lastgroup != "flags":
-            return place
-        before = other.search(text, 0, place)
+        match = boundary.search(text, 0, position)
+        start: int = match.start() if match else 0
+        if not match or match.lastgroup != "flags":
+            return start
+        before = other.search(text, 0, start)
         run: int = before.end() if before else 0
-        if (place - run) % 2 == 0:
-            return place
-        if place - 1 > run:
-            return place - 1
+        if (start - run) % 2 == 0:
+            return start
+        if start - 1 > run:
+            return start - 1
         position = run  # the first flag may continue a cluster
 
 
@@ -107,7 +107,7 @@ def _patterns() -> tuple[Any, Any, Any]:
     """
     import regex  # imported here: most cuts are between ASCII characters
 
-    sure = (
+    boundary = (
         r"(?r)(?:(?<=[\x00-\x7f])(?=[\x20-\x7f])"  # most frequent first
         r"|(?<=[^\p{GCB=Prepend}\p{GCB=ZWJ}])(?=(?=\p{InSC=Other})\p{GCB=Other})"
         r"|(?<=\P{GCB=Prepend})(?=(?=\p{InSC=Other})(?!\p{ExtPict})\p{GCB=Other})"
@@ -120,7 +120,7 @@ def _patterns() -> tuple[Any, Any, Any]:
         r"|(?<=[^\p{GCB=Prepend}\p{GCB=RI}])(?=\p{GCB=RI})|(?P<flags>(?<=\p{GCB=RI})(?=\p{GCB=RI})))"
     )
     return (
-        regex.compile(sure),
+        regex.compile(boundary),
         regex.compile(r"\p{GCB=RI}{2}(?=\p{GCB=RI})|\X"),
         regex.compile(r"(?r)\P{GCB=RI}"),
     )

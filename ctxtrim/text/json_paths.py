@@ -49,11 +49,11 @@ class Place(NamedTuple):
 
 def patterns(text: str) -> list[Pattern]:
     """The pattern of each list of one conversation. Raises a `ValueError` for invalid paths."""
-    found, start = [], 0
+    list_patterns, start = [], 0
     for path in text.split(_JOINT):
-        found.append(_pattern(path.strip(), start + len(path) - len(path.lstrip())))
+        list_patterns.append(_pattern(path.strip(), start + len(path) - len(path.lstrip())))
         start += len(path) + len(_JOINT)
-    return found
+    return list_patterns
 
 
 def each_element(text: str) -> str:
@@ -69,28 +69,28 @@ def _pattern(text: str, start: int) -> Pattern:
     keys: list[str | int | Every] = []
     position = 0
     while position < len(text):
-        found = _KEY.match(text, position)
-        if found is None:
+        match = _KEY.match(text, position)
+        if match is None:
             raise ValueError(
                 f"expected keys and brackets at character {start + position + 1}, "
                 "as in simulations[*].messages"
             )
-        index, key = found.groups()
+        index, key = match.groups()
         if key is not None:
             keys.append(key)
         else:
             keys.append(int(index) if index.isdecimal() else Every(index))
-        position = found.end()
+        position = match.end()
     return tuple(keys)
 
 
 def first_names(paths: Sequence[Pattern]) -> frozenset[str]:
-    """The keys of which an object needs one for its lists to match a path."""
+    """The first keys of some paths: an object needs one of them to contain their lists."""
     return frozenset(keys[0] for keys in paths if keys and isinstance(keys[0], str))
 
 
 class PathTable:
-    """The paths of the lists of one conversation each, found by the keys of an object."""
+    """The paths of the lists of several conversations, looked up by the keys of an object."""
 
     def __init__(self, places: Iterable[str]) -> None:
         self._paths = list(map(patterns, places))
@@ -117,22 +117,22 @@ class PathTable:
 def matches(path: Path, keys: Pattern) -> bool:
     """Whether a path is one of those that a pattern matches."""
     return len(path) == len(keys) and all(
-        isinstance(found, int) if isinstance(key, Every) else found == key
-        for found, key in zip(path, keys, strict=True)
+        isinstance(step, int) if isinstance(key, Every) else step == key
+        for step, key in zip(path, keys, strict=True)
     )
 
 
 def conversations(value: Any, paths: Sequence[Pattern]) -> list[list[Place]]:
     """The lists that some paths match, grouped by conversation, in the order of the value."""
-    found: dict[Path, list[Place]] = {}
+    places: dict[Path, list[Place]] = {}
     for keys in paths:
         for place in _places(value, keys, (), {}, (), ()):
-            found.setdefault(place.among, []).append(place)
-    return [found[among] for among in sorted(found)]
+            places.setdefault(place.among, []).append(place)
+    return [places[among] for among in sorted(places)]
 
 
 def _indices(key: int | Every, number: int) -> range:
-    """The indices of a list of some elements that a key matches."""
+    """The indices that a key matches in a list of `number` elements."""
     if isinstance(key, Every):
         return range(number)
     return range(key, min(key + 1, number))

@@ -169,10 +169,10 @@ def _spans_within(text: str, start: int, end: int, data: bytes | None) -> list[M
     If a key occurs twice, only its last value is known. Then an end that is not found raises a
     `ValueError`, or the spans end too early.
     """
-    own = text[start:end].encode() if data is None else memoryview(data)[start:end]
+    value = text[start:end].encode() if data is None else memoryview(data)[start:end]
     if text[start] == "{":
-        return list(_object_spans(text, start, _object(own), data))
-    elements = _array(own)
+        return list(_object_spans(text, start, _object(value), data))
+    elements = _array(value)
     if data is None:
         return list(_array_spans(text, start, [len(str(raw, "utf-8")) for raw in elements]))
     spans = _alike_spans(text, start, elements, data)
@@ -258,10 +258,12 @@ def document(text: str) -> tuple[Sequence[Member], Range] | None:
     if text[start : start + 1] not in ("[", "{"):
         return None
     try:
-        found = members(text, start)
+        content = members(text, start)
     except (ValueError, RecursionError):
         return None
-    return (found.spans, (start, found.end)) if skip(text, found.end) == len(text) else None
+    if skip(text, content.end) != len(text):
+        return None
+    return content.spans, (start, content.end)
 
 
 class Leaf(Struct, frozen=True, dict=True):
@@ -274,32 +276,32 @@ class Leaf(Struct, frozen=True, dict=True):
     @cached_property
     def value(self) -> str:
         """The decoded string."""
-        return (
-            str(_decoder.decode(f'"{self.spelling}"')) if "\\" in self.spelling else self.spelling
-        )
+        if "\\" not in self.spelling:
+            return self.spelling
+        return str(_decoder.decode(f'"{self.spelling}"'))
 
     @cached_property
     def _escapes(self) -> tuple[list[int], list[int]]:
         """The ends of the escapes, as positions in the written text and in the value."""
-        spelled, meant, excess = [], [], 0
+        ends, value_ends, excess = [], [], 0
         for match in _ESCAPE.finditer(self.spelling) if "\\" in self.spelling else ():
             excess += match.end() - match.start() - 1
-            spelled.append(match.end())
-            meant.append(match.end() - excess)
-        return spelled, meant
+            ends.append(match.end())
+            value_ends.append(match.end() - excess)
+        return ends, value_ends
 
     def spelled(self, position: int) -> int:
         """The position in the written text of a position in the value."""
-        spelled, meant = self._escapes
-        count = bisect_right(meant, position)
-        return position + (spelled[count - 1] - meant[count - 1] if count else 0)
+        ends, value_ends = self._escapes
+        count = bisect_right(value_ends, position)
+        return position + (ends[count - 1] - value_ends[count - 1] if count else 0)
 
     def meant(self, position: int) -> int:
         """The position in the value of a position in the written text.
 
         Inside an escape, the start of the escape.
         """
-        spelled, meant = self._escapes
-        count = bisect_right(spelled, position)
-        in_value = position - (spelled[count - 1] - meant[count - 1] if count else 0)
-        return min(in_value, meant[count] - 1) if count < len(meant) else in_value
+        ends, value_ends = self._escapes
+        count = bisect_right(ends, position)
+        in_value = position - (ends[count - 1] - value_ends[count - 1] if count else 0)
+        return min(in_value, value_ends[count] - 1) if count < len(value_ends) else in_value

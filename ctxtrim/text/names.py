@@ -26,21 +26,21 @@ def snake_case(key: str) -> str:
     return kebab_case(key).replace("-", "_")
 
 
-def field_name(key: str, known: Iterable[str]) -> str | None:
-    """The name among `known` that a key in kebab-case or snake_case means, None for an unknown key.
+def field_name(key: str, names: Iterable[str]) -> str | None:
+    """The name among `names` that a key in kebab-case or snake_case means, None for an unknown key.
 
     A name like a Python keyword ends with an underscore.
     """
     name = key.replace("-", "_")
-    return next((field for field in (name, f"{name}_") if field in known), None)
+    return next((field for field in (name, f"{name}_") if field in names), None)
 
 
-def suggestion(word: str, known: Mapping[str, str]) -> str:
-    """The text that suggests the nearest known word, empty without one.
+def suggestion(word: str, words: Mapping[str, str]) -> str:
+    """The text that suggests the word nearest to an unknown one, empty if none is near.
 
-    `known` maps the words to compare to the words to show.
+    `words` maps the words to compare to the words to show.
     """
     from difflib import get_close_matches  # only errors need it
 
-    nearest = get_close_matches(word, known, n=1)
-    return f" (did you mean {known[nearest[0]]}?)" if nearest else ""
+    nearest = get_close_matches(word, words, n=1)
+    return f" (did you mean {words[nearest[0]]}?)" if nearest else ""

@@ -98,12 +98,12 @@ def parse_tolerance(text: str) -> Tolerance:
 
 def _without_unit(text: str, units: Mapping[str, float] | None) -> tuple[str, float]:
     """A number without the unit after it, and the factor of the unit."""
-    known = {name.lower(): factor for name, factor in {**THOUSANDS, **(units or {})}.items()}
-    endings = [name for name in known if text.lower().endswith(name)]
+    factors = {name.lower(): factor for name, factor in {**THOUSANDS, **(units or {})}.items()}
+    endings = [name for name in factors if text.lower().endswith(name)]
     unit = max(endings, key=len, default="")
-    return text[: len(text) - len(unit)].rstrip(), known.get(unit, 1)
+    return text[: len(text) - len(unit)].rstrip(), factors.get(unit, 1)
 
 
-def several(number: int, what: str) -> str:
+def several(number: int, noun: str) -> str:
     """A number and its noun, which gets an `s`: `3 transcripts`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -127,29 +127,29 @@ def _split_slowly(line: bytes, number: int) -> list[JsonRecord]:
         text = line.decode()
     except UnicodeDecodeError as error:
         return [JsonRecord(line, number, NOT_JSON, _not_text(line, number, error))]
-    found: list[JsonRecord] = []
+    records: list[JsonRecord] = []
     start = 0
     while start < len(text):
         begin = start + (text[start] == "\ufeff")
         while begin < len(text) and text[begin] in _SPACE:
             begin += 1
         if begin == len(text):  # trailing white space
-            found[-1].data += text[start:].encode()
+            records[-1].data += text[start:].encode()
             break
         try:
             value, end = _decoder.raw_decode(text, begin)
-            if not isinstance(value, (dict, list)) and (found or text[end:].strip()):
+            if not isinstance(value, (dict, list)) and (records or text[end:].strip()):
                 # a log line that starts with a number
                 raise json.JSONDecodeError("extra data", text, end)
         except (ValueError, RecursionError) as error:
             problem = _reason(error, text, number)
-            found.append(JsonRecord(text[start:].encode(), number, NOT_JSON, problem))
+            records.append(JsonRecord(text[start:].encode(), number, NOT_JSON, problem))
             break
-        found.append(JsonRecord(text[start:end].encode(), number, value))
+        records.append(JsonRecord(text[start:end].encode(), number, value))
         start = end
-    for record in found:
-        record.is_glued = len(found) > 1
-    return found
+    for record in records:
+        record.is_glued = len(records) > 1
+    return records
 
 
 DEEPEST: Final = 500
@@ -204,9 +204,7 @@ def document(data: bytes) -> JsonRecord | None:
     try:
         return JsonRecord(data, 1, _decoder.decode(data.removeprefix(BOM).decode()))
     except json.JSONDecodeError as error:
-        second = (
-            data[data.find(b"\n", len(data) - len(data.lstrip())) + 1 :].lstrip().split(b"\n", 1)[0]
-        )
+        second = _second_line(data)
         if error.lineno == 1 or not second or split(second, 1)[-1].value is not NOT_JSON:
             return None
         return JsonRecord(data, error.lineno, NOT_JSON, _document_reason(error))
@@ -228,6 +226,13 @@ def parsed(text: str) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         return json.loads(text)
+
+
+def _second_line(data: bytes) -> bytes:
+    """The second line that is not blank; the first if there is no other."""
+    start = len(data) - len(data.lstrip())
+    rest = data[data.find(b"\n", start) + 1 :]
+    return rest.lstrip().split(b"\n", 1)[0]
 
 
 def value_in(text: str) -> Any:

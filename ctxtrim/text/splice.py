@@ -74,31 +74,32 @@ def patches(data: bytes, edits: ValueEdits) -> list[Patch]:
     """
     is_ascii = data.isascii() if edits.is_ascii is None else edits.is_ascii
     text = _Text(data.decode("latin-1"), is_ascii, data)
-    found: list[_TextPatch] = []
-    _value(text, _whole(text.text, _MARK), _root(edits), (), found)
-    return [(start, end, new.encode()) for start, end, new in sorted(found)]
+    text_patches: list[_TextPatch] = []
+    _value(text, _whole(text.text, _MARK), _root(edits), (), text_patches)
+    return [(start, end, new.encode()) for start, end, new in sorted(text_patches)]
 
 
 def _root(edits: ValueEdits) -> _Wish:
     """The edits of the whole value, with those of the values inside it."""
     root = _Wish()
     for path, new in edits.replace.items():
-        _at(root, path).replacement = new
+        _wish_at(root, path).replacement = new
     removed: dict[Path, set[str | int]] = {}
     for path in edits.remove:
         removed.setdefault(path[:-1], set()).add(path[-1])
     for path, keys in removed.items():
-        _at(root, path).removed = keys
+        _wish_at(root, path).removed = keys
     for path, added in edits.add.items():
-        _at(root, path).added = added
+        _wish_at(root, path).added = added
     for path, elements in edits.insert.items():
-        _at(root, path).inserted = elements
+        _wish_at(root, path).inserted = elements
     for path, elements in edits.cut.items():
-        _at(root, path).cuts = elements
+        _wish_at(root, path).cuts = elements
     return root
 
 
-def _at(root: _Wish, path: Path) -> _Wish:
+def _wish_at(root: _Wish, path: Path) -> _Wish:
+    """The edits of the value at a path, empty at first."""
     for key in path:
         inner = root.inside.get(key)
         if inner is None:
@@ -128,19 +129,19 @@ def _whole(text: str, mark: str = "\ufeff") -> Range:
 
 
 def _value(
-    source: _Text, span: Range, wish: _Wish, path: Path, collected: list[_TextPatch]
+    source: _Text, span: Range, wish: _Wish, path: Path, text_patches: list[_TextPatch]
 ) -> None:
     """Collect the patches for the value at a range."""
     text, (start, end) = source.text, span
     if wish.replacement is not None:
-        collected.append((start, end, wish.replacement))
+        text_patches.append((start, end, wish.replacement))
     elif wish.inside or wish.removed or wish.added or wish.inserted or wish.cuts:
         if text[start] == '"':
-            collected += _in_string(source, span, wish, path)
+            text_patches += _in_string(source, span, wish, path)
             return
         if text[start] not in "[{":
             raise KeyError(path)
-        _container(source, span, wish, path, collected)
+        _container(source, span, wish, path, text_patches)
 
 
 def _in_string(source: _Text, span: Range, wish: _Wish, path: Path) -> Iterator[_TextPatch]:
@@ -156,9 +157,9 @@ def _in_string(source: _Text, span: Range, wish: _Wish, path: Path) -> Iterator[
         _value(_Text(leaf.value, leaf.value.isascii()), _whole(leaf.value), wish, path, inner)
     except (ValueError, IndexError):
         raise KeyError(path) from None
-    spelled = [(leaf.spelled(begin), leaf.spelled(end)) for begin, end, _ in inner]
-    places = _sizes(spelling, chain.from_iterable(spelled)) if is_latin else None
-    for (begin, end), (_, _, new) in zip(spelled, inner, strict=True):
+    spans = [(leaf.spelled(begin), leaf.spelled(end)) for begin, end, _ in inner]
+    places = _sizes(spelling, chain.from_iterable(spans)) if is_latin else None
+    for (begin, end), (_, _, new) in zip(spans, inner, strict=True):
         escaped = json.dumps(new, ensure_ascii=source.is_ascii)[1:-1]
         if places is not None:
             begin, end = places[begin], places[end]
@@ -177,45 +178,45 @@ def _sizes(text: str, positions: Iterable[int]) -> dict[int, int]:
 
 
 def _container(
-    source: _Text, span: Range, wish: _Wish, path: Path, collected: list[_TextPatch]
+    source: _Text, span: Range, wish: _Wish, path: Path, text_patches: list[_TextPatch]
 ) -> None:
     text, (start, end) = source.text, span
     if not (wish.removed or wish.added or wish.inserted or wish.cuts):
         ranges = values_at(text, start, end, wish.inside, source.data)
         if ranges is not None:
-            for (key, inner), at in zip(wish.inside.items(), ranges, strict=True):
-                _value(source, at, inner, (*path, key), collected)
+            for (key, inner), inner_span in zip(wish.inside.items(), ranges, strict=True):
+                _value(source, inner_span, inner, (*path, key), text_patches)
             return
-    found = members_within(text, start, end, source.data)
-    inside, keys, removed = found.spans, found.keys, wish.removed
-    known = keys if isinstance(keys, range) else set(keys)
-    unknown = next((key for key in (*wish.inside, *removed) if key not in known), None)
-    if unknown is not None:
-        raise KeyError((*path, unknown))
+    content = members_within(text, start, end, source.data)
+    inside, keys, removed = content.spans, content.keys, wish.removed
+    key_set = keys if isinstance(keys, range) else set(keys)
+    unknown_key = next((key for key in (*wish.inside, *removed) if key not in key_set), None)
+    if unknown_key is not None:
+        raise KeyError((*path, unknown_key))
     values = _values(keys, inside, wish.inside)
     for key, inner in wish.inside.items():
         if key not in removed:
-            _value(source, values[key], inner, (*path, key), collected)
+            _value(source, values[key], inner, (*path, key), text_patches)
     kept = [index for index, key in enumerate(keys) if key not in removed]
     if removed:
-        collected += _removals(inside, kept)
+        text_patches += _removals(inside, kept)
     if wish.added:
-        collected.append(_addition(text, start, inside, bool(kept), wish.added))
+        text_patches.append(_addition(text, start, inside, bool(kept), wish.added))
     if wish.inserted:
-        collected += _insertions(text, start, inside, kept, wish.inserted)
-    collected += [(inside[index - 1][2], inside[index][0], new) for index, new in wish.cuts]
+        text_patches += _insertions(text, start, inside, kept, wish.inserted)
+    text_patches += [(inside[index - 1][2], inside[index][0], new) for index, new in wish.cuts]
 
 
 def _values(
-    keys: Sequence[str | int], inside: Sequence[Member], wanted: Collection[str | int]
+    keys: Sequence[str | int], inside: Sequence[Member], selection: Collection[str | int]
 ) -> dict[str | int, Range]:
-    """The ranges of the wanted values by key. If a key occurs twice, the last value counts."""
+    """The ranges of the values with some keys. If a key occurs twice, the last value counts."""
     if isinstance(keys, range):
-        return {key: inside[key][1:] for key in wanted if key in keys}  # type: ignore[index]
+        return {key: inside[key][1:] for key in selection if key in keys}  # type: ignore[index]
     return {
         key: (value, end)
         for key, (_, value, end) in zip(keys, inside, strict=True)
-        if key in wanted
+        if key in selection
     }
 
 
@@ -286,23 +287,24 @@ def locate(text: str, paths: Iterable[Path]) -> dict[Path, int]:
     """
     root = _Wish()
     for path in paths:
-        _at(root, path).replacement = ""
-    found: dict[Path, int] = {}
-    _locate(text, _whole(text), root, (), found)
-    return found
+        _wish_at(root, path).replacement = ""
+    positions: dict[Path, int] = {}
+    _locate(text, _whole(text), root, (), positions)
+    return positions
 
 
-def _locate(text: str, span: Range, wish: _Wish, path: Path, found: dict[Path, int]) -> None:
+def _locate(text: str, span: Range, wish: _Wish, path: Path, positions: dict[Path, int]) -> None:
+    """Collect the positions of the value at a range and of values inside it."""
     start, end = span
     if wish.replacement is not None:
-        found[path] = start
+        positions[path] = start
     if wish.inside and text[start] == '"':
         for key, inner in wish.inside.items():
-            _locate(text, span, inner, (*path, key), found)
+            _locate(text, span, inner, (*path, key), positions)
     elif wish.inside and text[start] in "[{":
-        found_members = members_within(text, start, end)
-        values = _values(found_members.keys, found_members.spans, wish.inside)
+        content = members_within(text, start, end)
+        values = _values(content.keys, content.spans, wish.inside)
         for key, inner in wish.inside.items():
             value = values.get(key)
             if value is not None:
-                _locate(text, value, inner, (*path, key), found)
+                _locate(text, value, inner, (*path, key), positions)

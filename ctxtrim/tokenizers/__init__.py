@@ -92,10 +92,10 @@ def tokenizer(name: str, is_light: bool = False) -> Tokenizer:
     the same.
     """
     must_be_text(name, "tokenizer: name")
-    own = OWN.get(name.lower())
-    if own is None and is_path(name):
-        return tokenizer_file(name)
-    return own or _built(name, is_light)
+    registration = OWN.get(name.lower())
+    if registration is not None:
+        return registration
+    return tokenizer_file(name) if is_path(name) else _built(name, is_light)
 
 
 def _plugins() -> "dict[str, EntryPoint]":
@@ -113,7 +113,8 @@ def _built(name: str, is_light: bool) -> Tokenizer:
     except ValueError as error:
         raise UsageError(f"tokenizer {name}: {error}") from None
     plugin = _plugins()[name].load()
-    return plugin if hasattr(plugin, "count") and not isinstance(plugin, type) else plugin()  # type: ignore[no-any-return]
+    is_tokenizer = hasattr(plugin, "count") and not isinstance(plugin, type)
+    return plugin if is_tokenizer else plugin()  # type: ignore[no-any-return]
 
 
 def of_model(model: str | None) -> Tokenizer:
@@ -128,22 +129,23 @@ def of_model(model: str | None) -> Tokenizer:
 def count(text: str, name: str | None = None) -> int:
     """The tokens of a text. `name` is a tokenizer, a family or a model."""
     must_be_text(text, "count: text")
-    return _named(name).count(text)
+    return _tokenizer_of(name).count(text)
 
 
 def encode(text: str, name: str | None = None) -> list[int]:
     """The token ids of a text; a `TokenizerError` if the tokenizer can only count them."""
     must_be_text(text, "encode: text")
-    found = _named(name)
-    if not isinstance(found, Encodes):
+    encoder = _tokenizer_of(name)
+    if not isinstance(encoder, Encodes):
         raise TokenizerError(
-            f"tokenizer {found.name} can count tokens but not encode them; "
+            f"tokenizer {encoder.name} can count tokens but not encode them; "
             "use gpt, o200k_base, cl100k_base or a tokenizer file"
         )
-    return found.encode(text)
+    return encoder.encode(text)
 
 
-def _named(name: str | None) -> Tokenizer:
+def _tokenizer_of(name: str | None) -> Tokenizer:
+    """The tokenizer of a tokenizer, family or model name; without a name, the default."""
     if name is None:
         return of_model(name)
     must_be_text(name, "tokenizer: name")

@@ -38,7 +38,7 @@ from ctxtrim.tokenizers.pieces import pieces
 from ctxtrim.tokens import Exactness
 
 _MARKS = 0.6  # maximum marks, joints and surcharges per byte of ASCII
-_ALONE = 3  # tokens of such a sign, in addition to the factor; at most one per byte
+_ALONE = 3  # tokens of a lone non-ASCII sign or letter, besides the factor; at most one per byte
 _REPEATED = 16  # minimum characters of a repetition
 _BLOCK = 1 << 20  # characters searched at a time
 _PHRASE = 128  # maximum characters of a phrase
@@ -78,33 +78,33 @@ class ClaudeBound:
 
     def count(self, text: str) -> int:
         """The bound of a text."""
-        tokens, spelled = 0, 0.0
+        tokens, surcharge = 0, 0.0
         for piece in pieces(text):
             size, piece = _take(_repetitions(piece), piece, _spelled_out)
-            spelled += size
+            surcharge += size
             if self.spells_capitals:
                 size, piece = _without_capitals(piece)
-                spelled += size
+                surcharge += size
             if not piece.isascii():
-                spelled += _ALONE * len(_LONE.findall(piece))
-            spelled += sum(len(joint.findall(piece)) for joint in _JOINTS[self.spells_capitals])
-            spelled += _surcharges(piece, self.spells_capitals)
+                surcharge += _ALONE * len(_LONE.findall(piece))
+            surcharge += sum(len(joint.findall(piece)) for joint in _JOINTS[self.spells_capitals])
+            surcharge += _surcharges(piece, self.spells_capitals)
             tokens += max(self.latin.count(piece), self.other.count(piece))
-        return ceil(self.factor * tokens + spelled)
+        return ceil(self.factor * tokens + surcharge)
 
     def ceiling(self, text: str) -> int:
         """The factor times the bytes, and for each byte what is counted in addition to it."""
-        most = _MARKS if text.isascii() else 1
-        return ceil((self.factor + most) * self.latin.ceiling(text))
+        addition = _MARKS if text.isascii() else 1
+        return ceil((self.factor + addition) * self.latin.ceiling(text))
 
 
 def _without_capitals(text: str) -> tuple[int, str]:
     """The bytes and marks of words in capitals, and the text with a space instead of each."""
-    kept = _CAPITALS.split(text)
-    if len(kept) == 1:
+    parts = _CAPITALS.split(text)
+    if len(parts) == 1:
         return 0, text
-    words = kept[1::2]
-    return sum(map(len, words)) + len(_RUN.findall(" ".join(words))), " ".join(kept[::2])
+    words = parts[1::2]
+    return sum(map(len, words)) + len(_RUN.findall(" ".join(words))), " ".join(parts[::2])
 
 
 def _surcharges(text: str, spells_capitals: bool) -> float:
@@ -118,15 +118,15 @@ def _surcharges(text: str, spells_capitals: bool) -> float:
 
 
 def _take(
-    places: Iterable[tuple[int, int]], text: str, cost: Callable[[str], int]
+    ranges: Iterable[tuple[int, int]], text: str, cost: Callable[[str], int]
 ) -> tuple[int, str]:
     """The cost of some ranges of a text, and the text with a space instead of each."""
-    kept, size, done = [], 0, 0
-    for start, end in places:
+    parts, size, done = [], 0, 0
+    for start, end in ranges:
         size += cost(text[start:end])
-        kept.append(text[done:start])
+        parts.append(text[done:start])
         done = end
-    return size, " ".join((*kept, text[done:])) if done else text
+    return size, " ".join((*parts, text[done:])) if done else text
 
 
 def _bytes(text: str) -> int:
@@ -152,8 +152,8 @@ def _repetitions(text: str) -> Iterator[tuple[int, int]]:
             if block.isascii()
             else block.encode("utf-32-le", "surrogatepass")[::4]
         )
-        short = (place for period in (4, 5, 6) for place in _alike(data, period, _REPEATED))
-        for start, end in sorted((*short, *_phrases(data))):
+        short_ranges = (span for period in (4, 5, 6) for span in _alike(data, period, _REPEATED))
+        for start, end in sorted((*short_ranges, *_phrases(data))):
             if begin + end > done:
                 yield max(begin + start, done), begin + end
                 done = begin + end
@@ -165,12 +165,12 @@ def _phrases(data: bytes) -> Iterator[tuple[int, int]]:
     """
     position, stride = 0, max(_STRIDES[0], min(_STRIDES[1], len(data) // 32))
     while position < len(data):
-        again = data.find(
+        repeat = data.find(
             data[position : position + _PROBE], position + 7, position + _PHRASE + _PROBE
         )
         following = position + stride
-        if again >= 0:
-            period, first = again - position, max(0, position - stride)
+        if repeat >= 0:
+            period, first = repeat - position, max(0, position - stride)
             window = data[first : position + _WINDOW]
             for start, end in _alike(window, period, max(_FILLED, 2 * period)):
                 yield first + start, first + end

@@ -55,14 +55,14 @@ class Memo(dict[str, V]):
         self.size = 0
 
     def __missing__(self, text: str) -> V:
-        found = self.find(text)
+        result = self.find(text)
         if len(text) <= _LONGEST:
             self.size += len(text) + _ENTRY
             if self.size > _ROOM:
                 self.clear()
                 self.size = 0
-            self[text] = found
-        return found
+            self[text] = result
+        return result
 
 
 def document(family: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -72,8 +72,8 @@ def document(family: str) -> tuple[dict[str, Any], dict[str, Any]]:
     data = files("ctok").joinpath("data", FAMILIES[family].pieces).read_bytes()
     for atom, glyph in ATOM_TO_GLYPH.items():
         data = data.replace(atom.encode(), glyph.encode())
-    read = orjson.loads(data)
-    return {**read["meta"], **dict(FAMILIES[family].meta)}, read["tokens"]
+    content = orjson.loads(data)
+    return {**content["meta"], **dict(FAMILIES[family].meta)}, content["tokens"]
 
 
 class Pieces:

@@ -192,22 +192,22 @@ def _tiktoken(name: str, path: Path) -> "tiktoken.Encoding":
 
 
 def _between_words(text: str) -> list[str]:
-    """A text in pieces, cut before the last of several blanks that a word or a sign follows.
+    """A text in parts, cut before the last of several blanks that a word or a sign follows.
 
     The look-aheads of the patterns end a word there: the last blank belongs to the next one.
     """
     has_spaces_only = (
         text.isascii() and "\t" not in text and "\x0b" not in text and "\x0c" not in text
     )
-    found = []
+    parts = []
     start = 0
     for run in (_SPACES if has_spaces_only else _RUN).finditer(text):
         end = run.end()
         if end < len(text) and text[end] not in _LINE_BREAKS:
-            found.append(text[start : end - 1])
+            parts.append(text[start : end - 1])
             start = end - 1
-    found.append(text[start:])
-    return found
+    parts.append(text[start:])
+    return parts
 
 
 def small_engine(name: str, path: Path) -> Callable[[str], int]:
@@ -219,7 +219,7 @@ def small_engine(name: str, path: Path) -> Callable[[str], int]:
     """
     import regex
 
-    words = regex.compile(
+    word_pattern = regex.compile(
         PATTERNS[name].replace(r"\S", r"\P{White_Space}").replace(r"\s", r"\p{White_Space}")
     )
     tokens = path.read_bytes().split()[::2]
@@ -227,23 +227,23 @@ def small_engine(name: str, path: Path) -> Callable[[str], int]:
     fallback = cache(lambda: tiktoken_engine(name, path))
 
     @lru_cache(_REMEMBERED)
-    def merged(word: str) -> int:
-        return _merged(word.encode(), ranks)
+    def count_word(word: str) -> int:
+        return _count_word(word.encode(), ranks)
 
     def count(text: str) -> int:
         if not text.isascii():
             text = printable(text)
             if any(category(char) == "Cn" for char in set(text)):
                 return fallback()(text)
-        found = words.findall(text)
-        if any(len(word) > _ENDLESS for word in found):
+        words = word_pattern.findall(text)
+        if any(len(word) > _ENDLESS for word in words):
             return fallback()(text)
-        return sum(map(merged, found))
+        return sum(map(count_word, words))
 
     return count
 
 
-def _merged(word: bytes, ranks: Mapping[bytes, int]) -> int:
+def _count_word(word: bytes, ranks: Mapping[bytes, int]) -> int:
     """The number of tokens in a word after all merges. The lowest rank merges first."""
     if b2a_base64(word, newline=False) in ranks:
         return 1

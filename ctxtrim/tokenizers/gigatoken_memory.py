@@ -24,13 +24,13 @@ _WAIT = 0.001  # seconds between two attempts while another thread counts
 _REFUSED = (TypeError, RuntimeError, UnicodeEncodeError)
 
 Fallback = Callable[[bytes], int | None]
-"""The count of a text in UTF-8 that gigatoken does not count right, else None."""
+"""The count of a text in UTF-8 that gigatoken would count wrongly; None for other texts."""
 
 
 def bounded_count(
     make: Callable[[], Any], fallback: Fallback = lambda data: None
 ) -> Callable[[str], int]:
-    """A counting function with such a tokenizer.
+    """The counting function of a gigatoken tokenizer that `make` returns.
 
     Texts in ASCII are not passed to the `fallback`.
     """
@@ -38,7 +38,7 @@ def bounded_count(
 
 
 def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
-    """The token ids of a text, as an array, from such a tokenizer.
+    """The encoding function of a gigatoken tokenizer; it returns token ids as an array.
 
     Exceptions of `make` are raised at once.
     """
@@ -86,22 +86,22 @@ class _Bounded:
         try:
             if text.isascii():
                 return len(self._encode(text))  # type: ignore[misc]
-            # bytes, because a text keeps its UTF-8 form once it is asked for
+            # bytes, because a text keeps its UTF-8 form once something has read it
             data = text.encode()
-            found = self._fallback(data)
-            return len(self._encode(data)) if found is None else found  # type: ignore[misc]
+            tokens = self._fallback(data)
+            return len(self._encode(data)) if tokens is None else tokens  # type: ignore[misc]
         except _REFUSED:
             return self._count_refused(text)
 
     def _count_piece(self, piece: str) -> int:
         """The number of tokens of a piece of a long text."""
-        found = None if piece.isascii() else self._fallback(_utf_8(piece))
-        return len(self.encode(piece)) if found is None else found
+        tokens = None if piece.isascii() else self._fallback(_utf_8(piece))
+        return len(self.encode(piece)) if tokens is None else tokens
 
     def _count_refused(self, text: str) -> int:
         """The number of tokens of a text that gigatoken refused."""
-        found = self._fallback(_utf_8(text))
-        return len(self._encode_with_lock(text)) if found is None else found
+        tokens = self._fallback(_utf_8(text))
+        return len(self._encode_with_lock(text)) if tokens is None else tokens
 
     def encode(self, text: str) -> Any:
         """The token ids of a text, as an array."""
@@ -132,9 +132,9 @@ class _Bounded:
     def _measure(self) -> None:
         """Drop the tokenizer if its cache is too large; the next text builds another."""
         with self._lock:
-            size, counted = _resident(), _LOOK - self._left
-            growth = max(0, size - self._peak) if size else _BLIND * counted
-            self._size += min(growth, self._size + _WORST * counted)
+            size, characters = _resident(), _LOOK - self._left
+            growth = max(0, size - self._peak) if size else _BLIND * characters
+            self._size += min(growth, self._size + _WORST * characters)
             self._peak = max(self._peak, size)
             self._left = _LOOK
             if self._size > _ROOM:
@@ -146,8 +146,8 @@ _ALL: WeakSet[_Bounded] = WeakSet()
 
 def _forget_all() -> None:
     """Drop all tokenizers of a forked process, where no other thread will release them."""
-    for bounded in _ALL:
-        bounded.forget()
+    for tokenizer in _ALL:
+        tokenizer.forget()
 
 
 call_when_forked(_forget_all)

@@ -11,14 +11,14 @@ from ctxtrim.tokens import Exactness, Tokenizer
 OWN: dict[str, Tokenizer] = {}
 """The registered tokenizers by name; they take precedence over all others."""
 
-_added: list[str] = []  # the names given to `add`, in order
+_names: list[str] = []  # the names given to `add`, in order
 
 
-class Own(Struct, frozen=True):
+class ProgramTokenizer(Struct, frozen=True):
     """A tokenizer made from any object that counts or encodes. Its counts are estimates."""
 
     name: str
-    made: Any
+    implementation: Any
     exactness: Exactness = "estimated"
 
     def count(self, text: str) -> int:
@@ -26,26 +26,28 @@ class Own(Struct, frozen=True):
 
         Raises `TokenizerError` if the object's count is no number or below 0.
         """
-        if not hasattr(self.made, "count"):
-            return len(self.made.encode(text))
-        found = self.made.count(text)
+        if not hasattr(self.implementation, "count"):
+            return len(self.implementation.encode(text))
+        number = self.implementation.count(text)
         try:
-            count: int = ceil(found)
+            count: int = ceil(number)
         except (TypeError, ValueError, OverflowError):
             count = -1
         if count < 0:
-            raise TokenizerError(f"tokenizer {self.name}: expected a number of tokens, not {found}")
+            raise TokenizerError(
+                f"tokenizer {self.name}: expected a number of tokens, not {number}"
+            )
         return count
 
     ceiling = count
 
 
-class OwnEncoding(Own, frozen=True):
+class ProgramEncoding(ProgramTokenizer, frozen=True):
     """A registered tokenizer that can also encode."""
 
     def encode(self, text: str) -> list[int]:
         """The token ids of a text."""
-        return [int(token) for token in self.made.encode(text)]
+        return [int(token) for token in self.implementation.encode(text)]
 
 
 def add(name: str, own: Any) -> None:
@@ -60,40 +62,36 @@ def add(name: str, own: Any) -> None:
         raise UsageError(
             f"tokenizer {name or '(no name)'}: expected a name, and an object with count or encode"
         )
-    tokenizer = (
-        own
-        if all(hasattr(own, attribute) for attribute in ("name", "exactness", "count", "ceiling"))
-        else None
-    )
-    _added.append(name)
-    OWN[name.lower()] = tokenizer or (OwnEncoding if hasattr(own, "encode") else Own)(name, own)
+    attributes = ("name", "exactness", "count", "ceiling")
+    if not all(hasattr(own, attribute) for attribute in attributes):
+        own = (ProgramEncoding if hasattr(own, "encode") else ProgramTokenizer)(name, own)
+    _names.append(name)
+    OWN[name.lower()] = own
 
 
 def registrations() -> int:
     """The number of calls of `add`: while it is the same, every name has the same tokenizer."""
-    return len(_added)
+    return len(_names)
 
 
 def family_of(model: str) -> str | None:
     """The longest registered name that a model's name contains as a word, ignoring case."""
     must_be_text(model, "family_of: model")
-    spelled = "".join(letter if letter.isalnum() else "-" for letter in model.lower())
-    found = [name for name in OWN if _holds(spelled, name)]
-    return max(found, key=len, default=None)
+    words = "".join(letter if letter.isalnum() else "-" for letter in model.lower())
+    names = [name for name in OWN if _holds(words, name)]
+    return max(names, key=len, default=None)
 
 
-def _holds(spelled: str, name: str) -> bool:
-    """Whether a name occurs in another at the start of a word, and does not end inside a longer
+def _holds(words: str, name: str) -> bool:
+    """Whether a name occurs in some words at the start of a word, and does not end inside a longer
     word.
     """
     word = "".join(letter if letter.isalnum() else "-" for letter in name)
-    position = spelled.find(word)
+    position = words.find(word)
     while position >= 0:
-        before, after = (
-            spelled[position - 1 : position],
-            spelled[position + len(word) : position + len(word) + 1],
-        )
+        end = position + len(word)
+        before, after = words[position - 1 : position], words[end : end + 1]
         if not before.isalnum() and not after.isalpha():
             return True
-        position = spelled.find(word, position + 1)
+        position = words.find(word, position + 1)
     return False

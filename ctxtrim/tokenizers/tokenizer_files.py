@@ -25,7 +25,7 @@ _GROWTH = 12  # maximum growth by a normalizer: U+FDFA becomes 33 bytes from 3
 # Maximum token id: gigatoken allocates memory up to the highest id, and aborts the process if it
 # cannot.
 _HIGHEST = 1 << 22
-_ODD = (
+_FILE_ERRORS = (
     json.JSONDecodeError,
     UnicodeDecodeError,
     LookupError,
@@ -51,7 +51,9 @@ class TokenizerFile(Struct, frozen=True):
 
     path: str
     version: tuple[int, ...] = ()
-    """What identifies the file and its content: another folder or a new file has another."""
+    """The identity of the file and its content: the same path in another folder, or a changed file,
+    has another.
+    """
     exactness: Exactness = "exact"
 
     def __post_init__(self) -> None:
@@ -111,15 +113,12 @@ def _engine(path: str, version: tuple[int, ...]) -> Callable[[str], Any]:
             return super().from_json(_plain(data))
 
     try:
-        return bounded_encode(
-            partial(Plain.from_sentencepiece if path.endswith(".model") else Plain.from_json, data)
-        )
-    except _ODD:
+        read = Plain.from_sentencepiece if path.endswith(".model") else Plain.from_json
+        return bounded_encode(partial(read, data))
+    except _FILE_ERRORS:
         problem = "is not a tokenizer"
-    except (
-        ValueError,
-        RuntimeError,
-    ) as error:  # gigatoken's message; after the first line it names its source code
+    except (ValueError, RuntimeError) as error:
+        # gigatoken's message; after the first line it names its source code
         problem = "cannot be used: " + str(error).partition("\n")[0]
     raise _invalid(path, problem)
 
@@ -132,7 +131,10 @@ def _invalid(path: str, problem: str) -> UsageError:
 
 
 def _plain(data: str | bytes) -> str:
-    """The tokenizer without its special tokens, so that their names in a text count as text."""
+    """The text of a tokenizer file without special tokens, so that their names count as text.
+
+    Raises a `ValueError` for what gigatoken reads differently or cannot read.
+    """
     value = json.loads(data)
     value["added_tokens"] = [
         token for token in value.get("added_tokens") or () if not token.get("special")

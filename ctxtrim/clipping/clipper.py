@@ -82,7 +82,8 @@ class Clipper:
             clipped = self._longest(draft, limit, kind.first * limit)
             if clipped is not None:
                 return clipped
-        return (tail if self.mode == "tail" else head)(self.tokenizer, self.text, limit)
+        cut = tail if self.mode == "tail" else head
+        return cut(self.tokenizer, self.text, limit)
 
     def _longest(self, draft: Draft, limit: int, least: int) -> str | None:
         """The draft of a size that follows from the weight of the text; None if none fits.

@@ -31,7 +31,7 @@ def _knows(text: str) -> bool:
 def _drafts(source: ClipText) -> Iterator[Draft]:
     headers = _Headers(source.text, source.keep)
     return select(
-        source, lines_of(source.text), shares_of(source.mode, _SHARES), adjust=headers.completed
+        source, lines_of(source.text), shares_of(source.mode, _SHARES), adjust=headers.with_headers
     )
 
 
@@ -43,44 +43,46 @@ class _Headers:
         self._files = [match.span() for match in _FILE.finditer(text)]
         self._hunks = [match.span() for match in _HUNK.finditer(text)]
 
-    def completed(self, kept: Sequence[Range]) -> list[Range]:
+    def with_headers(self, kept: Sequence[Range]) -> list[Range]:
         """The kept ranges with the headers of their first lines.
 
         A range starts at a header, follows its headers, or is left out. A range in the middle is
         always kept.
         """
-        completed: list[Range] = []
+        ranges: list[Range] = []
         gap_count = (
             (kept[0][0] > 0) + len(kept) - 1 + (kept[-1][1] < len(self._text)) if kept else 0
         )
-        for number, (start, end) in enumerate(kept):
-            missing = self._missing(start, completed)
+        for index, (start, end) in enumerate(kept):
+            missing = self._missing_headers(start, ranges)
             if not missing:
-                completed.append((start, end))
-            elif number + 1 < len(kept):  # a range in the middle must be kept
+                ranges.append((start, end))
+            elif index + 1 < len(kept):  # a range in the middle must be kept
                 near = (first for first, _ in missing if start - first <= _NEAR)
-                completed.append((next(near, start), end))
-            elif tail := self._headed(start, end, missing, completed, gap_count < 2):
-                completed += tail
-            elif completed:
-                completed[-1] = self._longer(completed[-1], end - start)
+                ranges.append((next(near, start), end))
+            elif tail := self._tail(start, end, missing, ranges, gap_count < 2):
+                ranges += tail
+            elif ranges:
+                ranges[-1] = self._longer(ranges[-1], end - start)
             else:
-                completed.append((start, end))
-        return completed
+                ranges.append((start, end))
+        return ranges
 
-    def _headed(
+    def _tail(
         self, start: int, end: int, missing: Sequence[Range], shown: Sequence[Range], has_room: bool
     ) -> list[Range]:
-        """The range from its next header on, or its headers and the rest of it; else nothing."""
+        """The last range from its next header on, or its headers and its rest; else nothing."""
         positions = (
             header[0] for header in sorted((*self._files, *self._hunks)) if start <= header[0] < end
         )
-        position = next((place for place in positions if not self._missing(place, shown)), end)
+        position = next(
+            (place for place in positions if not self._missing_headers(place, shown)), end
+        )
         if any(first < position and last > start for first, last in self._keep):
             return [(start, end)]
         if has_room and 2 * position > start + end:
             body = self._text.find("\n", start + _size(missing)) + 1
-            headers = self._missing(body, shown)  # those of the line where the rest starts
+            headers = self._missing_headers(body, shown)  # those of the line where the rest starts
             if 0 < body < end and _size(headers) <= _NEAR:
                 return [*headers, (body, end)]
         return [(position, end)] if position < end else []
@@ -90,7 +92,7 @@ class _Headers:
         start, end = kept
         return start, self._text.rfind("\n", end, end + size) + 1 or end
 
-    def _missing(self, start: int, shown: Sequence[Range]) -> list[Range]:
+    def _missing_headers(self, start: int, shown: Sequence[Range]) -> list[Range]:
         """The headers of a line that earlier ranges do not show; adjacent ones are one range."""
         file, hunk = self._header(self._files, start), self._header(self._hunks, start)
         if hunk and file and hunk[0] < file[0]:

@@ -38,9 +38,9 @@ _Replacement = tuple[int, int, str]
 
 
 def _drafts(source: ClipText) -> Iterator[Draft]:
-    parsed = document(source.text)
-    if parsed is not None:
-        inside, span = parsed
+    content = document(source.text)
+    if content is not None:
+        inside, span = content
         shortener = _Shortener(source, span)
         shortener.remember(span[0], inside)
         yield shortener.draft
@@ -115,7 +115,7 @@ class _Shortener:
         kept = self._kept(container, size)
         if not kept or end - start <= max(size, _SHORT_STRING):
             return None
-        edits = list(self._shortened(container, kept, size, 0))
+        edits = list(self._edits(container, kept, size, 0))
         if len(text) - sum(stop - begin - len(new) for begin, stop, new in edits) > limit:
             return None
         pieces: list[str] = []
@@ -134,11 +134,12 @@ class _Shortener:
             yield from self._string(start, end, size)
         elif first in "[{":
             container = self._container(start)
-            yield from self._shortened(container, self._kept(container, size), size, depth)
+            yield from self._edits(container, self._kept(container, size), size, depth)
 
-    def _shortened(
+    def _edits(
         self, container: _Container, kept: Sequence[Range], size: int, depth: int
     ) -> Iterator[_Replacement]:
+        """The edits that shorten the kept members of a container and replace the others."""
         inside, sizes, done = container.inside, container.sizes, 0
         room = _share([size for first, last in kept for size in sizes[first:last]], size)
         removed = self._gaps(container, kept)
@@ -175,13 +176,13 @@ class _Shortener:
         def after(position: int, reach: int) -> int:
             return starts[min(bisect_left(starts, position), len(starts) - 1)]
 
-        wanted = (
-            (starts[position], starts[position + 1]) for position in self._wanted(container, size)
+        keep = (
+            (starts[index], starts[index + 1]) for index in self._indices_to_keep(container, size)
         )
-        kept = layout(Scale(starts[-1], before, after), size, shares_of(self.source.mode), wanted)
+        kept = layout(Scale(starts[-1], before, after), size, shares_of(self.source.mode), keep)
         return [(bisect_left(starts, first), bisect_left(starts, last)) for first, last in kept]
 
-    def _wanted(self, container: _Container, size: int) -> Iterator[int]:
+    def _indices_to_keep(self, container: _Container, size: int) -> Iterator[int]:
         """The indices of the members that contain ranges to keep, most important first."""
         first, last = container.inside[0][0], container.inside[-1][2]
         for start, _ in self._kept_in(first, last)[: size // DENSEST]:
@@ -228,9 +229,9 @@ class _Shortener:
 
     def _container(self, start: int) -> _Container:
         container = self._containers.get(start)
-        return (
-            container if container else self.remember(start, members(self.source.text, start).spans)
-        )
+        if container is not None:
+            return container
+        return self.remember(start, members(self.source.text, start).spans)
 
     def remember(self, start: int, inside: Sequence[Member]) -> _Container:
         """Cache and return the container that starts at a position."""
@@ -263,7 +264,7 @@ class _Shortener:
         leaf, scale, marks = self._leaves[start]
         value = leaf.value
         size = max(size - _MARKER, 0) * len(value) // len(leaf.spelling)
-        wanted = [
+        keep = [
             (leaf.meant(max(begin - start - 1, 0)), leaf.meant(min(stop, end - 1) - start - 1))
             for begin, stop in self._kept_in(start + 1, end - 1)[: size // DENSEST]
         ]
@@ -271,7 +272,7 @@ class _Shortener:
             scale,
             size,
             shares_of(self.source.mode),
-            whole(scale, wanted, max(size // 3, 1), size * 3 // 4),
+            whole(scale, keep, max(size // 3, 1), size * 3 // 4),
         )
         kept = joined([(scale.before(begin, 0), scale.after(stop, 0)) for begin, stop in kept])
         first = start + 1

@@ -129,16 +129,16 @@ class _Windows(Struct, frozen=True):
         yield replace(self, island=(min(island[0], start), max(island[1], stop)))
 
 
-def layout(scale: Scale, size: int, shares: Shares, wanted: Iterable[Range] = ()) -> list[Range]:
+def layout(scale: Scale, size: int, shares: Shares, keep: Iterable[Range] = ()) -> list[Range]:
     """The ranges to keep, in order, of about `size` characters together; at most three.
 
-    `wanted` are the ranges that must be kept, most important first; each is kept if there is room.
+    `keep` are ranges to keep, most important first; each of them is kept if there is room.
     """
     end = scale.end
     if size >= end:
         return [(0, end)]
     windows = _Windows(*_ends(scale, size // _FLOOR, shares, 0, 0))
-    for start, stop in wanted:
+    for start, stop in keep:
         if windows.covers(start, stop):
             continue
         ways = [
@@ -170,9 +170,9 @@ def _ends(scale: Scale, room: int, shares: Shares, head: int, tail: int) -> Rang
     characters.
     """
     first, last = shares
-    wanted = min(room * first // (first + last), room - tail)
-    if wanted > head:
-        head = max(head, scale.before(wanted, max(wanted // 2, scale.line)))
+    target = min(room * first // (first + last), room - tail)
+    if target > head:
+        head = max(head, scale.before(target, max(target // 2, scale.line)))
     if not head and first >= last:  # if there is room for one line only, it is the first
         head = scale.before(room - tail, max(room // 2, scale.line))
     if last and room - head > tail:  # the head may not have used its whole share

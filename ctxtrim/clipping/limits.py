@@ -57,10 +57,10 @@ class Limited:
         notice = NOTICE.search(self.notice)
         if notice is None:
             return Limited(content)
-        shown_text = content
+        plain_text = content
         for mark in reversed(marked(content)):
-            shown_text = shown_text[: mark.start] + shown_text[mark.end :]
-        return Limited(content, _notice(shown_text, notice.groupdict()))
+            plain_text = plain_text[: mark.start] + plain_text[mark.end :]
+        return Limited(content, _notice(plain_text, notice.groupdict()))
 
 
 def truncate_text(
@@ -85,15 +85,15 @@ def truncate_text(
     for name, limit in (("lines", max_lines), ("bytes", max_bytes), ("chars", max_chars)):
         if not isinstance(limit, int) or limit < 0:
             raise mismatch(f"truncate_text: max_{name}", "a whole number from 0", limit)
-    before = _notice_of(text)
-    content, ranges = _before(text, before) if before else (text, ((0, len(text)),))
-    kept = _Kept(content, ranges, mode)
-    less = kept.within(LINES, max_lines).within(CHARACTERS, max_chars).within(BYTES, max_bytes)
-    if less == kept:
-        return Limited(content, text[before.start() :].lstrip("\n") if before else "")
-    content, bare = less.shown
-    total = before.groupdict() if before else _sizes(text)
-    return Limited(content, _notice(bare, total))
+    notice = _notice_of(text)
+    content, ranges = _content_before(text, notice) if notice else (text, ((0, len(text)),))
+    kept = _KeptText(content, ranges, mode)
+    result = kept.within(LINES, max_lines).within(CHARACTERS, max_chars).within(BYTES, max_bytes)
+    if result == kept:
+        return Limited(content, text[notice.start() :].lstrip("\n") if notice else "")
+    content, plain_text = result.contents
+    totals = notice.groupdict() if notice else _sizes(text)
+    return Limited(content, _notice(plain_text, totals))
 
 
 def is_limited(text: str) -> bool:
@@ -106,7 +106,7 @@ def limited_text(text: str) -> Limited | None:
     notice = _notice_of(text)
     if notice is None:
         return None
-    return Limited(_before(text, notice)[0], text[notice.start() :].lstrip("\n"))
+    return Limited(_content_before(text, notice)[0], text[notice.start() :].lstrip("\n"))
 
 
 def spill_notice(path: str, sha256: str, text: str) -> str:
@@ -130,36 +130,42 @@ def _notice_of(text: str) -> re.Match[str] | None:
     return NOTICE.search(text, max(0, len(text) - _LONGEST))
 
 
-def _notice(shown_text: str, total: dict[str, str]) -> str:
-    now = _sizes(shown_text)
+def _notice(plain_text: str, totals: dict[str, str]) -> str:
+    """The notice of a text that is shown, without its markers, and the sizes of its original."""
+    sizes = _sizes(plain_text)
+    characters = f"{sizes['characters']}/{totals['characters']} chars"
     return (
-        f"[tool output truncated: showing {now['lines']}/{total['lines']} lines, "
-        f"{now['bytes']}/{total['bytes']} bytes, {now['characters']}/{total['characters']} chars]"
+        f"[tool output truncated: showing {sizes['lines']}/{totals['lines']} lines, "
+        f"{sizes['bytes']}/{totals['bytes']} bytes, {characters}]"
     )
 
 
 def _sizes(text: str) -> dict[str, str]:
     """The sizes of a text as notices write them."""
-    whole = 0, len(text)
-    lines, size = LINES.size(text, *whole), BYTES.size(text, *whole)
-    return {"lines": str(lines), "bytes": _size(size), "characters": str(len(text))}
+    end = len(text)
+    lines, size = LINES.size(text, 0, end), BYTES.size(text, 0, end)
+    return {"lines": str(lines), "bytes": _size(size), "characters": str(end)}
 
 
 def _size(count: int) -> str:
     """A number of bytes as notices write it: `12B`, `1.5KB`, `2.0MB`."""
     if count < 1 << 10:
         return f"{count}B"
-    return f"{count / (1 << 10):.1f}KB" if count < 1 << 20 else f"{count / (1 << 20):.1f}MB"
+    if count < 1 << 20:
+        return f"{count / (1 << 10):.1f}KB"
+    return f"{count / (1 << 20):.1f}MB"
 
 
-def _before(text: str, notice: re.Match[str]) -> tuple[str, tuple[Range, ...]]:
+def _content_before(text: str, notice: re.Match[str]) -> tuple[str, tuple[Range, ...]]:
     """The content before a notice and the ranges of its head and tail, as long as the notice says.
 
     The line break before the empty line belongs to the content or to the notice: to the content if
     there is one more before it.
     """
-    bare, broken = text[: notice.start()], text[: notice.start() + 1]
-    contents = (broken,) if bare.endswith("\n") else (bare, broken)
+    end = notice.start()
+    contents = [text[: end + 1]]
+    if not text.endswith("\n", 0, end):
+        contents.insert(0, text[:end])
     for content in contents:
         if len(content) == int(notice["shown"]):
             break
@@ -172,16 +178,16 @@ def _before(text: str, notice: re.Match[str]) -> tuple[str, tuple[Range, ...]]:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _KeptText:
     """The kept ranges of a text, in order: all of it, a head, a tail, or a head and a tail."""
 
     text: str
     ranges: tuple[Range, ...]
     mode: str
 
-    def within(self, unit: TextUnit, limit: int) -> "_Kept":
+    def within(self, unit: TextUnit, limit: int) -> "_KeptText":
         """The ranges cut to at most `limit` units; 0 is no limit."""
-        if not limit or unit.size(self.bare, 0, len(self.bare)) <= limit:
+        if not limit or unit.size(self.plain_text, 0, len(self.plain_text)) <= limit:
             return self
         sizes = [unit.size(self.text, start, end) for start, end in self.ranges]
         ranges: list[Range] = []
@@ -202,12 +208,12 @@ class _Kept:
         return replace(self, ranges=tuple(ranges))
 
     @property
-    def bare(self) -> str:
+    def plain_text(self) -> str:
         """The kept text without markers."""
         return "".join(self.text[start:end] for start, end in self.ranges)
 
     @property
-    def shown(self) -> tuple[str, str]:
+    def contents(self) -> tuple[str, str]:
         """The kept text with a marker in place of its middle, and the same without the marker, as a
         later run reads it.
         """

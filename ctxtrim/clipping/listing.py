@@ -25,9 +25,11 @@ _MIN_LINES, _MAX_LINES = 5, 40  # minimum and maximum number of lines to check
 def _knows(text: str) -> bool:
     lines = text[:_SAMPLE].split("\n")
     rows = [line for line in lines[:-1] if line.strip()][:_MAX_LINES]
-    known = [row for row in rows if _ROW.fullmatch(row)]
-    paths = sum(_PATH.search(row) is not None for row in known)
-    return len(rows) >= _MIN_LINES and len(known) >= 0.9 * len(rows) and 2 * paths >= len(rows)
+    listing_rows = [row for row in rows if _ROW.fullmatch(row)]
+    paths = sum(_PATH.search(row) is not None for row in listing_rows)
+    return (
+        len(rows) >= _MIN_LINES and len(listing_rows) >= 0.9 * len(rows) and 2 * paths >= len(rows)
+    )
 
 
 def _drafts(source: ClipText) -> Iterator[Draft]:

@@ -87,24 +87,24 @@ def _drafts(source: ClipText) -> Iterator[Draft]:
     def lines(words: tuple[str, ...], shape: re.Pattern[str]) -> list[Range]:
         return list(islice(_matching_lines(text, words, shape), _MAX_LINES))
 
-    def want(size: int) -> list[Range]:
+    def failures(size: int) -> list[Range]:
         """The range with the most failures, else with the most warnings, outside of
         head and tail.
         """
         head, tail = (size * share // (2 * sum(shares)) for share in shares)
         for words, shape in ((_FAILURE_WORDS, _FAILURE), (_WARNING_WORDS, _WARNING)):
-            hidden = [
+            middle_lines = [
                 line
                 for line in lines(words, shape)
                 if line[0] >= head and line[1] <= len(text) - tail
             ]
-            if hidden:
-                start, stop = _densest(text, hidden, size // _ISLAND)
+            if middle_lines:
+                start, stop = _densest(text, middle_lines, size // _ISLAND)
                 around = max(size // _ISLAND - (stop - start), 0) // 4
                 return [(max(start - around, 0), min(stop + 3 * around, len(text)))]
         return []
 
-    return select(source, lines_of(text), shares, want)
+    return select(source, lines_of(text), shares, failures)
 
 
 def _densest(text: str, lines: Sequence[Range], limit: int) -> Range:
@@ -113,7 +113,7 @@ def _densest(text: str, lines: Sequence[Range], limit: int) -> Range:
 
     A longer traceback is cut to its end, which names the error.
     """
-    best, different, left = lines[0], 0, 0
+    best, best_count, left = lines[0], 0, 0
     counts: Counter[str] = Counter()
     texts = [text[start:stop].strip() for start, stop in lines]
     for right, (_, stop) in enumerate(lines):
@@ -123,8 +123,8 @@ def _densest(text: str, lines: Sequence[Range], limit: int) -> Range:
             if not counts[texts[left]]:
                 del counts[texts[left]]
             left += 1
-        if len(counts) > different:
-            best, different = (_end_of(text, lines[left][0], stop, limit), stop), len(counts)
+        if len(counts) > best_count:
+            best, best_count = (_end_of(text, lines[left][0], stop, limit), stop), len(counts)
     return best
 
 

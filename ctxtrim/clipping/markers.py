@@ -30,9 +30,11 @@ class Gap(Struct, frozen=True):
 
 def marker(lines: int, characters: int) -> str:
     """The marker for a number of removed whole lines and additional characters."""
-    counts = [f"{lines} lines"] * (lines > 0) + [f"{characters} characters"] * (
-        characters > 0 or not lines
-    )
+    counts = []
+    if lines > 0:
+        counts.append(f"{lines} lines")
+    if characters > 0 or not lines:
+        counts.append(f"{characters} characters")
     return f"... [truncated {' and '.join(counts)}] ..."
 
 
@@ -60,17 +62,17 @@ def gaps(size: int, kept: Sequence[Range], markers: Sequence[Gap], least: int) -
     """
     edges = [0, *(edge for kept_range in kept for edge in kept_range), size]
     merged: list[Gap] = []
-    mark = 0
+    index = 0
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         if start == end:
             continue
-        while mark < len(markers) and markers[mark].end < start:
-            mark += 1
-        first = mark
-        while mark < len(markers) and markers[mark].start <= end:
-            start, end = min(start, markers[mark].start), max(end, markers[mark].end)
-            mark += 1
-        parts = list(markers[first:mark])
+        while index < len(markers) and markers[index].end < start:
+            index += 1
+        first = index
+        while index < len(markers) and markers[index].start <= end:
+            start, end = min(start, markers[index].start), max(end, markers[index].end)
+            index += 1
+        parts = list(markers[first:index])
         if merged and merged[-1].end >= start:
             parts.append(merged.pop())
             start, end = parts[-1].start, max(end, parts[-1].end)
@@ -83,13 +85,13 @@ def gaps(size: int, kept: Sequence[Range], markers: Sequence[Gap], least: int) -
 
 def joined(ranges: Sequence[Range]) -> list[Range]:
     """The ranges in order, with overlapping and adjacent ranges merged."""
-    whole: list[Range] = []
+    merged: list[Range] = []
     for start, end in sorted(ranges):
-        if whole and start <= whole[-1][1]:
-            whole[-1] = whole[-1][0], max(whole[-1][1], end)
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
         elif start < end:
-            whole.append((start, end))
-    return whole
+            merged.append((start, end))
+    return merged
 
 
 def shown(text: str, kept: Sequence[Range], markers: Sequence[Gap], least: int = LEAST) -> str:

@@ -12,10 +12,11 @@ from ctxtrim.text.json_spans import Range
 
 DENSEST = 4  # characters of a clip per range to keep; further ranges are ignored
 _SHORT = 8 * LEAST  # characters of a gap that may save too little
-_WORTH = 2, 4  # minimum tokens of a gap in multiples of its marker: a single gap, one of two
-_WANTED = 3  # a range to keep gets at most this fraction of the limit
+# minimum tokens of a gap in multiples of its marker
+_WORTH_ALONE, _WORTH_OF_SEVERAL = 2, 4
+_LONGEST_RANGE = 3  # a range to keep gets at most this fraction of the limit
 
-Want = Callable[[int], Sequence[Range]]
+KindRanges = Callable[[int], Sequence[Range]]
 """The ranges that a clip of this size must keep, most important first."""
 Adjust = Callable[[Sequence[Range]], list[Range]]
 
@@ -24,23 +25,26 @@ def select(
     source: ClipText,
     scale: Scale,
     shares: Shares,
-    want: Want = lambda size: (),
+    kind_ranges: KindRanges = lambda size: (),
     adjust: Adjust = list[Range],
 ) -> Iterator[Draft]:
     """Drafts with head, tail and an island.
 
-    The ranges in `source.keep` come before those of the kind. `adjust` corrects the kept ranges.
-    The second draft may cut short lines.
+    The ranges in `source.keep` come before those of the kind (`kind_ranges`). `adjust` corrects the
+    kept ranges. The second draft may cut short lines.
     """
     markers = marked(source.text)
 
     def draft(size: int, limit: int, scale: Scale) -> str | None:
-        ranges = (*source.keep[: size // DENSEST], *want(size)) if size >= LEAST else ()
+        if size >= LEAST:
+            ranges = (*source.keep[: size // DENSEST], *kind_ranges(size))
+        else:
+            ranges = ()
         room = size * 3 // 4  # the head and the tail need the rest
         # the room with two markers is about the limit
-        longest = min(max((size + 2 * LEAST) // _WANTED, 2 * LEAST), room)
-        wanted = whole(scale, ranges, longest, room)
-        kept = joined(adjust(layout(scale, size, shares, wanted)))
+        longest = min(max((size + 2 * LEAST) // _LONGEST_RANGE, 2 * LEAST), room)
+        keep = whole(scale, ranges, longest, room)
+        kept = joined(adjust(layout(scale, size, shares, keep)))
         return _shown(source, kept, markers, size + 2 * LEAST) if kept else None
 
     yield partial(draft, scale=scale)
@@ -54,15 +58,15 @@ def _shown(source: ClipText, kept: Sequence[Range], markers: Sequence[Gap], room
     more, if there is room (`room`, characters) for its text and another marker.
     """
     removed = gaps(len(source.text), kept, markers, LEAST)
-    filled = list(kept)
-    left = room - sum(end - start for start, end in kept)
+    ranges = list(kept)
+    room_left = room - sum(end - start for start, end in kept)
     for gap in removed:
-        needed = gap.end - gap.start + (LEAST if len(removed) > 1 else 0)
-        is_single = len(removed) == 1 or needed > left
+        size = gap.end - gap.start + (LEAST if len(removed) > 1 else 0)
+        is_single = len(removed) == 1 or size > room_left
         if not gap.hidden and _is_small(source, gap, is_single):
-            filled.append((gap.start, gap.end))
-            left -= gap.end - gap.start
-    shown_ranges = _without_lone_breaks(source.text, joined(filled), markers)
+            ranges.append((gap.start, gap.end))
+            room_left -= gap.end - gap.start
+    shown_ranges = _without_lone_breaks(source.text, joined(ranges), markers)
     return shown(source.text, shown_ranges, markers)
 
 
@@ -95,7 +99,7 @@ def _before_break(text: str, end: int) -> int | None:
 def _is_small(source: ClipText, gap: Gap, is_single: bool) -> bool:
     """Whether a gap saves too little; one of several gaps has to save more."""
     text = source.text[gap.start : gap.end]
-    worth = _WORTH[not is_single]
-    instead = f"\n{marker(0, len(text))}\n"
+    worth = _WORTH_ALONE if is_single else _WORTH_OF_SEVERAL
+    replacement = f"\n{marker(0, len(text))}\n"
     count = source.tokenizer.count
-    return len(text) <= _SHORT and count(text) <= worth * count(instead)
+    return len(text) <= _SHORT and count(text) <= worth * count(replacement)

@@ -7,7 +7,7 @@ from ctxtrim.tokens import Tokenizer
 WIDEST = 64
 """Characters per token, an upper bound for most texts: longer texts are counted in parts."""
 
-_FURTHER = 8  # each counted beginning is this much longer
+_FURTHER = 8  # each counted beginning is this many times as long as the one before
 _LAST = 50  # tokens at the end of a beginning that more text may merge with
 
 
@@ -25,27 +25,27 @@ class Weight:
         Only a beginning of a much longer text is counted.
         """
         length = self._beginning(limit)
-        return length == len(self.text) and self._of(length) <= limit
+        return length == len(self.text) and self._tokens_of(length) <= limit
 
     def characters(self, tokens: int, limit: int) -> int:
         """The characters that weigh so many tokens, on average in the beginning counted for a
         limit.
         """
         length = self._beginning(limit)
-        return tokens * length // max(self._of(length), 1)
+        return tokens * length // max(self._tokens_of(length), 1)
 
     def tokens(self, limit: int) -> int:
         """The tokens of the beginning counted for a limit."""
-        return self._of(self._beginning(limit))
+        return self._tokens_of(self._beginning(limit))
 
     def _beginning(self, limit: int) -> int:
         """The length of a beginning that exceeds a limit, or of the whole text."""
         length = WIDEST * max(limit, 1)
-        while length < len(self.text) and self._of(length) <= limit + _LAST:
+        while length < len(self.text) and self._tokens_of(length) <= limit + _LAST:
             length *= _FURTHER
         return min(length, len(self.text))
 
-    def _of(self, length: int) -> int:
+    def _tokens_of(self, length: int) -> int:
         if length not in self._tokens:
             self._tokens[length] = self.tokenizer.count(self.text[:length])
         return self._tokens[length]

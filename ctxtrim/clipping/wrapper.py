@@ -34,15 +34,15 @@ def inside(text: str) -> Range:
     The text before the output ends with a line break, and the text after it begins with one.
     """
     reminder = _REMINDER.search(text, max(0, len(text) - 2000))
-    start, opened = _start(text)
-    end = _end(text, start, reminder.start() if reminder else len(text), opened)
+    start, tags = _start(text)
+    end = _end(text, start, reminder.start() if reminder else len(text), tags)
     return (start, end) if start < end else (0, len(text))
 
 
 def _start(text: str) -> tuple[int, set[str]]:
     """The end of the lines before an output, and the tags that they open."""
     start = position = 0
-    opened: set[str] = set()
+    tags: set[str] = set()
     for _ in range(_MAX_LINES):
         line = _HEADER.match(text, position)
         if line is None:
@@ -50,20 +50,20 @@ def _start(text: str) -> tuple[int, set[str]]:
         position = line.end()
         if line[0].strip():
             start = position
-            opened.update(re.findall(rf"<({_TAG})", line[0]))
-    return start, opened
+            tags.update(re.findall(rf"<({_TAG})", line[0]))
+    return start, tags
 
 
-def _end(text: str, start: int, end: int, opened: set[str]) -> int:
+def _end(text: str, start: int, end: int, tags: set[str]) -> int:
     """The start of the lines after an output.
 
-    A line that closes an unopened tag is not one of them.
+    A line that closes a tag is one of them only if the tag is among those opened before (`tags`).
     """
     position = end
     for _ in range(_MAX_LINES):
         line = text.rfind("\n", start, position)
         footer = _FOOTER.fullmatch(text, line + 1, position) if line >= 0 else None
-        if footer is None or (footer[1] and footer[1] not in opened):
+        if footer is None or (footer[1] and footer[1] not in tags):
             break
         position = line
         if footer[0].strip():

@@ -77,7 +77,7 @@ def _result(block: dict[str, Any], span: Span) -> tuple[Part, ...]:
         return (Part("tool_result", value, call_id, name, is_error, span=value_span),)
     if isinstance(output, dict) and output.get("type") == "content":
         blocks = enumerate(elements(value))
-        parts = [text_or_block(inner, value_span.inside(at)) for at, inner in blocks]
+        parts = [text_or_block(inner, value_span.inside(index)) for index, inner in blocks]
         return result_parts(parts, call_id, name, is_error)
     text = "" if value is None else dump(value)
     return (Part("tool_result", text, call_id, name, is_error),)

@@ -30,23 +30,23 @@ _REQUEST = "tool-approval-request"
 def without_approvals(edit: Edit) -> Edit:
     """The edit, which also removes the requests and answers of the calls that it removes."""
     removed = set(edit.removed)
-    for together in _by_list(element_of(span, _CONTENT) for span in edit.removed).values():
-        requests = dict(chain.from_iterable(_requests(edit, message) for message in together))
+    for messages in _by_list(element_of(span, _CONTENT) for span in edit.removed).values():
+        requests = dict(chain.from_iterable(_requests(edit, message) for message in messages))
         if requests:  # ids are those of one conversation
             removed |= requests.keys()
-            removed.update(_answers(edit, together, set(requests.values()) - {None}))
+            removed.update(_answers(edit, messages, set(requests.values()) - {None}))
     if removed == edit.removed:
         return edit
-    return replace(edit, removed=removed.union(_emptied(edit, removed)))
+    return replace(edit, removed=removed.union(_empty_messages(edit, removed)))
 
 
 def _by_list(messages: Iterable[Span]) -> dict[Span | None, set[Span]]:
     """The messages of each list; those on lines of their own are one conversation."""
-    found: dict[Span | None, set[Span]] = {}
+    lists: dict[Span | None, set[Span]] = {}
     for message in messages:
-        place = Span(message.line, message.path[:-1]) if message.path else None
-        found.setdefault(place, set()).add(message)
-    return found
+        array = Span(message.line, message.path[:-1]) if message.path else None
+        lists.setdefault(array, set()).add(message)
+    return lists
 
 
 def _blocks(edit: Edit, message: Span) -> list[tuple[Span, dict[str, Any]]]:
@@ -71,11 +71,11 @@ def _requests(edit: Edit, message: Span) -> Iterator[tuple[Span, str | None]]:
             yield span, string(block.get("approvalId"))
 
 
-def _answers(edit: Edit, messages: Set[Span], names: Set[str | None]) -> Iterator[Span]:
+def _answers(edit: Edit, messages: Set[Span], ids: Set[str | None]) -> Iterator[Span]:
     """The answers with some ids, in the lists of some messages."""
-    for place in {sibling for message in messages for sibling in _siblings(edit, message)}:
-        for span, block in _blocks(edit, place):
-            if block.get("type") == APPROVAL and string(block.get("approvalId")) in names:
+    for sibling in {sibling for message in messages for sibling in _siblings(edit, message)}:
+        for span, block in _blocks(edit, sibling):
+            if block.get("type") == APPROVAL and string(block.get("approvalId")) in ids:
                 yield span
 
 
@@ -83,16 +83,16 @@ def _siblings(edit: Edit, message: Span) -> Iterator[Span]:
     """The messages in the list of a message, or on lines of their own."""
     if message.path:
         array = Span(message.line, message.path[:-1])
-        listed = edit.value_at(array)
-        listed = value_in(listed) if isinstance(listed, str) else listed
-        yield from (array.inside(index) for index in range(len(elements(listed))))
+        value = edit.value_at(array)
+        siblings = elements(value_in(value) if isinstance(value, str) else value)
+        yield from (array.inside(index) for index in range(len(siblings)))
         return
     for line in range(len(edit.lines)):
         if edit.mentions(line, (APPROVAL.encode(),)):
             yield Span(line)
 
 
-def _emptied(edit: Edit, removed: Set[Span]) -> Iterator[Span]:
+def _empty_messages(edit: Edit, removed: Set[Span]) -> Iterator[Span]:
     """The messages of which all blocks are removed."""
     for message in {element_of(span, _CONTENT) for span in removed}:
         blocks = _blocks(edit, message)

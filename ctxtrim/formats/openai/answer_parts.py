@@ -25,29 +25,29 @@ def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
     """The reasoning of an answer, encrypted first.
 
     A text that two members repeat counts once, and goes with its copy. The texts in its blocks
-    count if it has no text besides them: it is the same text. Summaries count only without
+    count only if it has no other text, which would be the same. Summaries count only without
     encrypted reasoning: requests to gpt-5 with both had the same recorded tokens as those without
     the summary.
     """
     texts: list[Part] = []
     for key in _REASONING:
-        text, home = value.get(key), span.inside(key)
+        text, text_span = value.get(key), span.inside(key)
         if any(part.text == text for part in texts):
-            texts.append(Part("reasoning", block=home))
+            texts.append(Part("reasoning", block=text_span))
         elif isinstance(text, str):
-            texts.append(Part("reasoning", text, span=home, block=home))
+            texts.append(Part("reasoning", text, span=text_span, block=text_span))
     lists = [(key, elements(value.get(key))) for key in _BLOCKS]
     keys: tuple[str, ...] = ()
     if not any(part.text for part in texts):
         is_sealed = any(_sealed(blocks) for _, blocks in lists)
         keys = ("text", "thinking") if is_sealed else ("text", "thinking", "summary")
-    found = []
+    block_parts = []
     for key, blocks in lists:
         if blocks:  # also without tokens of their own: they go with the text
             text = "".join(_strings(blocks, *keys))
             part = Part("reasoning", text, sealed=_sealed(blocks), block=span.inside(key))
-            found.append(part)
-    return [*found, *texts]
+            block_parts.append(part)
+    return [*block_parts, *texts]
 
 
 def _sealed(blocks: Iterable[Any]) -> int:
@@ -66,13 +66,13 @@ def _audio(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
 
 def images(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     """The images next to a content, each as base64 (Ollama) or as a block (OpenRouter)."""
-    found = []
+    parts = []
     for index, image in enumerate(elements(value.get("images"))):
         block = {"type": "image", "data": image} if isinstance(image, str) else members(image)
         media = media_of(block)
         if media is not None:
-            found.append(Part("attachment", media=media, source=span.inside("images", index)))
-    return tuple(found)
+            parts.append(Part("attachment", media=media, source=span.inside("images", index)))
+    return tuple(parts)
 
 
 def _strings(blocks: Iterable[Any], *keys: str) -> Iterator[str]:

@@ -41,8 +41,8 @@ _SUMMARY: Path = ("payload", "message")
 
 
 def sniff(value: object) -> Layout | None:
-    """Whether a value is an event, the header or a state of a bare rollout, or an early call or
-    result.
+    """The layout of an event, of the header or a state of a bare rollout, and of an early call or
+    result; None for other values.
     """
     if not isinstance(value, dict):
         return None
@@ -61,7 +61,7 @@ def sniff(value: object) -> Layout | None:
 
 
 def takes(value: object) -> Layout | None:
-    """The same, and items or messages without an envelope, which other formats also write."""
+    """As `sniff`, also for items or messages without an envelope, which other formats write too."""
     if sniff(value) is not None:
         return "events"
     is_bare = (
@@ -73,18 +73,18 @@ def takes(value: object) -> Layout | None:
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session: its live context."""
     state = _state_after(record.value for record in records)
-    found = ListContents()
-    read_items(state.items, found)
-    if not found.messages:
+    contents = ListContents()
+    read_items(state.items, contents)
+    if not contents.messages:
         return []
-    messages = tuple(_with_metadata(message, state) for message in found.messages)
+    messages = tuple(_with_metadata(message, state) for message in contents.messages)
     return session(
         messages,
         lines,
-        tools=found.all_tools(state.tools),
+        tools=contents.all_tools(state.tools),
         model=state.model,
         id=state.id,
-        uncounted=found.uncounted,
+        uncounted=contents.uncounted,
         usages=tuple(_usages(state, messages)),
         options=RequestOptions(base=state.base),
     )
@@ -127,13 +127,13 @@ class _Session(Struct):
 
         If the line has the history, it also replaces that of an earlier file.
         """
-        named = payload.get("replacement_history")
-        if isinstance(named, list):
+        history = payload.get("replacement_history")
+        if isinstance(history, list):
             self._cut(self.start)
             span = Span(line, ("payload", "replacement_history"))
             self.items += [
                 Element(item, span.inside(index), span.inside(index))
-                for index, item in enumerate(named)
+                for index, item in enumerate(history)
             ]
             self.base = None
         else:
@@ -151,9 +151,9 @@ class _Session(Struct):
 
         Nothing before the first turn is dropped.
         """
-        for position in range(self.scanned, len(self.items)):
-            if starts_turn(self.items[position].value):
-                self.turns.append(position)
+        for index in range(self.scanned, len(self.items)):
+            if starts_turn(self.items[index].value):
+                self.turns.append(index)
         self.scanned = len(self.items)
         if turns > 0 and self.turns:
             first = self.turns[0]
@@ -255,7 +255,7 @@ def _with_metadata(message: Message, state: _Session) -> Message:
 def _usages(state: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
     """The newest usage of each answer. Every change of a rate limit repeats the last usage."""
     answers = answers_by_span(messages)
-    found: dict[int | None, Usage] = {}
+    usages: dict[int | None, Usage] = {}
     answer: int | None = None
     start = 0
     for end, usage in state.usages.items():
@@ -263,8 +263,8 @@ def _usages(state: _Session, messages: Sequence[Message]) -> Iterator[Usage]:
             answer = answers.get(item.whole, answer)
         start = end
         if answer is not None:
-            found[answer] = replace(usage, message=answer)
-    return iter(found.values())
+            usages[answer] = replace(usage, message=answer)
+    return iter(usages.values())
 
 
 def owner(array: Path) -> Path | None:
@@ -278,13 +278,13 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a line, or as an item inside a compaction."""
     from ctxtrim.formats.openai.item_insert import insert_items  # for edits only
 
-    found = []
+    insertions = []
     for insertion in insert_items(run, site):
         path = insertion.span.path
         span = insertion.span if path and isinstance(path[-1], int) else Span(insertion.span.line)
         value = _line(insertion.value, span, site.value_of(Span(span.line)))
-        found.append(replace(insertion, value=value, span=span))
-    return found
+        insertions.append(replace(insertion, value=value, span=span))
+    return insertions
 
 
 def _line(item: dict[str, Any], span: Span, neighbour: Any) -> dict[str, Any]:
@@ -292,9 +292,9 @@ def _line(item: dict[str, Any], span: Span, neighbour: Any) -> dict[str, Any]:
     if span.path:
         return item
     time = {key: neighbour[key] for key in ("timestamp", "created_at") if key in neighbour}
-    return (
-        time | {"type": "response_item", "payload": item} if "payload" in neighbour else time | item
-    )
+    if "payload" in neighbour:
+        return time | {"type": "response_item", "payload": item}
+    return time | item
 
 
 def relink(edit: Edit) -> Edit:
@@ -304,8 +304,8 @@ def relink(edit: Edit) -> Edit:
     """
     from ctxtrim.formats.openai.codex_edits import valid  # for edited rollouts only
 
-    emptied = {span for span in edit.removed if span.path == _SUMMARY}
-    return valid(edit.with_value(emptied, ""))
+    summaries = {span for span in edit.removed if span.path == _SUMMARY}
+    return valid(edit.with_value(summaries, ""))
 
 
 FORMAT = Format("codex", sniff, read, owner, insert, relink, takes)

@@ -37,25 +37,25 @@ def _renumbered(edit: Edit) -> Edit:
         return edit
     around = edit.around
     changes: dict[Span, dict[str, Any]] = {}
-    numbered: dict[int, Insertion] = {}
-    kept: list[tuple[int, int]] = []  # old and new ordinals
+    insertions: dict[int, Insertion] = {}  # with their ordinals, by identity
+    pairs: list[tuple[int, int]] = []  # old and new ordinals
     for line, ordinal in enumerate(ordinals):
         span = Span(line)
         for insertion in around.get((span, False), ()):
-            numbered[id(insertion)] = _with_ordinal(insertion, number)
+            insertions[id(insertion)] = _with_ordinal(insertion, number)
             number += 1
         if ordinal is not None and span not in edit.removed:
-            kept.append((ordinal, number))
+            pairs.append((ordinal, number))
             if ordinal != number:
                 changes[span] = {"ordinal": number}
             number += 1
         for insertion in around.get((span, True), ()):
-            numbered[id(insertion)] = _with_ordinal(insertion, number)
+            insertions[id(insertion)] = _with_ordinal(insertion, number)
             number += 1
-    changes |= _starts(edit, kept, number)
+    changes |= _starts(edit, pairs, number)
     return replace(
         edit,
-        inserted=[numbered.get(id(insertion), insertion) for insertion in edit.inserted],
+        inserted=[insertions.get(id(insertion), insertion) for insertion in edit.inserted],
         members={
             span: {**edit.members.get(span, {}), **changes.get(span, {})}
             for span in (*edit.members, *changes)
@@ -73,13 +73,13 @@ def _with_ordinal(insertion: Insertion, number: int) -> Insertion:
     return replace(insertion, value=insertion.value | {"ordinal": number})
 
 
-def _starts(edit: Edit, kept: list[tuple[int, int]], end: int) -> dict[Span, dict[str, Any]]:
+def _starts(edit: Edit, pairs: list[tuple[int, int]], end: int) -> dict[Span, dict[str, Any]]:
     """The new starts of a subagent's own lines, by the span of their object."""
-    found = {}
+    starts = {}
     for line, value in enumerate(edit.values):
         start = members(members(value).get("payload")).get(_START)
         if type(start) is int and members(value).get("type") == "session_meta":
-            moved = next((new for old, new in kept if old >= start), end)
-            if moved != start:
-                found[Span(line, _PAYLOAD)] = {_START: moved}
-    return found
+            new_start = next((new for old, new in pairs if old >= start), end)
+            if new_start != start:
+                starts[Span(line, _PAYLOAD)] = {_START: new_start}
+    return starts

@@ -28,7 +28,7 @@ _SPEAKERS: dict[str, Role] = {
 
 
 def sniff(value: object) -> Layout | None:
-    """Whether a value is an event of a thread or turn, or of an item with a type."""
+    """The layout of an event of a thread or turn, or of an item with a type; None for others."""
     if not isinstance(value, dict):
         return None
     item = value.get("item")
@@ -40,7 +40,7 @@ def sniff(value: object) -> Layout | None:
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the stream."""
-    found: list[Message] = []
+    messages: list[Message] = []
     thread: str | None = None
     for line, record in enumerate(records):
         value = record.value
@@ -49,11 +49,11 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         elif sniff(value) and value["type"] == "item.completed":
             metadata = metadata_in(value)
             for message in _messages(value["item"], Span(line, ("item",))):
-                noted = metadata if message.role == "tool" else ()
-                found.append(
-                    replace(message, index=len(found), spans=(Span(line),), metadata=noted)
-                )
-    return session(found, lines, id=thread)
+                message = replace(message, index=len(messages), spans=(Span(line),))
+                if message.role == "tool":
+                    message = replace(message, metadata=metadata)
+                messages.append(message)
+    return session(messages, lines, id=thread)
 
 
 def _messages(item: dict[str, Any], item_span: Span) -> Iterator[Message]:
@@ -74,7 +74,7 @@ def _messages(item: dict[str, Any], item_span: Span) -> Iterator[Message]:
         names = (string(item.get("server")), string(item.get("tool")))
         name = ".".join(value for value in names if value is not None)
         yield Message("assistant", (_call(item, name, "arguments", item_span),))
-        yield Message("tool", _returned(item, item_span, call_id))
+        yield Message("tool", _mcp_result(item, item_span, call_id))
     elif kind == "reasoning" and isinstance(text, str):
         yield Message("assistant", (Part("reasoning", text),))
     elif kind in _SPEAKERS and isinstance(text, str):
@@ -90,7 +90,7 @@ def _call(item: dict[str, Any], name: str, key: str, span: Span) -> Part:
     return Part("tool_call", text, string(item.get("id")), name, span=value_span)
 
 
-def _returned(item: dict[str, Any], span: Span, call_id: str | None) -> tuple[Part, ...]:
+def _mcp_result(item: dict[str, Any], span: Span, call_id: str | None) -> tuple[Part, ...]:
     """The parts of an MCP server's answer, or its error."""
     error = members(item.get("error")).get("message")
     if isinstance(error, str):

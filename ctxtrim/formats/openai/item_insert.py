@@ -30,7 +30,8 @@ def insert_items(run: Sequence[Message], site: Site) -> list[Insertion]:
 
     def spell(message: Message) -> dict[str, Any]:
         result = message.result
-        return _json_value(message, _call_item(result.call_id, neighbour, site) if result else None)
+        call = _call_item(result.call_id, neighbour, site) if result else None
+        return _json_value(message, call)
 
     return insert_elements(run, site, spell)
 
@@ -38,11 +39,10 @@ def insert_items(run: Sequence[Message], site: Site) -> list[Insertion]:
 def _call_item(call_id: str | None, neighbour: Span, site: Site) -> dict[str, Any] | None:
     """The call with an id, searched backwards from an item or its line."""
     line, path = neighbour.line, neighbour.path
-    places = (
-        (Span(line, (*path[:-1], index)) for index in range(int(path[-1]), -1, -1))
-        if path and isinstance(path[-1], int)
-        else (Span(index) for index in range(line, -1, -1))
-    )
+    if path and isinstance(path[-1], int):
+        places = (Span(line, (*path[:-1], index)) for index in range(path[-1], -1, -1))
+    else:
+        places = (Span(index) for index in range(line, -1, -1))
     for place in places:
         item = _item(site.value_of(place))
         if isinstance(item, dict) and item.get("call_id") == call_id and kind_of(item) == "call":

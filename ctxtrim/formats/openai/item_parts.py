@@ -147,11 +147,10 @@ def call_id(value: dict[str, Any]) -> str | None:
 
     A local shell call may have it under `id`.
     """
-    ids = (
-        value.get("call_id"),
-        value.get("id") if value["type"].startswith("local_shell_call") else None,
-    )
-    return next((text for text in ids if isinstance(text, str)), None)
+    name = string(value.get("call_id"))
+    if name is None and value["type"].startswith("local_shell_call"):
+        name = string(value.get("id"))
+    return name
 
 
 def _built_in(value: dict[str, Any], span: Span) -> Iterator[Part]:
@@ -164,13 +163,13 @@ def _built_in(value: dict[str, Any], span: Span) -> Iterator[Part]:
         yield Part("attachment", media=media, source=span, stored=True)
         return
     outputs = elements(value.get("outputs"))
-    pictures = [output for output in outputs if isinstance(output, dict) and "url" in output]
+    pictures = [item for item in outputs if isinstance(item, dict) and "url" in item]
     for picture in pictures:
         media = media_of({"type": "image", "image": picture["url"]})
         place = span.inside("outputs", outputs.index(picture))
         yield Part("attachment", media=media, source=place, stored=True)
     if pictures:
-        value = value | {"outputs": [output for output in outputs if output not in pictures]}
+        value = value | {"outputs": [item for item in outputs if item not in pictures]}
     yield Part("text", dump(value), source=span, server=approval_links(value), stored=True)
 
 

@@ -19,7 +19,7 @@ the other items of its response have no ids, and no reasoning is an id alone.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
@@ -120,10 +120,10 @@ def kind_of(value: Any) -> ItemKind:
         return "unknown"
     kind, role = value.get("type"), value.get("role")
     if kind == "message" or (kind is None and role is not None):
-        known = role_in(value, "role", ROLES)
-        if known is None:
+        speaker = role_in(value, "role", ROLES)
+        if speaker is None:
             return "unknown"
-        return "text" if known == "assistant" else "message"
+        return "text" if speaker == "assistant" else "message"
     if kind is None:
         return "unknown" if value.keys() - {"type"} == {"id"} else "unsent"
     if not isinstance(kind, str):
@@ -174,7 +174,7 @@ def array_of(element: Element) -> Span | None:
     return Span(line, path[:-1]) if path and isinstance(path[-1], int) else None
 
 
-def answers(elements: Iterable[Element]) -> Iterator[tuple[ItemKind, list[Element]]]:
+def answers(items: Iterable[Element]) -> Iterator[tuple[ItemKind, list[Element]]]:
     """The sent items: those of one answer together (as `text`), all others alone.
 
     Tool schemas and unknown items do not end an answer.
@@ -182,7 +182,7 @@ def answers(elements: Iterable[Element]) -> Iterator[tuple[ItemKind, list[Elemen
     answer: list[Element] = []
     state: ItemState = None
     array: Span | None = None
-    for element in elements:
+    for element in items:
         kind = kind_of(element.value)
         if kind == "unsent":
             continue
@@ -203,42 +203,43 @@ def answers(elements: Iterable[Element]) -> Iterator[tuple[ItemKind, list[Elemen
         yield "text", answer
 
 
-def read_items(elements: Iterable[Element], found: ListContents) -> None:
-    """A message for each answer, each output, and each other message."""
-    reasoned: int | None = None  # the answer with the reasoning of the response so far
+def read_items(items: Iterable[Element], contents: ListContents) -> None:
+    """Read a message from each answer, each output, and each other message."""
+    messages = contents.messages
+    start: int | None = None  # the index of the answer whose reasoning starts the response so far
     array: Span | None = None
-    for kind, together in answers(elements):
+    for kind, group in answers(items):
+        first, index = group[0], len(messages)
         if kind == "tools":
-            found.more_tools += tool_schemas(together[0].value)
-            continue
-        if kind == "unknown":
-            found.uncounted += 1
-            continue
-        index = len(found.messages)
-        if kind == "text":
-            first = together[0]
-            begins_reasoned = kind_of(first.value) == "reasoning"
-            continues = reasoned is not None and not begins_reasoned and _continues(first, array)
-            if begins_reasoned:
-                reasoned = index
+            contents.more_tools += tool_schemas(first.value)
+        elif kind == "unknown":
+            contents.uncounted += 1
+        elif kind == "text":
+            has_reasoning = kind_of(first.value) == "reasoning"
+            continues = start is not None and not has_reasoning and _continues(first, array)
+            if has_reasoning:
+                start = index
             elif not continues:
-                reasoned = None
+                start = None
             array = array_of(first)
-            parts = tuple(
-                part
-                for element in together
-                for part in answer_parts(element.value, element.span, element.whole)
-            )
-            spans = tuple(element.whole for element in together)
-            message = Message("assistant", parts, index=index, spans=spans, continues=continues)
-            found.messages.append(message)
-            if reasoned is not None and any(needs_reasoning(item.value) for item in together):
-                found.messages[reasoned] = with_needed_reasoning(found.messages[reasoned])
+            messages.append(_answer(group, index, continues))
+            if start is not None and any(needs_reasoning(element.value) for element in group):
+                messages[start] = with_needed_reasoning(messages[start])
         else:
-            reasoned = None
-            found.messages.append(
-                (_result if kind == "result" else _other_message)(together[0], index)
-            )
+            start = None
+            read = _result if kind == "result" else _other_message
+            messages.append(read(first, index))
+
+
+def _answer(items: Sequence[Element], index: int, continues: bool) -> Message:
+    """The message of the items of an answer. `continues`: they belong to the response before."""
+    parts = tuple(
+        part
+        for element in items
+        for part in answer_parts(element.value, element.span, element.whole)
+    )
+    spans = tuple(element.whole for element in items)
+    return Message("assistant", parts, index=index, spans=spans, continues=continues)
 
 
 def _continues(element: Element, array: Span | None) -> bool:
@@ -271,9 +272,8 @@ def _other_message(element: Element, index: int) -> Message:
     role = ROLES[value["role"]] if value.get("type") in ("message", None) else "user"
     replaces_all = is_summary(value)
     is_injected = role == "user" and (replaces_all or not is_prompt(value))
-    parts = content(value, span)
-    if value.get("type") == "inter_agent_communication":
-        parts = communication(value, span)
+    is_communication = value.get("type") == "inter_agent_communication"
+    parts = communication(value, span) if is_communication else content(value, span)
     return Message(
         role, parts, is_injected=is_injected, is_summary=replaces_all, index=index, spans=(whole,)
     )
@@ -289,8 +289,8 @@ def is_prompt(value: Any) -> bool:
     if kinds:
         return any(str(kind).startswith("user.") for kind in kinds)
     text = _first_text(value)
-    is_context = text.lstrip()[:_LONGEST].lower().startswith(_CONTEXT)
-    return not is_context and _EXTERNAL.fullmatch(text) is None
+    has_tag = text.lstrip()[:_LONGEST].lower().startswith(_CONTEXT)
+    return not has_tag and _EXTERNAL.fullmatch(text) is None
 
 
 def starts_turn(value: Any) -> bool:

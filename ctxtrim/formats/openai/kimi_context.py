@@ -32,11 +32,11 @@ def without_old_usage(edit: Edit) -> Edit:
     """
     if members(edit.values[0]).get("role") not in _FIRST:
         return edit
-    changed = {span.line for span in (*edit.removed, *edit.texts)}
-    first = min(changed | {insertion.span.line for insertion in edit.inserted})
-    old = {
+    lines = {span.line for span in (*edit.removed, *edit.texts)}
+    first = min(lines | {insertion.span.line for insertion in edit.inserted})
+    usages = {
         Span(line)
         for line, value in enumerate(edit.values)
         if line > first and members(value).get("role") == "_usage"
     }
-    return replace(edit, removed=edit.removed | old)
+    return replace(edit, removed=edit.removed | usages)

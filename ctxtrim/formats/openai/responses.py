@@ -127,10 +127,8 @@ def owns_place(place: Place) -> bool:
     response.
     """
     around, items = place.envelope, place.items
-    if (
-        place.path[-2:] == ("responses_create_params", "input")
-        or around.get("object") == "response"
-    ):
+    is_rollout = place.path[-2:] == ("responses_create_params", "input")
+    if is_rollout or around.get("object") == "response":
         return True
     if place.path[-1:] != ("input",) or "messages" in around:
         return False
@@ -173,15 +171,15 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     tools, output = value.get("tools"), value.get("output")
     session = members(value.get("session")) if "items" in value else {}
     is_rollout = bool(session.get("instructions"))
-    around, home = (session, span.inside("session")) if is_rollout else (value, span)
+    around, around_span = (session, span.inside("session")) if is_rollout else (value, span)
     key = next(filter(around.get, _INSTRUCTIONS), "instructions")
-    instructions, value_span = around.get(key), home.inside(key)
+    instructions, value_span = around.get(key), around_span.inside(key)
     preamble = system_prompt(instructions or None, value_span)
     if instructions and not preamble:
         preamble = (
             Message("system", (Part("text", dump(instructions)),), index=0, spans=(value_span,)),
         )
-    is_one = isinstance(output, list) and not any(
+    is_single_request = isinstance(output, list) and not any(
         kind_of(item) in ("message", "result") for item in output
     )
     return Envelope(
@@ -189,7 +187,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         tool_choice=choice(value),
         model=string(value.get("model")) or None,
         id=string(value.get("id")) or string(session.get("id")),
-        usage=responses_usage(value.get("usage")) if is_one else None,
+        usage=responses_usage(value.get("usage")) if is_single_request else None,
         preamble=preamble,
         options=responses_options(value),
     )
@@ -203,11 +201,11 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     from ctxtrim.formats.openai.item_insert import insert_items  # for edits only
 
     site = sent_site(site, _lone_answer)
-    plain = insert_items(run, site)
-    span = plain[0].span
+    insertions = insert_items(run, site)
+    span, is_after = insertions[0].span, insertions[0].is_after
     if not span.path or isinstance(span.path[-1], int):
-        return plain
-    return _insert_into_list([message.value for message in plain], span, plain[0].is_after, site)
+        return insertions
+    return _insert_into_list([insertion.value for insertion in insertions], span, is_after, site)
 
 
 def _lone_answer(message: Message | None) -> Span | None:
@@ -222,32 +220,28 @@ def _insert_into_list(
     """Items next to a string. Items before the instructions move them into the item list."""
     text = site.value_of(span)
     around = Span(span.line, span.path[:-1])
-    found: list[Insertion] = []
+    insertions: list[Insertion] = []
     if span.path[-1] in _INSTRUCTIONS and not is_after:
-        found.append(Insertion(None, span, replaces=True))
+        insertions.append(Insertion(None, span, replaces=True))
         items = [*items, _message("system", text)]
     target = around.inside("input")
     if around.path[-1:] == ("session",):
         target = Span(span.line, (*around.path[:-1], "items"))
-    existing = site.value_of(target)
+    value = site.value_of(target)
     is_text = any(message.spans[0] == target for message in site.messages)
-    if isinstance(existing, str) and is_text:  # another string contains a list
-        user = [_message("user", existing)] if site.earlier or site.later else []
+    if isinstance(value, str) and is_text:  # another string contains a list
+        user = [_message("user", value)] if site.earlier or site.later else []
         is_first = span == target and is_after
-        return [
-            *found,
-            Insertion([*user, *items] if is_first else [*items, *user], target, replaces=True),
-        ]
-    target = around.inside("output") if existing is None else target
-    return [*found, *(Insertion(item, target.inside(0)) for item in items)]
+        items = [*user, *items] if is_first else [*items, *user]
+        return [*insertions, Insertion(items, target, replaces=True)]
+    if value is None:
+        target = around.inside("output")
+    return [*insertions, *(Insertion(item, target.inside(0)) for item in items)]
 
 
 def _message(role: str, text: Any) -> dict[str, Any]:
-    return {
-        "type": "message",
-        "role": role,
-        "content": [{"type": "input_text", "text": text if isinstance(text, str) else dump(text)}],
-    }
+    text = text if isinstance(text, str) else dump(text)
+    return {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
 
 
 DIALECT = Dialect(

@@ -111,20 +111,20 @@ def conversation_array(
         return None
     try:
         elements = _split(data)
-        found = _format(elements, formats)
+        reading = _format(elements, formats)
     except REJECTED:
         return None
-    if found is None:
+    if reading is None:
         return None
     sizes = array("Q", (len(memoryview(element)) for element in elements))
-    file_format, sample = found
+    file_format, sample = reading
     return ConversationArray(Document(data), number, file_format, formats, sample, sizes)
 
 
 def parted(chunk: Chunk, formats: Sequence[Format]) -> Iterator[Chunk]:
     """The chunk of a line, or those of the elements of an array if not all are of its format."""
-    array = _mixed_array(chunk, formats) if _may_be_mixed(chunk) else None
-    yield from (chunk,) if array is None else array.chunks()
+    mixed_array = _mixed_array(chunk, formats) if _may_be_mixed(chunk) else None
+    yield from (chunk,) if mixed_array is None else mixed_array.chunks()
 
 
 def _mixed_array(chunk: Chunk, formats: Sequence[Format]) -> ConversationArray | None:
@@ -152,22 +152,23 @@ def _mixed_array(chunk: Chunk, formats: Sequence[Format]) -> ConversationArray |
 
 def _is_read(chunk: Chunk) -> bool:
     """Whether a chunk has a conversation that its format reads, which may be empty."""
-    return any(found.messages or not found.uncounted for found in chunk.transcripts)
+    return any(transcript.messages or not transcript.uncounted for transcript in chunk.transcripts)
 
 
 def _may_be_mixed(chunk: Chunk) -> bool:
     """Whether the format of a chunk leaves out conversations, or elements of an array of them."""
-    if any(found.uncounted and not found.messages for found in chunk.transcripts):
+    if any(transcript.uncounted and not transcript.messages for transcript in chunk.transcripts):
         return True
     file_format, data = chunk.format, chunk.data
     if file_format is None or file_format.list_paths is None or _NESTED.match(data) is None:
         return False
-    read = {found.pointer[:1] for found in chunk.transcripts}
-    if not read or () in read:  # the array is one conversation
+    pointers = {transcript.pointer[:1] for transcript in chunk.transcripts}
+    if not pointers or () in pointers:  # the array is one conversation
         return False
     try:
-        left_out = [element for at, element in enumerate(_split(data)) if (at,) not in read]
-        return not all(map(_is_empty, map(decode, left_out)))
+        elements = _split(data)
+        rest = [element for index, element in enumerate(elements) if (index,) not in pointers]
+        return not all(map(_is_empty, map(decode, rest)))
     except REJECTED:
         return False
 
@@ -175,7 +176,7 @@ def _may_be_mixed(chunk: Chunk) -> bool:
 def _is_empty(value: Any) -> bool:
     """Whether an element may be a conversation of which a stage dropped all messages."""
     inner = value.values() if isinstance(value, dict) else ()
-    lists = [each for each in inner if isinstance(each, list)]
+    lists = [member for member in inner if isinstance(member, list)]
     return bool(lists) and not any(lists)
 
 
@@ -190,7 +191,7 @@ def _reader_of(value: list[Any], formats: Sequence[Format]) -> Format | None:
 def _format(
     elements: Sequence[msgspec.Raw], formats: Sequence[Format]
 ) -> tuple[Format, list[Any]] | None:
-    """The format that recognizes the elements, and its first elements.
+    """The format that recognizes the elements, and the values of the first of them.
 
     None unless all elements have their conversations at one place.
     """
@@ -198,14 +199,14 @@ def _format(
     sample: list[Any] = []
     list_paths: set[Path] = set()
     for group in _groups(elements):
-        votes = ((each, layout) for each in formats if (layout := each.sniff(group)) is not None)
-        other, layout = next(votes, (None, None))
-        if other is None or other.list_paths is None or other is not (file_format or other):
+        votes = ((reader, reader.sniff(group)) for reader in formats)
+        reader, layout = next((vote for vote in votes if vote[1] is not None), (None, None))
+        if reader is None or reader.list_paths is None or reader is not (file_format or reader):
             return None
-        if layout != "conversation" or (other.takes or other.sniff)(group) != layout:
+        if layout != "conversation" or (reader.takes or reader.sniff)(group) != layout:
             return None
-        file_format, sample = other, sample or group
-        list_paths |= other.list_paths(group)
+        file_format, sample = reader, sample or group
+        list_paths |= reader.list_paths(group)
         if len(list_paths) != 1 or not any(list_paths):
             return None
         if any(isinstance(key, int) for key in max(list_paths)):

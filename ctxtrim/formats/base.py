@@ -144,16 +144,16 @@ class Edit(Struct, frozen=True, dict=True):
         dropped = {span for span in self.removed if span.path[:-1] == items}
         new = [insertion for insertion in self.inserted if insertion.span.path[:-1] == items]
         lines = {span.line for span in (*dropped, *(insertion.span for insertion in new))}
-        number = {line: self._length(Span(line, entries)) for line in lines}
+        lengths = {line: self._length(Span(line, entries)) for line in lines}
 
         def entry_at(item: Span) -> Span:
             return Span(item.line, (*entries, item.path[-1]))
 
-        removed = {entry_at(span) for span in dropped if int(span.path[-1]) < number[span.line]}
+        removed = {entry_at(span) for span in dropped if int(span.path[-1]) < lengths[span.line]}
         added = [
             Insertion(entry, entry_at(insertion.span), insertion.is_after)
             for insertion in new
-            if int(insertion.span.path[-1]) < number[insertion.span.line]
+            if int(insertion.span.path[-1]) < lengths[insertion.span.line]
         ]
         return replace(self, removed=self.removed | removed, inserted=[*self.inserted, *added])
 
@@ -165,11 +165,11 @@ class Edit(Struct, frozen=True, dict=True):
     @cached_property
     def around(self) -> dict[tuple[Span, bool], list[Insertion]]:
         """The insertions by their span, and whether they come after it."""
-        found: dict[tuple[Span, bool], list[Insertion]] = {}
+        insertions: dict[tuple[Span, bool], list[Insertion]] = {}
         for insertion in self.inserted:
             if not insertion.replaces:
-                found.setdefault((insertion.span, insertion.is_after), []).append(insertion)
-        return found
+                insertions.setdefault((insertion.span, insertion.is_after), []).append(insertion)
+        return insertions
 
 
 def no_owner(array: Path) -> Path | None:
@@ -249,13 +249,13 @@ class Format(Struct, frozen=True):
         Records nested too deeply to be written again get a problem instead.
         """
         try:
-            found = self.read(records, lines)
+            transcripts = self.read(records, lines)
         except RecursionError:
-            found = self.read(map(shallow, decoded_again(records)), lines)
-        marked = list(map(_with_marks, found))
+            transcripts = self.read(map(shallow, decoded_again(records)), lines)
+        transcripts = list(map(_with_marks, transcripts))
         hides, adds_texts = self.visibility is not None, self.text_block is not None
         if not (hides or self.must_alternate or adds_texts):
-            return marked
+            return transcripts
         return [
             replace(
                 transcript,
@@ -264,7 +264,7 @@ class Format(Struct, frozen=True):
                 strict_roles=self.strict_roles or transcript.strict_roles,
                 adds_texts=adds_texts,
             )
-            for transcript in marked
+            for transcript in transcripts
         ]
 
 
@@ -274,8 +274,8 @@ def session(
     """The one conversation of a session, with other fields of `Transcript`; none if it is empty."""
     if not messages and not uncounted:
         return []
-    found = tuple(messages)
-    return [Transcript(found, Source(lines, found), uncounted=uncounted, **fields)]
+    messages = tuple(messages)
+    return [Transcript(messages, Source(lines, messages), uncounted=uncounted, **fields)]
 
 
 def _with_marks(transcript: Transcript) -> Transcript:
@@ -284,15 +284,17 @@ def _with_marks(transcript: Transcript) -> Transcript:
     Their text shows it: summaries and digests written by ctxtrim, and files with instructions to
     the agent.
     """
-    marks = {
-        id(message): mark
-        for message in transcript.messages
-        if message.role == "user" and message.parts and (mark := _with_mark(message)) is not message
-    }
-    if not marks:
+    new_messages: dict[int, Message] = {}  # by the identity of the message as read
+    for message in transcript.messages:
+        if message.role == "user" and message.parts:
+            new_message = _with_mark(message)
+            if new_message is not message:
+                new_messages[id(message)] = new_message
+    if not new_messages:
         return transcript
-    found = tuple(marks.get(id(message), message) for message in transcript.messages)
-    return replace(transcript, messages=found, source=replace(transcript.source, messages=found))
+    messages = tuple(new_messages.get(id(message), message) for message in transcript.messages)
+    source = replace(transcript.source, messages=messages)
+    return replace(transcript, messages=messages, source=source)
 
 
 def _with_mark(message: Message) -> Message:
@@ -309,5 +311,5 @@ def _is_ours(message: Message) -> bool:
     text = message.parts[0].text
     if is_only_summary(text):
         return True
-    _, digests, own = pieces(text)
-    return len(message.parts) == 1 and digests is not None and own is None
+    _, digests, rest = pieces(text)
+    return len(message.parts) == 1 and digests is not None and rest is None

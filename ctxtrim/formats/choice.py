@@ -29,17 +29,19 @@ class FormatChoice(Struct, frozen=True):
 @cache
 def _formats(choice: FormatChoice) -> tuple[Format, ...]:
     name, path = choice.name, choice.messages_path
-    known = tuple(FORMATS.values()) if name == "auto" else (FORMATS[name],)
+    formats = tuple(FORMATS.values()) if name == "auto" else (FORMATS[name],)
     if choice.each_request:
-        known = tuple(each.each_request or each for each in known)
+        formats = tuple(file_format.each_request or file_format for file_format in formats)
     if path is None:
-        return known
+        return formats
     try:
-        placed = tuple(each.placed(path) for each in known if each.placed is not None)
+        formats = tuple(
+            file_format.placed(path) for file_format in formats if file_format.placed is not None
+        )
     except ValueError as error:
         raise UsageError(f"{choice.origin} {path}: {error}") from None
-    if not placed:
+    if not formats:
         raise UsageError(
             f"{choice.origin} {path}: {name} has one event per line, not message lists in documents"
         )
-    return placed
+    return formats

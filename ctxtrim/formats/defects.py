@@ -45,9 +45,9 @@ def malformed(lines: Sequence[Line]) -> Malformed | None:
         if (value := value_of(line.data)) is not BLANK and value is not NOT_JSON
     ]
     events = [(number, value) for number, value in values if isinstance(value, dict)]
-    reused = next(_reused_ids(events), None)
-    if reused is not None:
-        return reused
+    reused_id = next(_reused_ids(events), None)
+    if reused_id is not None:
+        return reused_id
     for number, value in values:
         if len(values) > 1 and not isinstance(value, dict):
             return Malformed(number, f"the line is {_kind(value)}, but other lines are objects")
@@ -121,17 +121,17 @@ def _reused_ids(events: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[Malfor
 
 def _loose_links(events: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[Malformed]:
     """Events whose parent is not defined before them."""
-    known: set[str] = set()
+    ids: set[str] = set()
     for number, value in events:
         for key in _PARENTS:
             parent = value.get(key)
-            if isinstance(parent, str) and parent not in known:
+            if isinstance(parent, str) and parent not in ids:
                 yield Malformed(
                     number, f"`{key}` is {parent!r:.60}, but no line before it has that id"
                 )
         name = value.get("uuid", value.get("id"))
         if isinstance(name, str):
-            known.add(name)
+            ids.add(name)
 
 
 def _kind(value: Any) -> str:

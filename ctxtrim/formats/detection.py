@@ -24,16 +24,16 @@ def extend_head(
     """
     votes = [_vote(record.value, formats) for record in head]
     size = sum(len(record.data) for record in head)
-    more = head
+    records = head
     while len(head) < HEAD and size <= HEAD_BYTES:
-        if _has_conversation(more, votes[-len(more) :], formats):
+        if _has_conversation(records, votes[-len(records) :], formats):
             break
         number, line = next(rest, (0, b""))
         if not number:
             break
-        more = split(line, number)
-        head += more
-        votes += [_vote(record.value, formats) for record in more]
+        records = split(line, number)
+        head += records
+        votes += [_vote(record.value, formats) for record in records]
         size += len(line)
     return votes
 
@@ -61,7 +61,7 @@ def _has_conversation(
     for record, vote in zip(records, votes, strict=True):
         if vote is not None and vote[1] == "conversation":
             earlier = formats[: formats.index(vote[0])]
-            if not any(each.takes and each.takes(record.value) for each in earlier):
+            if not any(other.takes and other.takes(record.value) for other in earlier):
                 return True
     return False
 

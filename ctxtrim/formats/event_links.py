@@ -79,11 +79,11 @@ class EventIndex:
 
     def walk(self, last: int) -> Iterator[int]:
         """An event, its parent and so on up to the root. Stops at a cycle."""
-        seen: set[int] = set()
+        visited: set[int] = set()
         index: int | None = last
-        while index is not None and index not in seen:
+        while index is not None and index not in visited:
             yield index
-            seen.add(index)
+            visited.add(index)
             index = self.parent(index)
 
 
@@ -250,16 +250,16 @@ class EventEdit(Generic[E]):
     def edited(self, links: dict[int, dict[str, Any]]) -> Edit:
         """The edit with new link values, by the index of their event."""
         members = {span: dict(changes) for span, changes in self.edit.members.items()}
-        linked: dict[int, Insertion] = {}
+        insertions: dict[int, Insertion] = {}  # with new links, by identity
         for index, changes in links.items():
             insertion = self.new.get(index)
             if insertion is None:
                 members.setdefault(self.events[index].span, {}).update(changes)
             else:
-                linked[id(insertion)] = replace(insertion, value=insertion.value | changes)
+                insertions[id(insertion)] = replace(insertion, value=insertion.value | changes)
         return replace(
             self.edit,
             removed=self.edit.removed | {self.events[index].span for index in self.dropped},
-            inserted=[linked.get(id(insertion), insertion) for insertion in self.edit.inserted],
+            inserted=[insertions.get(id(insertion), insertion) for insertion in self.edit.inserted],
             members=members,
         )

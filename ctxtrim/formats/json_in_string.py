@@ -18,7 +18,7 @@ MAX_WRAPPER = 256
 An object with more than that around its output is shortened as a whole.
 """
 
-_ESCAPED = (("\\u0027", "<>&'"), ("\\u003c", "<>&"), ("\\u003e", "<>&"), ("\\u0026", "<>&"))
+_ESCAPES = (("\\u0027", "<>&'"), ("\\u003c", "<>&"), ("\\u003e", "<>&"), ("\\u0026", "<>&"))
 """Escapes that JSON does not require, by the marks of their writers: Jinja's
 `tojson`, Go's HTML.
 """
@@ -47,9 +47,8 @@ def unwrapped(string: str) -> Wrapped | None:
     # an encoder for ASCII escapes DEL, too, although it is ASCII
     is_escaped = not text.isascii() or ("\x7f" in text and "\x7f" not in string)
     is_ascii = string.isascii() and is_escaped
-    for escaped in dict.fromkeys(
-        (next((more for mark, more in _ESCAPED if mark in string), ""), "")
-    ):
+    characters = next((characters for mark, characters in _ESCAPES if mark in string), "")
+    for escaped in dict.fromkeys((characters, "")):
         quoted = Wrapper("", "", is_ascii, escaped).quoted(text)
         if string.startswith(quoted, start) and len(string) - len(quoted) <= MAX_WRAPPER:
             wrapper = Wrapper(string[:start], string[start + len(quoted) :], is_ascii, escaped)
@@ -59,9 +58,9 @@ def unwrapped(string: str) -> Wrapped | None:
 
 def _start(string: str, key: str) -> int:
     """The position at which the value of a member starts."""
-    found = list(re.finditer(rf'"{key}"\s*:\s*', string))
-    if len(found) == 1:
-        return found[0].end()
+    matches = list(re.finditer(rf'"{key}"\s*:\s*', string))
+    if len(matches) == 1:
+        return matches[0].end()
     from ctxtrim.text.splice import locate  # for keys that occur twice only
 
     return locate(string, [(key,)])[key,]
@@ -71,5 +70,5 @@ def failed(value: dict[str, Any]) -> bool | None:
     """Whether the exit code of an output reports an error; None without an exit code."""
     from ctxtrim.conversation.tool_exit_codes import exit_code_in  # for such outputs only
 
-    found = exit_code_in(value)
-    return None if found is None else found.code != 0
+    exit_code = exit_code_in(value)
+    return None if exit_code is None else exit_code.code != 0

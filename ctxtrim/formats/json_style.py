@@ -18,8 +18,8 @@ class JsonStyle(Struct, frozen=True):
     @classmethod
     def of(cls, line: Line) -> "JsonStyle":
         """The style of a line."""
-        whole = line.document or Document(line.data)
-        return cls(whole.is_ascii, None if whole.has_spaces else (",", ":"))
+        document = line.document or Document(line.data)
+        return cls(document.is_ascii, None if document.has_spaces else (",", ":"))
 
     def __call__(self, value: Any) -> str:
         """A value as JSON. Characters without a UTF-8 form are always escaped."""

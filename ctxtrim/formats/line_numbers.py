@@ -1,6 +1,7 @@
 """The line numbers of transcripts and messages in a document of several lines."""
 
 from collections.abc import Sequence, Set
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -32,12 +33,15 @@ class _LineNumbers:
             paths = set(self._pointers)
             if path not in paths:
                 self._has_messages = True
-                messages = (message for each in self._transcripts for message in each.messages)
+                messages = chain.from_iterable(
+                    transcript.messages for transcript in self._transcripts
+                )
                 paths.update(message.spans[0].path for message in messages if message.spans)
-            self._numbers |= self._at(paths)
+            self._numbers |= self._numbers_at(paths)
         return self._numbers.get(path, self._default)
 
-    def _at(self, paths: Set[Path]) -> dict[Path, int]:
+    def _numbers_at(self, paths: Set[Path]) -> dict[Path, int]:
+        """The line numbers of the values at some paths."""
         text = self._line.data.decode()
         numbers: dict[Path, int] = {}
         number, done = self._line.number, 0

@@ -30,10 +30,10 @@ class ListSearch:
         self, dialect: Dialect, places: Sequence[str], others: Sequence[Sequence[str]]
     ) -> None:
         self._dialect = dialect
-        self._usual = PathTable(places)
-        self._others = [list(map(patterns, together)) for together in others]
+        self._usual_paths = PathTable(places)
+        self._other_paths = [list(map(patterns, group)) for group in others]
         self._other_names = frozenset(
-            name for together in self._others for paths in together for name in first_names(paths)
+            name for group in self._other_paths for paths in group for name in first_names(paths)
         )
 
     def is_claimed(self, place: Place) -> bool:
@@ -69,25 +69,25 @@ class ListSearch:
         self, value: object, is_own: Predicate, unread: list[list[Place]] | None = None
     ) -> Iterator[list[Place]]:
         """The conversations of the dialect in a value, each as its lists; others go to `unread`."""
-        found: set[Path] = set()
+        matches: set[Path] = set()
         answers: set[Path] = set()
-        refused: dict[Path, list[Place]] = {}
-        for paths in self._usual.paths_in(value):
-            for lists in conversations(value, paths):
-                own = self._lists(lists)
-                if own and own[0].path in answers:
+        other_lists: dict[Path, list[Place]] = {}
+        for paths in self._usual_paths.paths_in(value):
+            for places in conversations(value, paths):
+                lists = self._lists(places)
+                if lists and lists[0].path in answers:
                     continue
-                if any(map(is_own, own)) and not any(map(self._is_foreign, own[1:])):
-                    found.add(own[0].among)
-                    own = self._with_answer(value, own)
-                    answers.update(place.path for place in own[1:])
-                    yield own
-                elif own:
-                    refused.setdefault(own[0].among, own)
-        if self._has_others(value, found):
-            yield from self._elsewhere(value, is_own, found, refused)
+                if any(map(is_own, lists)) and not any(map(self._is_foreign, lists[1:])):
+                    matches.add(lists[0].among)
+                    lists = self._with_answer(value, lists)
+                    answers.update(place.path for place in lists[1:])
+                    yield lists
+                elif lists:
+                    other_lists.setdefault(lists[0].among, lists)
+        if self._may_have_others(value, matches):
+            yield from self._other_conversations(value, is_own, matches, other_lists)
         if unread is not None:
-            unread += (lists for among, lists in refused.items() if among not in found)
+            unread += (lists for among, lists in other_lists.items() if among not in matches)
 
     def _with_answer(self, value: object, lists: list[Place]) -> list[Place]:
         """Some lists of a conversation, and the answer next to a request in a log."""
@@ -102,15 +102,16 @@ class ListSearch:
 
     def _lists(self, places: Iterable[Place]) -> list[Place]:
         """The lists among the values at some paths, and the texts in the place of a list."""
-        return [
-            place
-            for place in map(self._opened, places)
-            if (isinstance(place.items, list) or self._is_element(place))
-            and (place.items or not self._dialect.is_draft(place))
-            and not self._dialect.has_own_lists(place.envelope)
-        ]
+        lists = []
+        for place in map(self._with_list, places):
+            if not isinstance(place.items, list) and not self._is_element(place):
+                continue
+            is_draft = not place.items and self._dialect.is_draft(place)
+            if not is_draft and not self._dialect.has_own_lists(place.envelope):
+                lists.append(place)
+        return lists
 
-    def _opened(self, place: Place) -> Place:
+    def _with_list(self, place: Place) -> Place:
         """The place with the list that its string contains, as tables store messages.
 
         A text that a user sent may be a list too; then it has no message of the dialect.
@@ -130,31 +131,35 @@ class ListSearch:
         ends = self._dialect.texts if isinstance(place.items, str) else self._dialect.answers
         return place.path[-1:] in ends
 
-    def _has_others(self, value: object, found: Collection[Path]) -> bool:
+    def _may_have_others(self, value: object, matches: Collection[Path]) -> bool:
         """Whether a value may have conversations at other places than the usual ones."""
         if isinstance(value, dict):
-            return not found and not self._other_names.isdisjoint(value)
-        if not isinstance(value, list) or () in found:  # the array is a conversation
+            return not matches and not self._other_names.isdisjoint(value)
+        if not isinstance(value, list) or () in matches:  # the array is a conversation
             return False
-        return len(found) < len(value) and bool(self._others)
+        return len(matches) < len(value) and bool(self._other_paths)
 
-    def _elsewhere(
-        self, value: object, is_own: Predicate, found: set[Path], refused: dict[Path, list[Place]]
+    def _other_conversations(
+        self,
+        value: object,
+        is_own: Predicate,
+        matches: set[Path],
+        other_lists: dict[Path, list[Place]],
     ) -> Iterator[list[Place]]:
         """The conversations at the other places. A place counts only if all its lists are there."""
-        for together in self._others:
-            here: set[Path] = set()
-            for paths in together:
-                for lists in conversations(value, paths):
-                    own = self._lists(lists)
-                    if len(own) < len(paths) or own[0].among in found:
+        for group in self._other_paths:
+            group_matches: set[Path] = set()
+            for paths in group:
+                for places in conversations(value, paths):
+                    lists = self._lists(places)
+                    if len(lists) < len(paths) or lists[0].among in matches:
                         continue
-                    if all(map(is_own, own)) and any(place.items for place in own):
-                        here.add(own[0].among)
-                        yield self._with_answer(value, own)
+                    if all(map(is_own, lists)) and any(place.items for place in lists):
+                        group_matches.add(lists[0].among)
+                        yield self._with_answer(value, lists)
                     else:
-                        refused.setdefault(own[0].among, own)
-            found |= here
+                        other_lists.setdefault(lists[0].among, lists)
+            matches |= group_matches
 
 
 def may_have_answer(place: Place) -> bool:

@@ -38,12 +38,12 @@ def _is_block(value: object) -> bool:
     )
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read one message per element."""
     for value, span, whole in items:
         role = role_in(value, "role", _ROLES)
         if role is None:
-            found.uncounted += isinstance(value, dict) and value.get("role") is not None
+            contents.uncounted += isinstance(value, dict) and value.get("role") is not None
             continue
         content, inner_span = value.get("content"), span.inside("content")
         parts = [Part("text", content, span=inner_span)] if isinstance(content, str) else []
@@ -51,7 +51,7 @@ def read(items: Iterable[Element], found: ListContents) -> None:
             parts += _parts(block, inner_span.inside(index), role)
         if role == "tool" and not any(part.kind == "tool_result" for part in parts):
             parts.insert(0, Part("tool_result"))
-        found.add(role, parts, value, whole)
+        contents.add(role, parts, value, whole)
 
 
 def _parts(block: Any, span: Span, role: Role) -> list[Part]:

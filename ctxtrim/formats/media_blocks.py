@@ -50,10 +50,10 @@ def media_of(block: Block) -> Media | None:
     """
     if block.get("type") == "encrypted_content":
         return sealed_media(block.get("encrypted_content"))
-    found = media_source(block)
-    if found is None:
+    source = media_source(block)
+    if source is None:
         return None
-    return inline_media(found.data, found.mime, found.kind, found.detail)
+    return inline_media(source.data, source.mime, source.kind, source.detail)
 
 
 def sealed_media(data: object) -> Media:
@@ -68,17 +68,17 @@ def inline_media(
 
     Its kind comes from the media type or the first bytes, else from `kind`.
     """
-    wanted = _detail(detail)
+    level = _detail(detail)
     if not isinstance(data, str):
-        return Media(_kind(mime, "") or kind, detail=wanted)
+        return Media(_kind(mime, "") or kind, detail=level)
     kind = _kind(mime if isinstance(mime, str) else media_type(data), data) or kind
     size = byte_size(data)
     if kind == "image":
         width, height = image_size(data) or (None, None)
-        return Media(kind, width, height, wanted, size=size)
+        return Media(kind, width, height, level, size=size)
     if kind == "audio":
         return Media(kind, seconds=wav_seconds(data), size=size)
-    return Media(kind, detail=wanted, pages=pdf_pages(data) if kind == "pdf" else None, size=size)
+    return Media(kind, detail=level, pages=pdf_pages(data) if kind == "pdf" else None, size=size)
 
 
 def _kind(mime: object, data: str) -> MediaKind | None:

@@ -32,13 +32,13 @@ def relink(edit: Edit) -> Edit:
 
 def _holders(edit: Edit) -> list[Span]:
     """The objects around edited messages that have attachments next to the messages."""
-    edited = {*edit.removed, *edit.texts, *(insertion.span for insertion in edit.inserted)}
-    lines = {span.line for span in edited}
+    spans = {*edit.removed, *edit.texts, *(insertion.span for insertion in edit.inserted)}
+    lines = {span.line for span in spans}
     lines = {line for line in lines if edit.mentions(line, _KEYS)}
     # most messages share these objects; the key and the index of a message follow
     paths = {
         (span.line, span.path[:depth])
-        for span in edited
+        for span in spans
         if span.line in lines
         for depth in range(min(len(span.path) - 1, _DEEPEST))
     }
@@ -54,22 +54,25 @@ def _holders(edit: Edit) -> list[Span]:
 def _without_mark(edit: Edit, holder: Span) -> Iterator[Span]:
     """The attachments of an object whose marks are removed."""
     value = edit.value_at(holder)
-    added = dump([each.value for each in edit.inserted if _is_in(each.span, holder)])
+    insertions = [insertion.value for insertion in edit.inserted if _is_in(insertion.span, holder)]
+    new_text = dump(insertions)
     for key, mark in MARKS.items():
-        if mark in added:
+        if mark in new_text:
             raise NotEditableError(f"a new message has a mark {mark} without an attachment")
         attachments = elements(value.get(key))
-        stays = [
-            kept for span, text in _texts(value, holder) for kept in _kept(edit, span, text, mark)
+        kept = [
+            is_kept
+            for span, text in _texts(value, holder)
+            for is_kept in _kept(edit, span, text, mark)
         ]
-        if all(stays):
+        if all(kept):
             continue
-        if len(stays) != len(attachments):
+        if len(kept) != len(attachments):
             raise NotEditableError(
-                f"{len(stays)} marks {mark} for {len(attachments)} values in `{key}`: it is "
+                f"{len(kept)} marks {mark} for {len(attachments)} values in `{key}`: it is "
                 "unclear which of them belong to the edited messages"
             )
-        yield from (holder.inside(key, index) for index, is_kept in enumerate(stays) if not is_kept)
+        yield from (holder.inside(key, index) for index, is_kept in enumerate(kept) if not is_kept)
 
 
 def _is_in(span: Span, holder: Span) -> bool:
@@ -82,8 +85,8 @@ def _texts(value: dict[str, Any], holder: Span) -> Iterator[tuple[Span, str]]:
     for key, items in value.items():
         if key in MARKS:
             continue
-        listed = value_in(items) if isinstance(items, str) else items
-        for index, message in enumerate(elements(listed)):
+        messages = value_in(items) if isinstance(items, str) else items
+        for index, message in enumerate(elements(messages)):
             for name in ("content", "value"):
                 content, span = members(message).get(name), holder.inside(key, index, name)
                 if isinstance(content, str):

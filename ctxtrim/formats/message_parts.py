@@ -39,12 +39,12 @@ def call_part(
 
 def listed_calls(calls: Any, span: Span, arguments: str, call_id: str = "id") -> list[Part]:
     """The calls in a list of objects at a span, with the keys of their arguments and id."""
-    found = []
+    parts = []
     for index, call in enumerate(map(members, elements(calls))):
         block = span.inside(index)
         values = call.get(arguments), call.get(call_id), call.get("name")
-        found.append(call_part(*values, block.inside(arguments), block))
-    return found
+        parts.append(call_part(*values, block.inside(arguments), block))
+    return parts
 
 
 def result_parts(
@@ -54,14 +54,14 @@ def result_parts(
     is_error: bool | None = None,
 ) -> tuple[Part, ...]:
     """The parts of a tool result: its texts, at least one, and its attachments."""
-    found = []
+    result = []
     has_text = False
     for part in parts:
         if part.media is not None:
-            found.append(replace(part, call_id=call_id, name=name))
+            result.append(replace(part, call_id=call_id, name=name))
         else:
             has_text = True
-            found.append(
+            result.append(
                 Part(
                     "tool_result",
                     part.text,
@@ -75,8 +75,8 @@ def result_parts(
                 )
             )
     if not has_text:
-        found.insert(0, Part("tool_result", "", call_id, name, is_error))
-    return tuple(found)
+        result.insert(0, Part("tool_result", "", call_id, name, is_error))
+    return tuple(result)
 
 
 def text_of(parts: Iterable[Part]) -> str:

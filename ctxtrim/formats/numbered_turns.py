@@ -41,13 +41,13 @@ def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     return "turn" in names_in(items) and any(map(knows, items))
 
 
-def read(elements: Iterable[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], contents: ListContents) -> None:
     """Read one message per element. Elements without a text or a turn are counted as unknown."""
     for value, span, whole in elements:
         if knows(value):
-            found.messages.append(_message(value, span, whole, len(found.messages)))
+            contents.messages.append(_message(value, span, whole, len(contents.messages)))
         else:
-            found.uncounted += isinstance(value, dict) and "type" in value
+            contents.uncounted += isinstance(value, dict) and "type" in value
 
 
 def _message(value: dict[str, Any], span: Span, whole: Span, index: int) -> Message:

@@ -23,11 +23,11 @@ def chat_options(fields: Fields) -> RequestOptions:
     hidden = _injected(fields)
     if not hidden and _COSTLY.isdisjoint(fields):
         return _PLAIN_CHAT
-    wanted = members(members(fields.get("response_format")).get("json_schema"))
+    output_format = members(members(fields.get("response_format")).get("json_schema"))
     is_thinking = members(fields.get("thinking")).get("type") == "enabled"
     return RequestOptions(
         "chat",
-        output=_output(wanted, "schema"),
+        output=_output(output_format, "schema"),
         reasoning="enabled" if is_thinking else None,
         hidden=hidden,
         unread=(_DOCUMENTS,) if elements(fields.get("documents")) else (),
@@ -36,11 +36,11 @@ def chat_options(fields: Fields) -> RequestOptions:
 
 def responses_options(fields: Fields) -> RequestOptions:
     """OpenAI Responses: `text.format` with a schema, and `reasoning.mode`."""
-    wanted = members(members(fields.get("text")).get("format"))
+    output_format = members(members(fields.get("text")).get("format"))
     mode = members(fields.get("reasoning")).get("mode")
     return RequestOptions(
         "responses",
-        output=_output(wanted, "schema"),
+        output=_output(output_format, "schema"),
         reasoning="pro" if mode == "pro" else None,
         hidden=_stored(fields) + _injected(fields),
     )
@@ -48,15 +48,13 @@ def responses_options(fields: Fields) -> RequestOptions:
 
 def choice(envelope: dict[str, Any]) -> str | None:
     """The name of the tool that must be called, or a word like `auto`, `none` or `any`."""
-    choice = envelope.get("tool_choice", envelope.get("function_call"))
-    if isinstance(choice, dict):
-        function = choice.get("function")
-        choice = (
-            function.get("name")
-            if isinstance(function, dict)
-            else choice.get("name", choice.get("type"))
-        )
-    return string(choice)
+    value = envelope.get("tool_choice", envelope.get("function_call"))
+    if not isinstance(value, dict):
+        return string(value)
+    function = value.get("function")
+    if isinstance(function, dict):
+        return string(function.get("name"))
+    return string(value.get("name", value.get("type")))
 
 
 def anthropic_options(fields: Fields) -> RequestOptions:
@@ -67,11 +65,11 @@ def anthropic_options(fields: Fields) -> RequestOptions:
     if "response_format" in fields:
         return chat_options(fields)
     config = members(fields.get("output_config"))
-    wanted = members(fields.get("output_format")) or members(config.get("format"))
+    output_format = members(fields.get("output_format")) or members(config.get("format"))
     thinking = members(fields.get("thinking")).get("type")
     return RequestOptions(
         "anthropic",
-        output=_output(wanted, "schema"),
+        output=_output(output_format, "schema"),
         reasoning=thinking if thinking in ("enabled", "adaptive") else None,
         task_budget="task_budget" in config,
         hidden=_injected(fields),
@@ -102,12 +100,12 @@ def _stored(fields: Fields) -> tuple[str, ...]:
     prompt.
     """
     earlier, talk = fields.get("previous_response_id"), fields.get("conversation")
-    found = {
+    references = {
         "previous_response_id": string(earlier),
         "conversation": string(talk) or members(talk).get("id"),
         "prompt": members(fields.get("prompt")).get("id"),
     }
-    return tuple(name for name, value in found.items() if value)
+    return tuple(name for name, value in references.items() if value)
 
 
 def _injected(fields: Fields) -> tuple[str, ...]:
@@ -115,7 +113,7 @@ def _injected(fields: Fields) -> tuple[str, ...]:
     is_online = (string(fields.get("model")) or "").endswith(_ONLINE)
     if not is_online and _INJECTING.isdisjoint(fields):
         return ()
-    found = {
+    additions = {
         "model": is_online,
         "plugins": any(map(_adds_text, elements(fields.get("plugins")))),
         "web_search_options": isinstance(fields.get("web_search_options"), dict),
@@ -123,7 +121,7 @@ def _injected(fields: Fields) -> tuple[str, ...]:
         "mcp_servers": elements(fields.get("mcp_servers")),
         "container": elements(members(fields.get("container")).get("skills")),
     }
-    return tuple(name for name, value in found.items() if value)
+    return tuple(name for name, value in additions.items() if value)
 
 
 def _adds_text(plugin: Any) -> bool:
@@ -132,9 +130,10 @@ def _adds_text(plugin: Any) -> bool:
     return "id" in fields and fields["id"] not in _HARMLESS and fields.get("enabled") is not False
 
 
-def _output(wanted: Fields, key: str) -> OutputFormat | None:
-    schema = wanted.get(key)
+def _output(output_format: Fields, key: str) -> OutputFormat | None:
+    """The output format in an object, with its schema under a key; None without a schema."""
+    schema = output_format.get(key)
     if not isinstance(schema, dict):
         return None
-    name, about = string(wanted.get("name")), string(wanted.get("description"))
+    name, about = string(output_format.get("name")), string(output_format.get("description"))
     return OutputFormat(dump(schema), name or "", about or "")

@@ -33,7 +33,9 @@ def written_chunk(chunk: Chunk, out: Sequence[Transcript], failed: Sequence[bool
     A document or line with several transcripts cannot be written in part: if one fails, all are
     left out. So are all if a line contains values of a failed transcript and of another.
     """
-    if not any(failed) and all(found.messages is found.source.messages for found in out):
+    if not any(failed) and all(
+        transcript.messages is transcript.source.messages for transcript in out
+    ):
         return WrittenChunk(chunk.data)
     if any(failed) and (all(failed) or len(chunk.lines) == 1):
         return WrittenChunk(None)
@@ -50,7 +52,7 @@ def written_chunk(chunk: Chunk, out: Sequence[Transcript], failed: Sequence[bool
 
     rewritten = rewrite(chunk.format, chunk.lines, kept, lost)
     pieces = rewritten.pieces
-    found = check(chunk.format, chunk.lines, pieces, kept)
+    read_back = check(chunk.format, chunk.lines, pieces, kept)
     places = [
         position
         for position, (transcript, is_lost) in enumerate(zip(out, failed, strict=True))
@@ -61,7 +63,7 @@ def written_chunk(chunk: Chunk, out: Sequence[Transcript], failed: Sequence[bool
     is_element = chunk.element is not None
     return WrittenChunk(
         chunk.joined(bytes(pieces.data)) if is_element else pieces.data,
-        dict(zip(places, found, strict=True)),
+        dict(zip(places, read_back, strict=True)),
         [chunk.lines[index].number for index in rewritten.linked],
     )
 
@@ -77,10 +79,13 @@ def _lines(transcripts: Iterable[Transcript]) -> set[int]:
 
 
 def check(
-    file_format: Format, lines: Sequence[Line], written: ByteBlock, meant: Sequence[Transcript]
+    file_format: Format,
+    lines: Sequence[Line],
+    written: ByteBlock,
+    transcripts: Sequence[Transcript],
 ) -> list[Transcript]:
-    """The transcripts as read from the written bytes; a `SelfCheckError` if they differ from
-    `meant`.
+    """The transcripts as they read back from the written bytes; a `SelfCheckError` if they differ
+    from `transcripts`.
 
     An inserted text must be read at its position and with its role. Adjacent messages of one role
     in one element read as a single message, for example after a result between them was dropped. So
@@ -89,30 +94,30 @@ def check(
     both cases.
     """
     is_document = len(lines) == 1
-    expected = [transcript for transcript in meant if transcript.messages]
+    expected = [transcript for transcript in transcripts if transcript.messages]
     records = LineRecords(
         written.data,
         lambda: _records(written, is_document),
         [transcript.messages for transcript in expected],
     )
-    found = _read(file_format, records)
-    if expected and not found:  # the rest may now look like another format
+    read_back = _read(file_format, records)
+    if expected and not read_back:  # the rest may now look like another format
         others = (
             other
             for other in FORMATS.values()
             if any(other.sniff(record.value) for record in records)
         )
-        found = next((read for other in others if (read := _read(other, records))), found)
+        read_back = next(filter(None, (_read(other, records) for other in others)), read_back)
     is_new = any(
         message.index is None for transcript in expected for message in transcript.messages
     )
-    if found != expected and [_as_read(transcript, is_new) for transcript in found] != [
+    if read_back != expected and [_as_read(transcript, is_new) for transcript in read_back] != [
         _as_read(transcript, is_new) for transcript in expected
     ]:
         raise SelfCheckError(
             f"the edited transcript reads back differently; it was not written; {BUG}"
         )
-    return found
+    return read_back
 
 
 def _records(written: Iterable[bytes], is_document: bool) -> Iterator[JsonRecord]:
@@ -123,9 +128,9 @@ def _records(written: Iterable[bytes], is_document: bool) -> Iterator[JsonRecord
 
 def _read(file_format: Format, records: LineRecords) -> list[Transcript]:
     """The transcripts in some records that contain messages."""
-    again = file_format.transcripts(records, records.lines)
+    transcripts = file_format.transcripts(records, records.lines)
     records.finish()
-    return [transcript for transcript in again if transcript.messages]
+    return [transcript for transcript in transcripts if transcript.messages]
 
 
 def _as_read(transcript: Transcript, is_new: bool) -> tuple[object, ...]:
@@ -136,24 +141,26 @@ def _as_read(transcript: Transcript, is_new: bool) -> tuple[object, ...]:
     parts: list[tuple[object, Part | None]] = []
     for message in transcript.messages:
         speaker = (message.role, message.metadata, message.visibility)
-        parts += ((speaker, _bare(message, part, is_new)) for part in message.parts)
+        parts += ((speaker, _part_as_read(message, part, is_new)) for part in message.parts)
         if not message.parts and not is_new:
             parts.append((speaker, None))
     return parts, transcript.tools, transcript.tool_choice
 
 
-def _bare(message: Message, part: Part, is_new: bool) -> Part:
+def _part_as_read(message: Message, part: Part, is_new: bool) -> Part:
     """A part as the model reads it.
 
     Error flags of wrapped JSON are left out, as they depend on how it is read. Formats that require
     a flag write that an inserted result is no error.
     """
     is_wrapped = part.kind == "tool_result" and unwrapped(part.spelled) is not None
-    is_error = part.is_error or None if is_new else part.is_error
+    is_error = part.is_error
+    if is_wrapped or (is_new and not is_error):
+        is_error = None
     return replace(
         part,
         text=part.spelled,
         wrapper=None,
         name=None if is_new and message.role == "tool" else part.name,
-        is_error=None if is_wrapped else is_error,
+        is_error=is_error,
     )

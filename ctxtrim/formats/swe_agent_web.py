@@ -35,23 +35,23 @@ def knows(value: object) -> bool:
     return is_message or (key is not None and isinstance(value.get(key), str))
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read one message from each element."""
     for value, span, whole in items:
         kind = value.get("type") if isinstance(value, dict) else None
         if not knows(value):
-            found.uncounted += kind is not None
+            contents.uncounted += kind is not None
         elif kind == "thought":
             thought = Part("text", value["thought"], span=span.inside("thought"))
-            found.add("assistant", [thought], value, whole)
+            contents.add("assistant", [thought], value, whole)
         elif kind == "action":
             call = call_part(value["action"], None, _SHELL, span.inside("action"), None)
-            found.add("assistant", [call], value, whole)
+            contents.add("assistant", [call], value, whole)
         elif kind == "message":
-            found.add("user", _texts(value, _OUTPUTS, span), value, whole)
+            contents.add("user", _texts(value, _OUTPUTS, span), value, whole)
         else:
             parts = result_parts(_texts(value, _OUTPUTS, span), None, _SHELL)
-            found.add("tool", parts, value, whole)
+            contents.add("tool", parts, value, whole)
 
 
 def _texts(value: dict[str, Any], keys: Sequence[str], span: Span) -> list[Part]:

@@ -18,7 +18,7 @@ from ctxtrim.formats.message_parts import listed_calls, text_of
 from ctxtrim.model import Message, Part, Role, Span
 
 _SIDES: tuple[tuple[str, Role], ...] = (("agent", "assistant"), ("user", "user"))
-_EMPTIED = ("content", "speech_insert")
+_CONTENT_KEYS = ("content", "speech_insert")
 _INSERTED = "text"
 """The source of a chunk that is a message alone."""
 
@@ -32,20 +32,20 @@ def knows(value: object) -> bool:
     )
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of all ticks."""
     open_role: Role | None = None  # of the last message if the next chunk may belong to it
     for value, span, _ in items:
         for role, parts, spans, is_alone in _pieces(value, span):
             if role != "tool" and role == open_role and not is_alone:
-                last = found.messages[-1]
-                found.messages[-1] = replace(
+                last = contents.messages[-1]
+                contents.messages[-1] = replace(
                     last, parts=(*last.parts, *parts), spans=(*last.spans, *spans)
                 )
             else:
                 metadata = metadata_in(_element_at(value, spans[0])) if role == "tool" else ()
-                index = len(found.messages)
-                found.messages.append(
+                index = len(contents.messages)
+                contents.messages.append(
                     Message(role, tuple(parts), metadata=metadata, index=index, spans=tuple(spans))
                 )
             has_call = any(part.kind == "tool_call" for part in parts)
@@ -145,8 +145,8 @@ def _result_value(message: Message) -> dict[str, Any]:
 
 def relink(edit: Edit) -> Edit:
     """The edit with null for dropped contents."""
-    emptied = {span for span in edit.removed if span.path[-1:] and span.path[-1] in _EMPTIED}
-    return edit.with_value(emptied, None)
+    contents = {span for span in edit.removed if span.path and span.path[-1] in _CONTENT_KEYS}
+    return edit.with_value(contents, None)
 
 
 DIALECT = Dialect(

@@ -57,20 +57,20 @@ def bedrock_usage(value: Any, message: int | None = None) -> Usage | None:
     return _usage(value, parts, "outputTokens", message, totals=())
 
 
-def log_usage(sent: Mapping[str, Any], answered: Mapping[str, Any]) -> Usage | None:
+def log_usage(request: Mapping[str, Any], response: Mapping[str, Any]) -> Usage | None:
     """The counters next to the bodies of an invocation log of Bedrock: three counters of input that
     do not overlap, and `outputTokenCount`.
     """
     parts = ("inputTokenCount", "cacheReadInputTokenCount", "cacheWriteInputTokenCount")
-    return _usage({**sent, **answered}, parts, "outputTokenCount", None, totals=())
+    return _usage({**request, **response}, parts, "outputTokenCount", None, totals=())
 
 
 def pi_usage(value: Any, message: int, model: object) -> Usage | None:
     """`{input, output, cacheRead, cacheWrite}`, or `totalTokens` alone: three counters of input
     that do not overlap.
     """
-    named = model if isinstance(model, str) else None
-    return _usage(value, ("input", "cacheRead", "cacheWrite"), "output", message, named)
+    name = model if isinstance(model, str) else None
+    return _usage(value, ("input", "cacheRead", "cacheWrite"), "output", message, name)
 
 
 def kimi_usage(value: Any, model: str | None) -> Usage | None:

@@ -4,7 +4,7 @@ Changes are found by comparing values with the source, not by flags. A dropped m
 with all its spans, and a container that becomes empty is removed too.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from msgspec import Struct
@@ -52,39 +52,39 @@ def rewrite(
     """
     edits = LineEdits(without=set(without))
     source = SourceValues(lines)
-    inserted: list[Insertion] = []
+    insertions: list[Insertion] = []
     for transcript in transcripts:
         _collect(file_format, transcript, source, edits)
-        inserted += _insertions(file_format, transcript, source)
-    filled = {
+        insertions += _insertions(file_format, transcript, source)
+    target_arrays = {
         Span(insertion.span.line, insertion.span.path[:-1])
-        for insertion in inserted
+        for insertion in insertions
         if insertion.span.path and not insertion.replaces
     }
     for index, edit in edits.lines.items():
-        for path in _owners(file_format, source, index, edit.remove, filled):
+        for path in _owners(file_format, source, index, edit.remove, target_arrays):
             edits.remove(Span(index, path))
     removed = edits.removed
     linked: list[int] = []
-    if removed or inserted or (file_format.links_texts and edits.lines):
-        before = set(edits.without)
-        whole = Edit(lines, source, removed, transcripts, inserted, texts=edits.texts)
-        _relink(file_format, edits, whole)
-        linked = sorted(edits.without - before)
+    if removed or insertions or (file_format.links_texts and edits.lines):
+        lines_before = set(edits.without)
+        file_edit = Edit(lines, source, removed, transcripts, insertions, texts=edits.texts)
+        _relink(file_format, edits, file_edit)
+        linked = sorted(edits.without - lines_before)
     pieces = ByteBlock.of(bytes(source.block.data), _written(file_format, source, edits))
     return Rewritten(pieces, linked)
 
 
 def _relink(file_format: Format, edits: LineEdits, edit: Edit) -> None:
     """Add the insertions, and the updates of links between values."""
-    relinked = file_format.relink(edit)
-    if relinked.removed is not edit.removed:
-        edits.removed = relinked.removed
-    for span, members in relinked.members.items():
+    new_edit = file_format.relink(edit)
+    if new_edit.removed is not edit.removed:
+        edits.removed = new_edit.removed
+    for span, members in new_edit.members.items():
         line = edits.lines[span.line]
         line.change(span.path, members)
         line.remove -= {(*span.path, key) for key in members}  # members with a new value stay
-    for insertion in relinked.inserted:
+    for insertion in new_edit.inserted:
         _insert(insertion, edits.lines[insertion.span.line])
 
 
@@ -102,7 +102,8 @@ def _insert(insertion: Insertion, edit: LineEdit) -> None:
             (index + insertion.is_after, insertion.value)
         )
     else:
-        (edit.after if insertion.is_after else edit.before).append(insertion.value)
+        new_lines = edit.after if insertion.is_after else edit.before
+        new_lines.append(insertion.value)
 
 
 def _insertions(
@@ -132,18 +133,20 @@ def _collect(
     edits: LineEdits,
 ) -> None:
     """Collect the edits of a transcript, without inserted messages."""
-    hidden: list[tuple[Message, Message]] = []
+    visibility_changes: list[tuple[Message, Message]] = []
     for original, edited, change in edits_of(transcript, file_format.name):
         if original is None:
             continue  # inserted messages are written with their visibility
         if isinstance(change, SetVisibility):
-            hidden.append((original, edited))
+            visibility_changes.append((original, edited))
         else:
             _apply(file_format, change, edits)
     for span in _dropped(transcript):
         edits.remove(span)
-    if hidden and file_format.visibility is not None:
-        for span, members in file_format.visibility(hidden, transcript.source.messages, source.at):
+    if visibility_changes and file_format.visibility is not None:
+        original_messages = transcript.source.messages
+        changes = file_format.visibility(visibility_changes, original_messages, source.at)
+        for span, members in changes:
             edits.lines[span.line].change(span.path, members)
 
 
@@ -177,20 +180,27 @@ def _apply(file_format: Format, edit: MessageEdit, edits: LineEdits) -> None:
 
 
 def _owners(
-    file_format: Format, source: SourceValues, line: int, removed: Set[Path], filled: Set[Span]
+    file_format: Format,
+    source: SourceValues,
+    line: int,
+    removed: Set[Path],
+    target_arrays: Set[Span],
 ) -> list[Path]:
-    """The owners of arrays that become empty, and the owners of arrays that had only those."""
-    emptied = set(removed)
+    """The owners of arrays that become empty, and the owners of arrays that had only those.
+
+    `target_arrays`: the arrays that get new elements.
+    """
+    paths = set(removed)
     owners = []
     arrays = {path[:-1] for path in removed if path and isinstance(path[-1], int)}
     for array in sorted(arrays, key=len, reverse=True):
         owner = file_format.owner(array) if array else None
-        if owner is None or Span(line, array) in filled:
+        if owner is None or Span(line, array) in target_arrays:
             continue
-        if (*array, 0) not in emptied:  # as in most edits; the line need not be parsed
+        if (*array, 0) not in paths:  # as in most edits; the line need not be parsed
             continue
-        if all((*array, index) in emptied for index in range(len(source.at(Span(line, array))))):
-            emptied.add(owner)
+        if all((*array, index) in paths for index in range(len(source.at(Span(line, array))))):
+            paths.add(owner)
             owners.append(owner)
     return owners
 
@@ -322,22 +332,26 @@ def _halves(
     end, begin = "]", "["
     for depth in range(len(array.path) - 1, len(owner) - 1, -1):
         key, holder = array.path[depth], source.at(Span(array.line, array.path[:depth]))
-        keys = list(holder)
-        again = new[-1].reopened
-        kinds = [name for name in keys if name in _KINDS or name in again]
-        before = [
-            f"{spell(name)}{colon}{spell(again.get(name, holder[name]))}"
-            for name in kinds
-            if keys.index(name) < keys.index(key)
-        ]
-        after = [
-            f"{spell(name)}{colon}{spell(again.get(name, holder[name]))}"
-            for name in kinds
-            if keys.index(name) > keys.index(key)
-        ]
+        changes = new[-1].reopened
+        names = list(holder)
+        position = names.index(key)
+        before = _half_members(holder, names[:position], changes, spell)
+        after = _half_members(holder, names[position + 1 :], changes, spell)
         end = comma.join((end, *after)) + "}"
         begin = "{" + comma.join((*before, f"{spell(key)}{colon}{begin}"))
     between = "\r\n" if line.endswith(b"\r\n") else "\n"
     if owner:
         between = comma
     return between.join((end, *(spell(insertion.value) for insertion in new), begin))
+
+
+def _half_members(
+    holder: dict[str, Any], names: Sequence[str], changes: Mapping[str, Any], spell: JsonStyle
+) -> list[str]:
+    """The members of a half of a split object: those among some names that both halves carry."""
+    _, colon = spell.separators or (", ", ": ")
+    return [
+        f"{spell(name)}{colon}{spell(changes.get(name, holder[name]))}"
+        for name in names
+        if name in _KINDS or name in changes
+    ]

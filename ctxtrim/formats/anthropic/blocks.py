@@ -26,7 +26,7 @@ _INJECTED = (
     "[Request interrupted by user",
 )  # fmt: skip
 _ENCRYPTED = ("encrypted_content", "encrypted_stdout")
-_REMINDER, _REMINDED = "<system-reminder>", "</system-reminder>"
+_REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 
 
 def block(value: Any, span: Span) -> Part:
@@ -59,11 +59,11 @@ def block(value: Any, span: Span) -> Part:
                 "attachment", dump(value), block=span, text_block=text_block, cites=_cites(value)
             )
         links = server_links(value)
-        fetched = _fetched(value) if kind == "web_fetch_tool_result" else None
-        if fetched is not None:
-            return Part("attachment", media=fetched, block=span, server=links)
-        readable, sealed = _without_encrypted(value)
-        text = dump(readable)
+        document = _web_document(value) if kind == "web_fetch_tool_result" else None
+        if document is not None:
+            return Part("attachment", media=document, block=span, server=links)
+        rest, sealed = _without_encrypted(value)
+        text = dump(rest)
         return Part("text", text, block=span, sealed=sealed, server=links, cites=_cites(value))
     return Part("text", dump(value), block=span)
 
@@ -120,7 +120,7 @@ def _sealed(thinking: dict[str, Any]) -> int:
     return len(signature) if isinstance(signature, str) and not thinking["thinking"] else 0
 
 
-def _fetched(value: dict[str, Any]) -> Media | None:
+def _web_document(value: dict[str, Any]) -> Media | None:
     """The document that a server fetched from the web, such as a PDF; None for a text."""
     document = members(members(value.get("content")).get("content"))
     return media_of(document) if document.get("type") == "document" else None
@@ -129,9 +129,9 @@ def _fetched(value: dict[str, Any]) -> Media | None:
 def _without_encrypted(value: dict[str, Any]) -> tuple[dict[str, Any], int]:
     """A result of a server's tool without its encrypted texts, and their characters."""
     content = value.get("content")
-    found = content if isinstance(content, list) else [content]
+    items = content if isinstance(content, list) else [content]
     kept, number = [], 0
-    for inner in found:
+    for inner in items:
         if isinstance(inner, dict):
             texts = {key: inner[key] for key in _ENCRYPTED if isinstance(inner.get(key), str)}
             number += sum(map(len, texts.values()))
@@ -153,15 +153,15 @@ def result(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     name = string(value.get("name")) if call_id is None else None
     is_error = boolean(value.get("is_error"))
     if isinstance(content, str):
-        place = inside(span, "content")
-        return (Part("tool_result", content, call_id, name, is_error, span=place),)
+        content_span = inside(span, "content")
+        return (Part("tool_result", content, call_id, name, is_error, span=content_span),)
     parts: list[Part] = []
-    for position, inner in enumerate(elements(content)):
-        home = span.inside("content", position)
+    for index, inner in enumerate(elements(content)):
+        inner_span = span.inside("content", index)
         if _is_document(inner):
-            parts += _document(inner, home)
+            parts += _document(inner, inner_span)
         else:
-            parts.append(block(inner, home))
+            parts.append(block(inner, inner_span))
     return result_parts(parts, call_id, name, is_error)
 
 
@@ -172,12 +172,12 @@ def _run_of_amp(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     it sends other runs is not known. [jonathan-kellerai/cross_agent_session_resumer, `amp.rs`]
     """
     call_id, run = value["toolUseID"], members(value.get("run"))
-    status, home = run.get("status"), span.inside("run", "result")
+    status, result_span = run.get("status"), span.inside("run", "result")
     is_error = status != "done" if isinstance(status, str) else None
     text = string(run.get("result"))
     if text is None:
         return (Part("tool_result", dump(run.get("result", run)), call_id, is_error=is_error),)
-    return (Part("tool_result", text, call_id, is_error=is_error, span=home),)
+    return (Part("tool_result", text, call_id, is_error=is_error, span=result_span),)
 
 
 def as_written(parts: tuple[Part, ...], inputs: object) -> tuple[Part, ...]:
@@ -187,12 +187,12 @@ def as_written(parts: tuple[Part, ...], inputs: object) -> tuple[Part, ...]:
     """
     if not isinstance(inputs, dict):
         return parts
-    found = []
+    new_parts = []
     for part in parts:
         if part.kind == "tool_call" and part.call_id in inputs:
             part = replace(part, text=dump(inputs[part.call_id]))
-        found.append(part)
-    return tuple(found)
+        new_parts.append(part)
+    return tuple(new_parts)
 
 
 def is_injected(text: str) -> bool:
@@ -200,7 +200,7 @@ def is_injected(text: str) -> bool:
     text = text.lstrip()
     is_reminder = text.startswith(_REMINDER)
     while text.startswith(_REMINDER):
-        text = text.partition(_REMINDED)[2].lstrip()
+        text = text.partition(_REMINDER_END)[2].lstrip()
     return text.startswith(_INJECTED) or (is_reminder and not text)
 
 

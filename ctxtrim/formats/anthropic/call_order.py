@@ -10,15 +10,15 @@ from ctxtrim.model import Message
 def by_order(messages: Sequence[Message]) -> Iterator[Message]:
     """The messages with results without a call id paired to calls without an id, in order."""
     calls: set[str | None] = set()
-    waiting = 0
+    nameless_calls = 0  # calls without an id that have no result yet
     for message in messages:
         result = message.result
-        if waiting and result is not None and result.call_id not in calls:
-            waiting -= 1
+        if nameless_calls and result is not None and result.call_id not in calls:
+            nameless_calls -= 1
             message = replace(
                 message, parts=tuple(replace(part, call_id=None) for part in message.parts)
             )
         ids = [call.call_id for call in message.calls]
-        waiting += ids.count(None)
+        nameless_calls += ids.count(None)
         calls.update(ids)
         yield message

@@ -162,13 +162,13 @@ def has_foreign(items: Sequence[Any]) -> bool:
     if first is None or _REASONING.isdisjoint(inner(first)[0]):
         return first is not None
     # Roo Code writes it next to the blocks of Anthropic
-    is_own = any(_has_own(value) or is_sealed(value) for value in items)
-    return not is_own or any(_is_foreign(value, _OTHER_KEYS) for value in items)
+    is_anthropic = any(_has_anthropic_block(value) or is_sealed(value) for value in items)
+    return not is_anthropic or any(_is_foreign(value, _OTHER_KEYS) for value in items)
 
 
-def _has_own(value: object) -> bool:
+def _has_anthropic_block(value: object) -> bool:
     """Whether a message has a block that only Anthropic writes."""
-    return any(map(_is_own, _blocks(inner(value)[0])))
+    return any(map(_is_anthropic_block, _blocks(inner(value)[0])))
 
 
 def _is_foreign_block(block: object) -> bool:
@@ -208,7 +208,7 @@ def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:
         (bool(around.get("system")) and isinstance(around["system"], (str, list)))
         or "anthropic_version" in around
         or "mcp_servers" in around
-        or any(map(_is_own_tool, schemas))
+        or any(map(_is_anthropic_tool, schemas))
         or anthropic_usage(around.get("usage")) is not None
         or (
             _is_claude(around.get("model"))
@@ -218,7 +218,7 @@ def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:
     )
 
 
-def _is_own_tool(tool: Mapping[str, Any]) -> bool:
+def _is_anthropic_tool(tool: Mapping[str, Any]) -> bool:
     """Whether a tool has Anthropic's schema key and no function, or Anthropic defines it."""
     has_schema = "input_schema" in tool and not isinstance(tool.get("function"), dict)
     return has_schema or is_dated(tool)
@@ -244,10 +244,11 @@ def _tells(value: object) -> bool:
     if isinstance(message.get("content"), str):
         return False
     is_cursor = bool(keys) and "role" not in message
-    return any(is_cursor or _is_own(block) for block in _blocks(message))
+    return any(is_cursor or _is_anthropic_block(block) for block in _blocks(message))
 
 
-def _is_own(block: Mapping[str, Any]) -> bool:
+def _is_anthropic_block(block: Mapping[str, Any]) -> bool:
+    """Whether a block is one of Anthropic's, or a file that Cline attached."""
     kind = block.get("type")
     if kind == "thinking":
         return isinstance(block.get("thinking"), str) and "thinkingSignature" not in block
@@ -264,8 +265,6 @@ def _is_claude(model: object) -> bool:
 
 def _blocks(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     content = message.get("content")
-    return (
-        (block for block in content if isinstance(block, dict))
-        if isinstance(content, list)
-        else iter(())
-    )
+    if not isinstance(content, list):
+        return iter(())
+    return (block for block in content if isinstance(block, dict))

@@ -20,22 +20,22 @@ from ctxtrim.model import Message, Part, Span
 _TEXTS = ("summaryText", "systemInfoText")
 
 
-def compact(found: ListContents, rows: Sequence[NumberedElement]) -> None:
+def compact(contents: ListContents, rows: Sequence[NumberedElement]) -> None:
     """Replace the messages before the last compaction of some rows by its summary.
 
     The summary carries the spans of all rows before it: without it they would be live again.
     """
-    last = max(at for at, (element, _) in enumerate(rows) if is_compaction(element.value))
+    last = max(index for index, (element, _) in enumerate(rows) if is_compaction(element.value))
     (value, span, whole), _ = rows[last]
-    first = _first_kept(value, rows, last, found.messages)
-    older = [row for row in rows[:last] if is_compaction(row[0].value)]
-    before = dict.fromkeys(element.whole for element, _ in (*rows[:first], *older))
+    first = _first_kept(value, rows, last, contents.messages)
+    compactions = [row for row in rows[:last] if is_compaction(row[0].value)]
+    before = dict.fromkeys(element.whole for element, _ in (*rows[:first], *compactions))
     start, cut = rows[0][1], rows[first][1]
     parts = tuple(_parts(value, span))
     summary = Message("user", parts, is_injected=True, is_summary=True, spans=(whole, *before))
-    messages = [summary, *found.messages[cut:]]
-    found.usages.clear()
-    found.messages[start:] = [
+    messages = [summary, *contents.messages[cut:]]
+    contents.usages.clear()
+    contents.messages[start:] = [
         replace(message, index=index) for index, message in enumerate(messages, start)
     ]
 
@@ -76,13 +76,13 @@ def _first_kept(
     anchor = members(value.get("anchorMessage"))
     if not anchor:
         return 0
-    names = [element.value.get("id") for element, _ in rows[:last]]
-    first = names.index(anchor["id"]) + 1 if anchor.get("id") in names else last
+    ids = [element.value.get("id") for element, _ in rows[:last]]
+    first = ids.index(anchor["id"]) + 1 if anchor.get("id") in ids else last
     for position in range(first, last):
-        own = messages[rows[position][1] : rows[position + 1][1]]
-        if any(message.role != "tool" for message in own):
+        row_messages = messages[rows[position][1] : rows[position + 1][1]]
+        if any(message.role != "tool" for message in row_messages):
             break
-        first = position + 1 if own else first
+        first = position + 1 if row_messages else first
     return first
 
 

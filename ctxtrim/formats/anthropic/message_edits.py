@@ -42,13 +42,13 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
         raise NotEditableError(BEFORE_SUMMARY)
     results = list(takewhile(lambda message: message.role == "tool", run))
     rest = run[len(results) :]
-    found: list[Insertion] = []
+    insertions: list[Insertion] = []
     host = next(
         (message for message in (earlier, later) if message is not None and message.role == "tool"),
         None,
     )
     if host is not None and (not rest or (host is earlier and before != after)):
-        found = [
+        insertions = [
             Insertion(json_value(message), host.spans[0], is_after=host is earlier)
             for message in results
         ]
@@ -58,12 +58,16 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     answer = [_json_value(results, neighbour)] if results else []
     others = [_json_value([message], neighbour, number) for number, message in enumerate(rest)]
     if later is not None and before is not None and before == after:
-        return found + [Insertion(value, later.spans[0], cuts=True) for value in (*answer, *others)]
-    found += [
+        return insertions + [
+            Insertion(value, later.spans[0], cuts=True) for value in (*answer, *others)
+        ]
+    insertions += [
         Insertion(value, before or near, is_after=before is not None or after is None)
         for value in answer
     ]
-    return found + [Insertion(value, after or near, is_after=after is None) for value in others]
+    return insertions + [
+        Insertion(value, after or near, is_after=after is None) for value in others
+    ]
 
 
 def _element(message: Message | None) -> Span | None:
@@ -85,16 +89,15 @@ def _first(system: Message) -> Span:
 
 
 def _json_value(
-    together: Sequence[Message], neighbour: Mapping[str, Any], number: int = 0
+    messages: Sequence[Message], neighbour: Mapping[str, Any], number: int = 0
 ) -> dict[str, Any]:
     """An element of results, or of one other message, in the form of the neighbouring element."""
-    role = together[0].role if together[0].role in ROLES else "user"
-    blocks = [json_value(message) for message in together]
+    first = messages[0]
+    role = first.role if first.role in ROLES else "user"
+    blocks = [json_value(message) for message in messages]
     if not inner(neighbour)[2] and not is_compaction(neighbour):
-        return {
-            "role": role,
-            "content": blocks if together[0].role == "tool" else blocks[0]["text"],
-        }
+        content = blocks if first.role == "tool" else blocks[0]["text"]
+        return {"role": role, "content": content}
     if "role" in neighbour:  # Cursor
         return {"role": role, "message": {"content": blocks}}
     name = event_id(neighbour.get("id"), dump(blocks), number)

@@ -45,56 +45,58 @@ from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
 _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user texts
-_CLINE_SAID = ("<task>", "<feedback>", "<answer>", "<user_message>")
+_CLINE_TAGS = ("<task>", "<feedback>", "<answer>", "<user_message>")
 _REASONING = frozenset(("reasoning", "reasoning_content", "reasoning_details", "thinking"))
-_BESIDE = _REASONING | {REASONING, SEALED}
+_REASONING_MEMBERS = _REASONING | {REASONING, SEALED}
 """Members of an answer with reasoning, next to its content."""
 
 
-def read(elements: Iterable[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each element. A `compaction` block replaces all messages before it."""
-    start = len(found.messages)
+    start = len(contents.messages)
     before: list[Span] = []
     rows: list[NumberedElement] = []
-    linked: list[LinkedValue] = []
+    linked_values: list[LinkedValue] = []
     for element in elements:
         value, span, whole = element
         message, role, keys = inner(value)
         is_row = is_numbered(value)
         if is_row:
-            rows.append((element, len(found.messages)))
+            rows.append((element, len(contents.messages)))
         if role not in ROLES or (is_row and _is_unsent(message)):
             if is_sealed(value):
                 from ctxtrim.formats.anthropic.roo_code import add_reasoning  # for few agents
 
-                linked.append((value, whole, add_reasoning(value, whole, found)))
+                linked_values.append((value, whole, add_reasoning(value, whole, contents)))
                 before.append(whole)
             is_streamed = role is None and message.get("type") == "message_start"
-            found.uncounted += is_streamed or role not in (None, *ROLES)
+            contents.uncounted += is_streamed or role not in (None, *ROLES)
             continue
         content = message.get("content")
         inner_span = span.inside(*keys, "content")
         first = _after_compaction(content)
         if first:
-            del found.messages[start:]
-            found.usages.clear()
-            found.messages.append(_compacted(role, content, inner_span, first - 1, start, before))
-        messages = _messages(role, content, inner_span, whole, len(found.messages), first)
-        if role == "assistant" and not _BESIDE.isdisjoint(message):
+            del contents.messages[start:]
+            contents.usages.clear()
+            contents.messages.append(
+                _compaction(role, content, inner_span, first - 1, start, before)
+            )
+        messages = _messages(role, content, inner_span, whole, len(contents.messages), first)
+        if role == "assistant" and not _REASONING_MEMBERS.isdisjoint(message):
             messages = _with_reasoning(messages, message, span.inside(*keys))
-        position = len(found.messages)
-        last = found.messages[-1] if position > start else None
-        found.messages += _marked(messages, message, last)
+        position = len(contents.messages)
+        last = contents.messages[-1] if position > start else None
+        contents.messages += _marked(messages, message, last)
         before.append(whole)
         if not ROO_LINKS.isdisjoint(value):
-            linked.append((value, whole, range(position, len(found.messages))))
+            linked_values.append((value, whole, range(position, len(contents.messages))))
         if role == "assistant":
-            _note(message, found)
-    _leave_out(found, rows, linked)
-    if any(call.call_id is None for message in found.messages for call in message.calls):
+            _note(message, contents)
+    _leave_out(contents, rows, linked_values)
+    if any(call.call_id is None for message in contents.messages for call in message.calls):
         from ctxtrim.formats.anthropic.call_order import by_order  # for calls without ids only
 
-        found.messages[start:] = by_order(found.messages[start:])
+        contents.messages[start:] = by_order(contents.messages[start:])
 
 
 def _with_reasoning(
@@ -124,19 +126,19 @@ def _marked(
 
 
 def _leave_out(
-    found: ListContents,
+    contents: ListContents,
     rows: Sequence[NumberedElement],
-    linked: Sequence[LinkedValue],
+    linked_values: Sequence[LinkedValue],
 ) -> None:
     """Leave out what compactions of Droid and condensations of Roo Code replace."""
-    if linked:
+    if linked_values:
         from ctxtrim.formats.anthropic.roo_code import link  # for Roo Code only
 
-        link(found, linked)
+        link(contents, linked_values)
     if any(is_compaction(element.value) for element, _ in rows):
         from ctxtrim.formats.anthropic.droid import compact  # for few sessions
 
-        compact(found, rows)
+        compact(contents, rows)
 
 
 def _is_unsent(message: Mapping[str, Any]) -> bool:
@@ -161,14 +163,15 @@ def _takes_system(last: Message | None) -> bool:
     return last is not None and (last.continues or last.role in ("user", "tool"))
 
 
-def _note(message: Mapping[str, Any], found: ListContents) -> None:
+def _note(message: Mapping[str, Any], contents: ListContents) -> None:
     """Record the model and usage of an answer. Cline names the model next to the message."""
-    about = members(message.get("modelInfo"))
-    names = (message.get("model"), message.get("modelId"), about.get("modelId"), about.get("id"))
-    found.model = first_string((*names, found.model))
+    info = members(message.get("modelInfo"))
+    names = (message.get("model"), message.get("modelId"), info.get("modelId"), info.get("id"))
+    contents.model = first_string((*names, contents.model))
     if "usage" in message and is_complete(message):
-        usage = anthropic_usage(message["usage"], len(found.messages) - 1)
-        found.usages += [usage] if usage else []
+        usage = anthropic_usage(message["usage"], len(contents.messages) - 1)
+        if usage is not None:
+            contents.usages.append(usage)
 
 
 def _after_compaction(content: Any) -> int:
@@ -188,7 +191,7 @@ def _after_compaction(content: Any) -> int:
     return 0
 
 
-def _compacted(
+def _compaction(
     role: Role, content: Any, inner_span: Span, position: int, index: int, before: Sequence[Span]
 ) -> Message:
     """The compaction message.
@@ -227,7 +230,7 @@ def _is_client(message: Message) -> bool:
     if message.role != "user" or not texts or len(texts) < len(message.parts):
         return False
     if _CLINE.match(texts[0]):
-        return not any(mark in text for text in texts for mark in _CLINE_SAID)
+        return not any(mark in text for text in texts for mark in _CLINE_TAGS)
     return all(map(is_injected, texts))
 
 
@@ -248,11 +251,11 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     )
 
 
-def _choice(choice: Any) -> str | None:
+def _choice(value: Any) -> str | None:
     """The name of the tool that must be called, or a word like `auto` or `none`."""
-    if not isinstance(choice, dict):
+    if not isinstance(value, dict):
         return None
-    return string(choice.get("name", choice.get("type")))
+    return string(value.get("name", value.get("type")))
 
 
 _EDITS = "ctxtrim.formats.anthropic.message_edits"

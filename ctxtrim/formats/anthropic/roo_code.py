@@ -36,7 +36,7 @@ _LINKS = (
 
 
 class LinkedElement(NamedTuple):
-    """An element with such members, its span, and the positions of its messages."""
+    """An element with members that link it, its span, and the positions of its messages."""
 
     value: Mapping[str, Any]
     span: Span
@@ -58,26 +58,26 @@ class LinkedElement(NamedTuple):
         return [(link, name) for link, _, _ in _LINKS if (name := string(self.value.get(link)))]
 
 
-def add_reasoning(value: Mapping[str, Any], whole: Span, found: ListContents) -> range:
+def add_reasoning(value: Mapping[str, Any], whole: Span, contents: ListContents) -> range:
     """Add the encrypted reasoning of the next answer; return the positions of its message."""
-    position = len(found.messages)
+    position = len(contents.messages)
     sealed = Part("reasoning", sealed=len(value["encrypted_content"]))
-    found.add("assistant", [sealed], value, whole)
+    contents.add("assistant", [sealed], value, whole)
     return range(position, position + 1)
 
 
-def link(found: ListContents, elements: Sequence[LinkedValue]) -> None:
+def link(contents: ListContents, values: Sequence[LinkedValue]) -> None:
     """Link answers to their encrypted reasoning, and remove the messages that Roo Code does not
-    send. `elements`: those with its members, with the positions of their messages.
+    send. `values`: the elements with its links, with the positions of their messages.
     """
-    linked = [LinkedElement(*element) for element in elements]
-    messages = found.messages
-    for element in linked:
+    elements = [LinkedElement(*value) for value in values]
+    messages = contents.messages
+    for element in elements:
         after = element.messages.stop
         if is_sealed(element.value) and after < len(messages):
             continues = messages[after].role == "assistant"
             messages[after] = replace(messages[after], continues=continues)
-    _hide_unsent(found, linked)
+    _hide_unsent(contents, elements)
 
 
 def with_reasoning(
@@ -90,18 +90,18 @@ def with_reasoning(
         yield replace(message, parts=with_members(answer, message.parts, span))
 
 
-def _hide_unsent(found: ListContents, linked: Sequence[LinkedElement]) -> None:
+def _hide_unsent(contents: ListContents, elements: Sequence[LinkedElement]) -> None:
     """Remove the messages that Roo Code does not send.
 
     A summary or marker carries the spans of the elements that it hides: without it they would be
     live again. The last summary carries the results after it whose calls it replaces, too.
     """
-    by_name = {name: element for element in linked for name in element.names}
+    by_name = {name: element for element in elements for name in element.names}
     marks = {element.messages.start: element for element in by_name.values()}
     roots: dict[Span, LinkedElement] = {}
     hidden: dict[Span, list[Span]] = {}
     unsent: set[int] = set()
-    for element in linked:
+    for element in elements:
         if _parents(element, by_name):
             root = _root(element, by_name, roots)
             hidden.setdefault(root.span, []).append(element.span)
@@ -109,39 +109,39 @@ def _hide_unsent(found: ListContents, linked: Sequence[LinkedElement]) -> None:
     summaries = [element for element in marks.values() if element.value.get("isSummary")]
     if summaries:
         last = max(summaries, key=lambda summary: summary.messages.start)
-        with_results = hidden.setdefault(_root(last, by_name, roots).span, [])
-        for position in _orphans(found.messages, last.messages.start, unsent):
-            with_results += found.messages[position].spans
+        spans = hidden.setdefault(_root(last, by_name, roots).span, [])
+        for position in _orphans(contents.messages, last.messages.start, unsent):
+            spans += contents.messages[position].spans
             unsent.add(position)
     sent: list[Message] = []
-    for position, message in enumerate(found.messages):
+    for position, message in enumerate(contents.messages):
         if position in unsent:
             continue
         mark = marks.get(position)
         if mark is not None:
             message = _marked(message, mark, hidden.get(mark.span, ()))
         sent.append(replace(message, index=len(sent)))
-    found.messages[:] = sent
+    contents.messages[:] = sent
 
 
 def _orphans(messages: Sequence[Message], start: int, unsent: Set[int]) -> list[int]:
     """The positions of the results from `start` on whose calls are not sent."""
-    made = {
+    call_ids = {
         call.call_id
         for position, message in enumerate(messages)
         if position not in unsent
         for call in message.calls
     }
     results = [(position, messages[position].result) for position in range(start, len(messages))]
-    return [position for position, result in results if result and result.call_id not in made]
+    return [position for position, result in results if result and result.call_id not in call_ids]
 
 
 def _parents(
     element: LinkedElement, by_name: Mapping[tuple[str, str], LinkedElement]
 ) -> list[LinkedElement]:
     """The elements that hide an element."""
-    found = [by_name[name] for name in element.parents if name in by_name]
-    return [parent for parent in found if parent.span != element.span]
+    parents = [by_name[name] for name in element.parents if name in by_name]
+    return [parent for parent in parents if parent.span != element.span]
 
 
 def _root(

@@ -44,7 +44,7 @@ ROLES: dict[object, Role] = {
     "fileMention": "user",
     "pythonExecution": "user",
 }
-_OWN = {
+_ROLE_KEYS = {
     "toolResult": "content",
     "bashExecution": "command",
     "pythonExecution": "code",
@@ -54,6 +54,7 @@ _OWN = {
     "branchSummary": "summary",
     "compactionSummary": "summary",
 }
+"""Roles that only this format has, each with a key of its messages."""
 _INJECTED = (
     "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary", "developer",
     "fileMention", "pythonExecution",
@@ -74,8 +75,8 @@ def knows(value: object) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("role"), str):
         return False
     role, content, metadata = value["role"], value.get("content"), value.get("metadata")
-    if role in _OWN:
-        return _OWN[role] in value
+    if role in _ROLE_KEYS:
+        return _ROLE_KEYS[role] in value
     if role not in ROLES:
         return False
     if names_in(metadata):
@@ -85,39 +86,42 @@ def knows(value: object) -> bool:
     if role == "assistant":
         usage = value.get("usage")
         is_counted = isinstance(usage, dict) and "input" in usage and "output" in usage
-        return is_counted or value.get("stopReason") in _STOPS or any(map(_is_own, content))
+        return is_counted or value.get("stopReason") in _STOPS or any(map(_is_pi_block, content))
     return type(value.get("timestamp")) is int and value.keys() <= _USER_KEYS
 
 
-def _is_own(block: object) -> bool:
-    return isinstance(block, dict) and (
-        (block.get("type") == "toolCall" and "arguments" in block) or "thinkingSignature" in block
-    )
+def _is_pi_block(block: object) -> bool:
+    """Whether a block is of a kind that only this format has."""
+    if not isinstance(block, dict):
+        return False
+    is_call = block.get("type") == "toolCall" and "arguments" in block
+    return is_call or "thinkingSignature" in block
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read one message per element. Usage recorded before a summary does not apply after it."""
-    compacted: int | None = None
+    summary_time: int | None = None
     prompt: list[PromptChange] = []
     for value, span, whole in items:
         role = role_in(value, "role", ROLES)
         if role is None:
-            found.uncounted += isinstance(value, dict) and "role" in value
+            contents.uncounted += isinstance(value, dict) and "role" in value
             continue
         if not is_sent(value):
             continue
-        message = message_in(role, value, span, whole, len(found.messages))
+        message = message_in(role, value, span, whole, len(contents.messages))
         stamp = value.get("timestamp")
         if message.is_summary:
-            compacted = stamp if type(stamp) is int else None
-        elif compacted is None or type(stamp) is not int or stamp > compacted:
-            usage = usage_in(value, len(found.messages))
-            found.usages += [usage] if usage else []
+            summary_time = stamp if type(stamp) is int else None
+        elif summary_time is None or type(stamp) is not int or stamp > summary_time:
+            usage = usage_in(value, len(contents.messages))
+            if usage is not None:
+                contents.usages.append(usage)
         if role == "assistant" and isinstance(value.get("model"), str):
-            found.model = value["model"]
-        prompt += prompt_change(value, len(found.messages))
-        found.messages.append(message)
-    apply_prompt(prompt, found)
+            contents.model = value["model"]
+        prompt += prompt_change(value, len(contents.messages))
+        contents.messages.append(message)
+    apply_prompt(prompt, contents)
 
 
 def is_sent(value: Mapping[str, Any]) -> bool:
@@ -133,8 +137,8 @@ def _is_mirror(value: Mapping[str, Any]) -> bool:
     if value.get("role") != "assistant":
         return False
     kind = members(value.get("openclawDeliveryMirror")).get("kind")
-    is_own = value.get("provider") == "openclaw" and value.get("model") in _MIRROR_MODELS
-    return is_own or kind in _MIRROR_KINDS
+    is_mirror = value.get("provider") == "openclaw" and value.get("model") in _MIRROR_MODELS
+    return is_mirror or kind in _MIRROR_KINDS
 
 
 def usage_in(value: Mapping[str, Any], index: int) -> Usage | None:
@@ -256,9 +260,9 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     A summary gets the time of the last message, after which it was written.
     """
     last = _value(site, site.any)
-    beyond = (site.earlier or site.any).spans[-1]
-    if site.later is None and beyond.path[-1:] == ("systemPrompt",):
-        first = Span(beyond.line, (*beyond.path[:-1], "messages", 0))
+    span = (site.earlier or site.any).spans[-1]
+    if site.later is None and span.path[-1:] == ("systemPrompt",):
+        first = Span(span.line, (*span.path[:-1], "messages", 0))
         return [Insertion(json_value(message, last, site), first) for message in run]
     neighbour = _value(site, site.neighbour)
     return insert_elements(
@@ -279,18 +283,16 @@ def json_value(message: Message, neighbour: Mapping[str, Any], site: Site) -> di
     result = message.result
     value: dict[str, Any] = {"role": message.role, "content": content}
     if result is not None:
-        about = {"toolCallId": result.call_id, "toolName": result.name, "isError": result.is_error}
+        fields = {"toolCallId": result.call_id, "toolName": result.name, "isError": result.is_error}
         value = {"role": "toolResult", "content": content}
-        value |= {key: inner for key, inner in about.items() if inner is not None}
+        value |= {key: inner for key, inner in fields.items() if inner is not None}
     elif message.role == "assistant":
         value |= {key: neighbour[key] for key in ("api", "provider", "model") if key in neighbour}
         value |= {"usage": _NO_USAGE, "stopReason": "stop"}
     stamp = neighbour.get("timestamp")
-    return (
-        value
-        | ({"timestamp": stamp} if type(stamp) is int else {})
-        | metadata_member(message, site)
-    )
+    if type(stamp) is int:
+        value["timestamp"] = stamp
+    return value | metadata_member(message, site)
 
 
 _NO_USAGE = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens"), 0) | {

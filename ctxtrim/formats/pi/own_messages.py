@@ -13,20 +13,20 @@ from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.model import Part, Span
 
 
-def _ran(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
+def _command(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
     """A command that the person ran, as the client sends it to the model."""
     rest = ""
     if value.get("truncated") and value.get("fullOutputPath"):
         rest = f"\n\n[Output truncated. Full output: {value['fullOutputPath']}]"
     rest = _outcome(value, ("command cancelled", "Command exited")) + rest
-    return _printed(value, span, (f"Ran `{value.get('command')}`\n", ""), rest)
+    return _output(value, span, (f"Ran `{value.get('command')}`\n", ""), rest)
 
 
-def _ran_python(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
+def _python(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
     """Python code that the person ran, as Oh My Pi sends it."""
     head = f"Ran Python:\n```python\n{value.get('code')}\n```\n"
     rest = _outcome(value, ("execution cancelled", "Execution failed"))
-    return _printed(value, span, (head, "Output:\n"), rest)
+    return _output(value, span, (head, "Output:\n"), rest)
 
 
 def _outcome(value: Mapping[str, Any], words: tuple[str, str]) -> str:
@@ -36,15 +36,15 @@ def _outcome(value: Mapping[str, Any], words: tuple[str, str]) -> str:
     return "" if code in (None, 0) else f"\n\n{words[1]} with code {code}"
 
 
-def _printed(
+def _output(
     value: Mapping[str, Any], span: Span, head: tuple[str, str], rest: str
 ) -> tuple[Part, ...]:
     """The output of a command between the texts around it. The second of `head` needs an output."""
     output = value.get("output")
     if not isinstance(output, str) or not output:
         return (Part("text", f"{head[0]}(no output){rest}"),)
-    printed = Part("text", output, span=span.inside("output"))
-    return (Part("text", f"{''.join(head)}```\n"), printed, Part("text", f"\n```{rest}"))
+    part = Part("text", output, span=span.inside("output"))
+    return (Part("text", f"{''.join(head)}```\n"), part, Part("text", f"\n```{rest}"))
 
 
 def _files(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
@@ -64,12 +64,12 @@ def _files(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
 
 
 _PARTS = {
-    "bashExecution": _ran,
+    "bashExecution": _command,
     "fileMention": _files,
-    "pythonExecution": _ran_python,
+    "pythonExecution": _python,
 }
 
 
 def parts(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
-    """The parts of such a message."""
+    """The parts of a command that a person ran, or of mentioned files."""
     return _PARTS[value["role"]](value, span)

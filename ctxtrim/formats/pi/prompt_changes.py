@@ -22,7 +22,7 @@ def prompt_change(value: Mapping[str, Any], index: int) -> list[PromptChange]:
     return [(value, index)] if value["role"] == "system" or "toolsAdded" in value else []
 
 
-def apply_prompt(changes: Sequence[PromptChange], found: ListContents) -> None:
+def apply_prompt(changes: Sequence[PromptChange], contents: ListContents) -> None:
     """Set the tools after some changes, and leave out sections that a later message replaces or
     removes.
     """
@@ -35,16 +35,16 @@ def apply_prompt(changes: Sequence[PromptChange], found: ListContents) -> None:
         for tool in map(members, elements(value.get("toolsRemoved"))):
             tools.pop(f"{tool.get('name')}", None)
         for key in ("tools", "toolsAdded"):
-            added = map(members, elements(value.get(key)))
-            tools |= {f"{tool.get('name')}": tool for tool in added}
-    found.tools = dump(list(tools.values())) if tools else None
-    later: set[Any] = set()
+            new_tools = map(members, elements(value.get(key)))
+            tools |= {f"{tool.get('name')}": tool for tool in new_tools}
+    contents.tools = dump(list(tools.values())) if tools else None
+    later_names: set[Any] = set()  # of sections
     for value, index in reversed(changes):
-        message = found.messages[index]
+        message = contents.messages[index]
         if message.role == "system":
-            kept = tuple(part for part in message.parts if _section(part) not in later)
-            found.messages[index] = replace(message, parts=kept)
-            later |= members(value.get("sections")).keys()
+            parts = tuple(part for part in message.parts if _section(part) not in later_names)
+            contents.messages[index] = replace(message, parts=parts)
+            later_names |= members(value.get("sections")).keys()
 
 
 def _section(part: Part) -> Any:

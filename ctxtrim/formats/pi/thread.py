@@ -171,11 +171,11 @@ def relink(edit: Edit) -> Edit:
     before it would otherwise be live again. If it is dropped, its summary becomes empty, or is
     replaced by a new one. An abandoned branch is removed if no live entry follows it.
     """
-    old = entries_in(edit.values)
-    thread = Thread(old)
-    if thread.start is not None and old[thread.start].kind == "compaction":
-        edit = _with_summary(edit, old, thread, old[thread.start])
-    events = EventEdit(GRAPH, old, thread.path, edit)
+    entries = entries_in(edit.values)
+    thread = Thread(entries)
+    if thread.start is not None and entries[thread.start].kind == "compaction":
+        edit = _with_summary(edit, entries, thread, entries[thread.start])
+    events = EventEdit(GRAPH, entries, thread.path, edit)
     if thread.leaf is None:
         last = max(events.alive - events.dropped, default=-1)
         events.drop(
@@ -184,13 +184,13 @@ def relink(edit: Edit) -> Edit:
             if index > last and index not in events.alive and entry.may_be_last
         )
     links: dict[int, dict[str, Any]] = {}
-    if any(entry.id is not None and entry.is_linked for entry in old):
+    if any(entry.id is not None and entry.is_linked for entry in entries):
         links = events.links()
         last = max(events.alive - events.dropped, default=-1)
         if thread.leaf is not None and last in events.new:
-            leaf = events.places[old[thread.leaf].span]
+            leaf = events.places[entries[thread.leaf].span]
             links.setdefault(leaf, {})["targetId"] = events.events[last].id
-    _keep(old, events, links)
+    _keep(entries, events, links)
     return events.edited(links)
 
 
@@ -202,20 +202,16 @@ def _with_summary(
     If its own summary is kept, it becomes a message after the new summary and the messages inserted
     between them.
     """
-    kept = replace(edit, removed=edit.removed - {compaction.span})
+    is_dropped = compaction.span in edit.removed
+    result = replace(edit, removed=edit.removed - {compaction.span})
     new = next((insertion for insertion in edit.inserted if _is_compaction(insertion)), None)
     if new is None:
-        return (
-            replace(kept, members={compaction.span: {"summary": ""}})
-            if compaction.span in edit.removed
-            else kept
-        )
+        return replace(result, members={compaction.span: {"summary": ""}}) if is_dropped else result
     rest = [insertion for insertion in edit.inserted if insertion is not new]
-    taken = {key: new.value[key] for key in ("summary", "timestamp") if key in new.value}
-    summary = compaction.value.get("summary")
-    if summary and compaction.span not in edit.removed:
+    if compaction.value.get("summary") and not is_dropped:
         rest = _with_old_summary(rest, edit, entries, thread, compaction)
-    return replace(kept, inserted=rest, members={compaction.span: taken})
+    members = {key: new.value[key] for key in ("summary", "timestamp") if key in new.value}
+    return replace(result, inserted=rest, members={compaction.span: members})
 
 
 def _with_old_summary(
@@ -257,33 +253,33 @@ def _is_compaction(insertion: Insertion) -> bool:
 
 
 def _keep(
-    old: Sequence[PiEntry], events: EventEdit[PiEntry], links: dict[int, dict[str, Any]]
+    old_entries: Sequence[PiEntry], events: EventEdit[PiEntry], links: dict[int, dict[str, Any]]
 ) -> None:
     """Update the first kept entry of each compaction or reset: the next kept live entry, or a new
     entry before it.
     """
     entries, dropped, alive = events.events, events.dropped, events.alive
-    kept_before = list(
+    counts_before = list(  # of kept entries
         accumulate((index not in dropped for index in range(len(entries))), initial=0)
     )
-    lookup = EntryIndex(old)
+    lookup = EntryIndex(old_entries)
     newest = max((index for index in alive if entries[index].kind in _STARTS), default=None)
-    for old_position, entry in enumerate(old):
+    for old_position, entry in enumerate(old_entries):
         index, value = events.places[entry.span], entry.value
         if entry.kind not in _STARTS or index in dropped:
             continue
-        first = _first_kept(old, lookup, old_position)
-        start = index if first is None else events.places[old[first].span]
-        for kept in range(start, index + 1):
-            if kept == index or (kept not in dropped and (kept in alive or index not in alive)):
+        old_first = _first_kept(old_entries, lookup, old_position)
+        start = index if old_first is None else events.places[old_entries[old_first].span]
+        for first in range(start, index + 1):
+            if first == index or (first not in dropped and (first in alive or index not in alive)):
                 break
         if index == newest:
-            kept = min((position for position in events.new if position < kept), default=kept)
+            first = min((position for position in events.new if position < first), default=first)
         position = value.get("firstKeptEntryIndex")
-        if type(position) is int and position != kept_before[kept]:
-            links.setdefault(index, {})["firstKeptEntryIndex"] = kept_before[kept]
-        if kept != start and "firstKeptEntryId" in value:
-            links.setdefault(index, {})["firstKeptEntryId"] = entries[kept].id
+        if type(position) is int and position != counts_before[first]:
+            links.setdefault(index, {})["firstKeptEntryIndex"] = counts_before[first]
+        if first != start and "firstKeptEntryId" in value:
+            links.setdefault(index, {})["firstKeptEntryId"] = entries[first].id
     for index in events.new:
         if "firstKeptEntryIndex" in entries[index].value:
-            links.setdefault(index, {})["firstKeptEntryIndex"] = kept_before[index]
+            links.setdefault(index, {})["firstKeptEntryIndex"] = counts_before[index]

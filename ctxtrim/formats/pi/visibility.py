@@ -48,7 +48,7 @@ def with_visibility(message: Message, value: Mapping[str, Any]) -> Message:
 
 
 def visibility(
-    changed: Sequence[tuple[Message, Message]],
+    changes: Sequence[tuple[Message, Message]],
     messages: Sequence[Message],
     value_of: Callable[[Span], Any],
 ) -> Iterator[tuple[Span, Mapping[str, Any]]]:
@@ -56,30 +56,28 @@ def visibility(
 
     A system prompt outside the list and a compaction cannot record it.
     """
-    usual = _usual(messages, value_of)
-    for old, new in changed:
+    names = _names_of_file(messages, value_of)
+    for old, new in changes:
         owner, value = _metadata_owner(old, value_of)
         if not isinstance(value, dict) or value.get("type") == "compaction":
             continue
         metadata = value.get("metadata")
         if metadata is None:
-            yield owner, {"metadata": _json_value(new, usual)}
+            yield owner, {"metadata": _json_value(new, names)}
         elif isinstance(metadata, dict):
-            keys = (*(names_in(metadata) or usual), "kind")
-            both = zip(keys, old.visibility, new.visibility, strict=True)
-            yield (
-                owner.inside("metadata"),
-                {key: now for key, old_value, now in both if now != old_value},
-            )
+            keys = (*(names_in(metadata) or names), "kind")
+            rows = zip(keys, old.visibility, new.visibility, strict=True)
+            members = {
+                key: new_value for key, old_value, new_value in rows if new_value != old_value
+            }
+            yield owner.inside("metadata"), members
 
 
 def metadata_member(message: Message, site: Site) -> dict[str, Any]:
     """The metadata member of a new message; empty if everyone sees the message."""
-    return (
-        {}
-        if message.visibility == VISIBLE
-        else {"metadata": _json_value(message, _usual(site.messages, site.value_of))}
-    )
+    if message.visibility == VISIBLE:
+        return {}
+    return {"metadata": _json_value(message, _names_of_file(site.messages, site.value_of))}
 
 
 def _json_value(message: Message, names: Names) -> dict[str, Any]:
@@ -87,15 +85,16 @@ def _json_value(message: Message, names: Names) -> dict[str, Any]:
     return {names[0]: agent, names[1]: user} | ({} if kind is None else {"kind": kind})
 
 
-def _usual(messages: Sequence[Message], value_of: Callable[[Span], Any]) -> Names:
+def _names_of_file(messages: Sequence[Message], value_of: Callable[[Span], Any]) -> Names:
     """The visibility keys that the file uses, taken from the first message that has them."""
     first = next(
         (message for message in messages if not (message.agent_visible and message.user_visible)),
         None,
     )
-    return (
-        names_in(_metadata_owner(first, value_of)[1].get("metadata")) if first else None
-    ) or _NAMES[0]
+    if first is None:
+        return _NAMES[0]
+    _, value = _metadata_owner(first, value_of)
+    return names_in(value.get("metadata")) or _NAMES[0]
 
 
 def _metadata_owner(message: Message, value_of: Callable[[Span], Any]) -> tuple[Span, Any]:

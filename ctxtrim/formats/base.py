@@ -211,6 +211,9 @@ class Format(Struct, frozen=True):
     - `placed`: the same format with its message lists at another JSON path
     - `each_request`: the same format with a transcript for each logged request
     - `list_paths`: for an array, the paths of the message lists inside its elements
+    - `session_of`: the id of the session that a line begins, None for other lines; several sessions
+      in a file are reported
+    - `repeats_headers`: a fork begins with its own header and those of the sessions it continues
 
     Editing:
 
@@ -241,6 +244,8 @@ class Format(Struct, frozen=True):
     text_block: Callable[[str], Any] | None = None
     each_request: "Format | None" = None
     list_paths: Callable[[object], Set[Path]] | None = None
+    session_of: Callable[[Mapping[str, Any]], str | None] | None = None
+    repeats_headers: bool = False
     links_texts: bool = False
 
     def transcripts(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:

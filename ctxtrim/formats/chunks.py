@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -97,13 +98,42 @@ def chunk_of(
     return Chunk(lines, found, _findings(file_format, odd), file_format)
 
 
+class Sessions:
+    """Counts the sessions that begin in a file, as its lines show them."""
+
+    def __init__(self, file_format: Format | None) -> None:
+        self.number = 0
+        self._session_of = None if file_format is None else file_format.session_of
+        self._repeats_headers = file_format is not None and file_format.repeats_headers
+        self._known: set[str] = set()
+        self._is_header = False  # whether the last line was one
+
+    @property
+    def watch(self) -> Callable[[Any], None] | None:
+        """Takes the value of each line; None if lines do not show where a session begins."""
+        return None if self._session_of is None else self._take
+
+    def _take(self, value: Any) -> None:
+        if self._session_of is None or not isinstance(value, dict):
+            return
+        session = self._session_of(value)
+        if session is not None and session not in self._known:
+            self._known.add(session)
+            self.number += not (self._repeats_headers and self._is_header)
+        self._is_header = session is not None
+
+
 def whole_chunk(file_format: Format | None, records: LineRecords) -> Chunk:
     """The chunk of a file that is a single transcript."""
     lines = records.lines
+    sessions = Sessions(file_format)
+    records.watch = sessions.watch
     found = _read(file_format, records, lines, None)
     records.finish()
     if isinstance(found, Exception):
         return Chunk(lines, (), (), file_format, found)
+    if sessions.number > 1:
+        found = tuple(replace(transcript, sessions=sessions.number) for transcript in found)
     return Chunk(lines, found, _findings(file_format, records.odd), file_format)
 
 

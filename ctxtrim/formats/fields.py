@@ -118,3 +118,9 @@ def inside(span: Span, key: str | int) -> Span:
 @lru_cache(512)
 def _longer(path: Path, key: str | int) -> Path:
     return (*path, key)
+
+
+def stream_session(value: Mapping[str, Any]) -> str | None:
+    """The id of the session in the first event of a program's stream; None for other events."""
+    is_first = "init" in (value.get("type"), value.get("subtype"))
+    return string(value.get("session_id")) if is_first else None

@@ -235,7 +235,7 @@ class LineRecords:
 
     `decoded` makes such an iteration. `odd`: the records that are not JSON or share their line with
     another. `expected`: for each transcript the messages that it should have, if they are read
-    again.
+    again. `watch`: called with the value of each record before it is read, if it is set.
     """
 
     def __init__(
@@ -247,6 +247,7 @@ class LineRecords:
         self.lines = LineBlock(data)
         self.expected = expected
         self.odd: list[JsonRecord] = []
+        self.watch: Callable[[Any], None] | None = None
         self._decoded = decoded
 
     def __iter__(self) -> Iterator[JsonRecord]:
@@ -256,6 +257,8 @@ class LineRecords:
         for record in self._decoded():
             add(len(record.data))
             add_number(record.number)
+            if self.watch is not None:
+                self.watch(record.value)
             yield record
             if record.problem is not None or record.is_glued:
                 self.odd.append(record)

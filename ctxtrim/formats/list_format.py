@@ -49,6 +49,7 @@ def list_format(dialect: Dialect, path: str | None = None) -> Format:
         strict_roles=dialect.strict_roles,
         text_block=dialect.text_block,
         list_paths=lists.list_paths,
+        session_of=dialect.session_of,
     )
 
 

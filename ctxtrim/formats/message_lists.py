@@ -190,6 +190,7 @@ class Dialect(Struct, frozen=True):
     records_calls: bool = True
     relink: Callable[[Edit], Edit] = no_links
     opens: Predicate = lambda value: False
+    session_of: Callable[[Mapping[str, Any]], str | None] | None = None
     owns_place: Callable[[Place], bool] = lambda place: False
     refuses_place: Callable[[Place], bool] = lambda place: False
     admits: Predicate | None = None

@@ -296,17 +296,16 @@ class Transcript(_Readable, frozen=True, eq=False):
     - `tools`: the JSON text of the tool schemas; `tool_choice`: the name of the only allowed tool,
       or a word like `none`; `options`: the other request fields that cost tokens
     - `model`: the last model that answered; `usages`: the recorded usages of the answers, in order
-    - `id`: the id of the conversation in the file
-    - `first_line`: the index of its line; `pointer`: its JSON path in that line
+    - `id`: that of the conversation; `first_line`: the index of its line; `pointer`: its path there
     - `locked`: why no stage may edit it; empty if stages may
     - `uncounted`: the number of messages with an unknown role, which are kept unchanged
+    - `sessions`: the number of sessions whose lines are read as this conversation
     - `records_calls`: the format stores calls; otherwise results without one are valid
-    - `hides`: the format can mark a message as hidden; otherwise stages drop it
     - `must_alternate`: user and assistant messages have to alternate
     - `strict_roles`: `elements`: the provider rejects two adjacent elements of one role, and an
       answer at the start; a tool result is part of a user element. `runs`: it accepts several
       messages of one role in a row, but no prompt right after a tool result
-    - `adds_texts`: the format can add a text to an existing message
+    - `hides`: the format can hide messages, else stages drop them; `adds_texts`: it can add texts
     - `marks`: texts that stand for attachments next to the messages; no stage may add any
     """
 
@@ -320,6 +319,7 @@ class Transcript(_Readable, frozen=True, eq=False):
     first_line: int = 0
     locked: str = ""
     uncounted: int = 0
+    sessions: int = 1
     usages: tuple[Usage, ...] = ()
     records_calls: bool = True
     hides: bool = False

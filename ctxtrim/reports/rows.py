@@ -150,6 +150,9 @@ def _uncounted(transcript: Transcript, result: PipelineRun, details: Details) ->
         noun = "message has" if number == 1 else "messages have"
         text = f"{number} {noun} an unknown role or form; kept unchanged, not counted"
         yield Finding("not-counted", "warning", text)
+    if transcript.sessions > 1:
+        text = f"the file has {transcript.sessions} sessions, but is read as one"
+        yield Finding("not-counted", "warning", f"{text}; split it to count each of them")
     if hidden := transcript.options.hidden:
         names = ", ".join(f"`{name}`" for name in hidden)
         text = f"{names}: the provider adds text that the file does not contain; not counted"

@@ -37,4 +37,6 @@ def _cause(row: Row) -> str:
         return "calibrated counts are estimates; leave out --calibrate"
     if row.tokenizer.removesuffix(BOUND) != model.tokenizer:
         return f"the tokenizer of {row.model} is {model.tokenizer}; leave out --tokenizer"
+    if any(finding.code == "not-counted" for finding in row.findings):
+        return "not everything that the model reads is counted, as its findings say"
     return "the cost of a part is assumed, such as that of a document or of encrypted reasoning"

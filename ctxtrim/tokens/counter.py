@@ -173,7 +173,9 @@ class Counter(Struct, frozen=True, eq=False):
         return cached[1]
 
     def _exactness(self, transcript: Transcript) -> Exactness:
-        if transcript.uncounted or self._look(transcript.messages).is_guessed:
+        if transcript.uncounted or transcript.sessions > 1:
+            return "estimated"
+        if self._look(transcript.messages).is_guessed:
             return "estimated"
         overhead = self.overhead(transcript)
         request = self.framing.request.exactness(transcript.options, overhead)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Format, Layout, no_owner, parts_owner
-from ctxtrim.formats.fields import elements, members, role_in, string
+from ctxtrim.formats.fields import elements, members, role_in, stream_session, string
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import Dialect
 from ctxtrim.loading.lazy_table import lazy_function
@@ -49,6 +49,7 @@ CURSOR_AGENT = Format(
     no_owner,
     lazy_function("ctxtrim.formats.agents.cursor_agent:insert"),
     takes=take_cursor,
+    session_of=stream_session,
 )
 
 

@@ -9,7 +9,7 @@ subagents, and all other events, are not sent. Checked against the event schema 
 github/copilot-sdk (nodejs/src/generated/session-events.ts).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -345,4 +345,10 @@ def relink(edit: Edit) -> Edit:
 
 
 # no owner: an answer stays without its last call, as it may have a text
-FORMAT = Format("copilot-cli", sniff, read, no_owner, insert, relink)
+def session_of(value: Mapping[str, Any]) -> str | None:
+    """The id of the session that an event begins; no subagent begins one."""
+    is_start = value.get("type") == "session.start" and "agentId" not in value
+    return string(members(value.get("data")).get("sessionId")) if is_start else None
+
+
+FORMAT = Format("copilot-cli", sniff, read, no_owner, insert, relink, session_of=session_of)

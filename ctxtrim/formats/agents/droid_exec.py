@@ -11,7 +11,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from ctxtrim.formats.base import Format, Layout, no_owner, session
-from ctxtrim.formats.fields import first_string, members, metadata_in, role_in, string
+from ctxtrim.formats.fields import (
+    first_string,
+    members,
+    metadata_in,
+    role_in,
+    stream_session,
+    string,
+)
 from ctxtrim.formats.message_lists import each_as
 from ctxtrim.formats.message_parts import MessageDraft, call_part, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
@@ -137,4 +144,12 @@ def _json_value(message: Message) -> dict[str, Any]:
     return {"type": "message", "session_id": "", "role": message.role, "text": text}
 
 
-FORMAT = Format("droid-exec", sniff, read, no_owner, each_as(_json_value), takes=takes)
+FORMAT = Format(
+    "droid-exec",
+    sniff,
+    read,
+    no_owner,
+    each_as(_json_value),
+    takes=takes,
+    session_of=stream_session,
+)

@@ -1,5 +1,8 @@
 """Sessions of Kimi Code (`wire.jsonl`): one record per line. `kimi_replay` reads them."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.text.json_paths import Path
@@ -29,6 +32,12 @@ def owner(array: Path) -> Path | None:
     return () if array == ("message", "content") else None
 
 
+def session_of(value: Mapping[str, Any]) -> str | None:
+    """The time at which the session began that a line begins; the line has no id."""
+    is_first = value.get("type") == "metadata" and "created_at" in value
+    return str(value["created_at"]) if is_first else None
+
+
 _EDITS = "ctxtrim.formats.agents.kimi_edits"
 FORMAT = Format(
     "kimi",
@@ -37,4 +46,5 @@ FORMAT = Format(
     owner,
     lazy_function(f"{_EDITS}:insert"),
     lazy_function(f"{_EDITS}:relink"),
+    session_of=session_of,
 )

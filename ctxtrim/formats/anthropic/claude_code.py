@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.agents import sniff_cursor
 from ctxtrim.formats.anthropic.blocks import json_value
 from ctxtrim.formats.anthropic.claude_code_events import (
+    ABOVE,
     SYNTHETIC,
     ClaudeEvent,
     event_around,
@@ -24,7 +25,7 @@ from ctxtrim.formats.anthropic.claude_code_events import (
 )
 from ctxtrim.formats.anthropic.claude_code_thread import GRAPH, as_loaded
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
-from ctxtrim.formats.fields import elements, first_string, string
+from ctxtrim.formats.fields import elements, first_string, stream_session, string
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_parts import event_id
 from ctxtrim.model import Companion, Line, Message, Part, Span, Transcript
@@ -66,6 +67,19 @@ def _is_event(value: object) -> bool:
     if "systemPayload" in value or (isinstance(message, dict) and "parts" in message):
         return False  # an event of Qwen Code
     return kind in _TYPES and ("sessionId" in value or "leafUuid" in value or "snapshot" in value)
+
+
+def session_of(value: Mapping[str, Any]) -> str | None:
+    """The id of the session that a line begins: it has no parent, or is the first of a stream.
+
+    A compaction has no parent either, but belongs to the session before it.
+    """
+    streamed = stream_session(value)
+    if streamed is not None:
+        return streamed
+    is_compaction = "logicalParentUuid" in value or value.get("subtype") == "compact_boundary"
+    is_root = "uuid" in value and value.get(ABOVE, "") is None and not is_compaction
+    return string(value.get("sessionId")) if is_root and not value.get("isSidechain") else None
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
@@ -230,7 +244,15 @@ class Companions:
 
 
 FORMAT = Format(
-    "claude-code", sniff, read, owner, insert, relink, must_alternate=True, text_block=text_block
+    "claude-code",
+    sniff,
+    read,
+    owner,
+    insert,
+    relink,
+    must_alternate=True,
+    text_block=text_block,
+    session_of=session_of,
 )
 
 

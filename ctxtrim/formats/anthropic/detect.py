@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
+from ctxtrim.formats.fields import string
 from ctxtrim.formats.message_lists import Element
 from ctxtrim.formats.usage import anthropic_usage
 from ctxtrim.model import Span
@@ -233,8 +234,7 @@ def is_dated(tool: Mapping[str, Any]) -> bool:
 def _tells(value: object) -> bool:
     message, role, keys = inner(value)
     if role not in ROLES:
-        # the first line of Droid's sessions
-        return message.get("type") == "session_start" and "cwd" in message
+        return _begins(message)
     if not keys and (
         anthropic_usage(message.get("usage")) is not None or _is_claude(message.get("model"))
     ):
@@ -245,6 +245,16 @@ def _tells(value: object) -> bool:
         return False
     is_cursor = bool(keys) and "role" not in message
     return any(is_cursor or _is_anthropic_block(block) for block in _blocks(message))
+
+
+def _begins(value: Mapping[str, Any]) -> bool:
+    """Whether a value is the first line of a session of Droid."""
+    return value.get("type") == "session_start" and "cwd" in value
+
+
+def session_of(value: Mapping[str, Any]) -> str | None:
+    """The id of the session of Droid that a line begins."""
+    return string(value.get("id")) if _begins(value) else None
 
 
 def _is_anthropic_block(block: Mapping[str, Any]) -> bool:

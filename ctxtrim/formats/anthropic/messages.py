@@ -32,6 +32,7 @@ from ctxtrim.formats.anthropic.detect import (
     is_numbered,
     is_sealed,
     knows,
+    session_of,
 )
 from ctxtrim.formats.bedrock import header
 from ctxtrim.formats.fields import first_string, members, string
@@ -272,6 +273,7 @@ DIALECT = Dialect(
     other_places=OTHER_PLACES,
     header=header,
     answers=ANSWERS,
+    session_of=session_of,
     has_foreign=has_foreign,
     relink=lazy_function(f"{_EDITS}:relink"),
     must_alternate=True,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Format, Layout, no_owner
-from ctxtrim.formats.fields import members, role_in, string
+from ctxtrim.formats.fields import members, role_in, stream_session, string
 from ctxtrim.formats.message_lists import Dialect, Envelope
 from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Role
@@ -90,4 +90,5 @@ CLI_STREAM = Format(
     no_owner,
     lazy_function(f"{_STREAM}:insert"),
     takes=take_stream,
+    session_of=stream_session,
 )

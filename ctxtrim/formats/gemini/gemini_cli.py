@@ -60,6 +60,11 @@ def opens(value: object) -> bool:
     )
 
 
+def session_of(value: Mapping[str, Any]) -> str | None:
+    """The id of the session that a line of a log begins."""
+    return string(value["sessionId"]) if opens(value) else None
+
+
 def read(elements: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each entry, in the order in which they first appeared."""
     elements = list(elements)
@@ -334,5 +339,6 @@ DIALECT = Dialect(
     owner=owner,
     relink=relink,
     opens=opens,
+    session_of=session_of,
     must_alternate=True,
 )

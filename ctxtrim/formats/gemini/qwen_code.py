@@ -6,7 +6,7 @@ message. A `chat_compression` contains the contents that replace everything befo
 the client answers itself, titles, telemetry, snapshots and `toolCallResult` are never sent.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -84,6 +84,12 @@ def sniff(value: object) -> Layout | None:
     has_parts = isinstance(members(value.get("message")).get("parts"), list)
     has_payload = value["type"] == "system" and "systemPayload" in value
     return "events" if has_parts or has_payload else None
+
+
+def session_of(value: Mapping[str, Any]) -> str | None:
+    """The id of the session that a line without a parent begins."""
+    is_root = sniff(value) is not None and value.get("parentUuid", "") is None
+    return string(value.get("sessionId")) if is_root and not value.get("isSidechain") else None
 
 
 def _events(values: Sequence[Any]) -> list[QwenEvent]:
@@ -238,5 +244,13 @@ def relink(edit: Edit) -> Edit:
 
 
 FORMAT = Format(
-    "qwen", sniff, read, owner, insert, relink, must_alternate=True, text_block=text_part
+    "qwen",
+    sniff,
+    read,
+    owner,
+    insert,
+    relink,
+    must_alternate=True,
+    text_block=text_part,
+    session_of=session_of,
 )

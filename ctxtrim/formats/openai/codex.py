@@ -7,7 +7,7 @@ rollout. The `instructions` of a `session_meta` belong to the user: such session
 as the first user message.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -308,4 +308,22 @@ def relink(edit: Edit) -> Edit:
     return valid(edit.with_value(summaries, ""))
 
 
-FORMAT = Format("codex", sniff, read, owner, insert, relink, takes)
+def session_of(value: Mapping[str, Any]) -> str | None:
+    """The id of the session that a line begins."""
+    if value.get("type") == "session_meta":
+        return string(members(value.get("payload")).get("id"))
+    is_header = "type" not in value and {"id", "timestamp", "instructions"} <= value.keys()
+    return string(value["id"]) if is_header else None
+
+
+FORMAT = Format(
+    "codex",
+    sniff,
+    read,
+    owner,
+    insert,
+    relink,
+    takes,
+    session_of=session_of,
+    repeats_headers=True,
+)

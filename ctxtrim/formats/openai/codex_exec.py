@@ -5,7 +5,7 @@ and its result. The stream contains neither the user's prompt nor the changes of
 of a turn sums all turns so far, so it does not describe one request.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -116,4 +116,9 @@ def _json_value(message: Message) -> dict[str, Any]:
     return {"type": "item.completed", "item": {"type": kind, "text": text}}
 
 
-FORMAT = Format("codex-exec", sniff, read, no_owner, each_as(_json_value))
+def session_of(value: Mapping[str, Any]) -> str | None:
+    """The id of the thread that an event begins."""
+    return string(value.get("thread_id")) if value.get("type") == "thread.started" else None
+
+
+FORMAT = Format("codex-exec", sniff, read, no_owner, each_as(_json_value), session_of=session_of)

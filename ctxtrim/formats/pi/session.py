@@ -7,7 +7,7 @@ json` has the messages in `message_end`; its other events repeat them. `thread` 
 entries and updates their links; `messages` reads messages.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -302,6 +302,19 @@ def _message_of(message: Message, neighbour: Any, site: Site) -> dict[str, Any]:
     return value | {"role": "compactionSummary", "summary": text, "tokensBefore": 0}
 
 
+def session_of(value: Mapping[str, Any]) -> str | None:
+    """The id of the session that a line begins."""
+    return string(value.get("id")) if value.get("type") == "session" and "cwd" in value else None
+
+
 FORMAT = Format(
-    "pi", sniff, read, owner, insert, relink, placed=LISTS.placed, visibility=visibility
+    "pi",
+    sniff,
+    read,
+    owner,
+    insert,
+    relink,
+    placed=LISTS.placed,
+    visibility=visibility,
+    session_of=session_of,
 )

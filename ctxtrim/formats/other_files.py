@@ -15,6 +15,11 @@ _KNOWN: tuple[tuple[frozenset[str], str], ...] = (
         "the events of a Kimi CLI session are for its screen; use `context.jsonl` next to it",
     ),
     (
+        frozenset({"kind", "version", "epoch"}),
+        "the journal of a Kimi Code server has events for the screen; use `agents/*/wire.jsonl` of "
+        "the session",
+    ),
+    (
         frozenset({"num_chat_messages", "chat_format_version"}),
         "the summary of a Grok CLI session has no messages; use `chat_history.jsonl` next to it",
     ),
@@ -30,6 +35,10 @@ _KNOWN: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset({"agentType", "spawnDepth"}),
         "the description of a Claude Code subagent has no messages; use the `.jsonl` next to it",
+    ),
+    (
+        frozenset({"type", "key", "agentId"}),
+        "the journal of a Claude Code workflow has no messages; use the `agent-*.jsonl` next to it",
     ),
     (
         frozenset({"type", "subtype", "result", "num_turns"}),

@@ -9,6 +9,7 @@ from conftest import Run
 FILES: dict[str, tuple[Any, str]] = {
     "kimi": ({"agents": {}, "workDir": "/tmp", "lastPrompt": "hi", "title": "hi"}, "wire.jsonl"),
     "kimi events": ({"type": "metadata", "protocol_version": "1.2"}, "context.jsonl"),
+    "kimi journal": ({"kind": "journal_header", "version": 1, "epoch": "e"}, "wire.jsonl"),
     "grok": ({"info": {}, "num_chat_messages": 2, "chat_format_version": 1}, "chat_history.jsonl"),
     "grok updates": (
         {"timestamp": 1, "method": "session/update", "params": {"sessionId": "s", "update": {}}},
@@ -16,6 +17,7 @@ FILES: dict[str, tuple[Any, str]] = {
     ),
     "openhands": ({"agent": {}, "persistence_dir": "p", "execution_status": "idle"}, "events/"),
     "claude-code": ({"agentType": "general-purpose", "spawnDepth": 1}, ".jsonl"),
+    "claude-code, workflow": ({"type": "started", "key": "v2:1", "agentId": "a"}, "agent-*.jsonl"),
     "claude-code, result": (
         {"type": "result", "subtype": "success", "result": "Nine.", "num_turns": 3},
         "stream-json",

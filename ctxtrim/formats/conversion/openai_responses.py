@@ -19,20 +19,21 @@ from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import Tool
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.media_blocks import input_text, output_text
-from ctxtrim.formats.openai.item_parts import program_links
-from ctxtrim.model import Message, Role
+from ctxtrim.formats.openai.item_parts import approval_links, program_links
+from ctxtrim.model import Message, Role, ServerLink
 
 _WITH_ID = (
     "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
-    "mcp_call", "mcp_list_tools", "program", "program_output",
+    "mcp_call", "mcp_list_tools", "mcp_approval_request", "program", "program_output",
 )  # fmt: skip
 """Items that the API refuses without an `id`, as old rollouts of Codex have them
 [openai/codex#6926].
 """
 _NATIVE = (
     "compaction", "compaction_summary", "context_compaction", "tool_search_call",
-    "tool_search_output",
+    "tool_search_output", "mcp_approval_response",
 )  # fmt: skip
+_APPROVALS = ("mcp_approval_request", "mcp_approval_response")
 _NATIVE_TOOLS = (
     "web_search", "web_search_preview", "file_search", "code_interpreter", "image_generation",
     "mcp", "computer", "computer_use_preview", "local_shell", "shell", "apply_patch",
@@ -176,6 +177,11 @@ def _is_native(value: Any) -> bool:
     return kind in _NATIVE or (kind in _WITH_ID and isinstance(name, str))
 
 
+def _links(value: dict[str, Any]) -> tuple[ServerLink, ...]:
+    """The links of a program, and those of a request for approval and its answer."""
+    return approval_links(value) if value.get("type") in _APPROVALS else program_links(value)
+
+
 def _public(item: dict[str, Any]) -> dict[str, Any]:
     """An item without its private member."""
     return {key: inner for key, inner in item.items() if key != _PRIVATE}
@@ -196,7 +202,7 @@ TARGET = Target(
     has_namespaces=True,
     has_custom_tools=True,
     has_refusals=True,
-    links=program_links,
+    links=_links,
     members=("annotations", "namespace", "phase", "caller"),
     message_members=("phase",),
     tool_members=("strict", "defer_loading", "allowed_callers", "async", "output_schema"),

@@ -55,6 +55,36 @@ def test_a_program_that_waits_for_its_calls_stays_in_responses() -> None:
     assert (found.value, found.findings) == (source, ())
 
 
+APPROVAL = {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "tides",
+            "name": "look", "arguments": "{}"}  # fmt: skip
+APPROVED = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
+MCP_CALL = {"type": "mcp_call", "id": "mcp_1", "approval_request_id": "mcpr_1", "name": "look",
+            "server_label": "tides", "arguments": "{}", "output": "low"}  # fmt: skip
+
+
+@pytest.mark.parametrize("items", [[APPROVAL, APPROVED, MCP_CALL], [APPROVAL, APPROVED]])
+def test_a_request_for_approval_and_its_answer_stay_in_responses(items: list[Value]) -> None:
+    source = request(*items)
+    found = converted(transcript_of(source), "openai-responses")
+    assert (found.value, found.findings) == (source, ())
+
+
+@pytest.mark.parametrize("item", [APPROVAL, APPROVED])
+def test_half_of_an_approval_is_lost(item: Value) -> None:
+    rest = [says("assistant", "Low."), says("user", "Thanks.")]
+    found = converted(transcript_of(request(item, *rest)), "openai-responses")
+    assert found.value == request(*rest)
+    assert found.kinds == {"lost server tool": 1}
+
+
+@pytest.mark.parametrize("to", ["openai-chat", "anthropic", "gemini"])
+def test_an_approval_is_listed_where_it_is_lost(to: str) -> None:
+    source = request(APPROVAL, APPROVED, says("assistant", "Low."), says("user", "Thanks."))
+    found = converted(transcript_of(source), to)
+    assert "mcp" not in (found.text or "")
+    assert found.kinds["lost content block"] == 2
+
+
 @pytest.mark.parametrize("to", ["openai-chat", "anthropic", "gemini"])
 def test_a_program_is_listed_where_it_is_lost(to: str) -> None:
     source = request(*PROGRAMMED, says("assistant", "Low."), says("user", "Thanks."))

@@ -1,6 +1,6 @@
 """Readers, one per API, of the request fields that cost tokens besides messages and tools."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ctxtrim.formats.fields import elements, members, string
@@ -10,15 +10,17 @@ from ctxtrim.text.records import dump
 Fields = Mapping[str, Any]
 
 _PLAIN_CHAT = RequestOptions("chat")
-_COSTLY = frozenset(("response_format", "thinking", "documents"))
-_DOCUMENTS = "`documents` next to the messages are not read"
+_COSTLY = frozenset(("response_format", "thinking", "documents", "chat_template_kwargs"))
+_IN_TEMPLATES = ("custom_instructions", "xml_tools", "python_tools")
+"""Arguments of the template of SmolLM3 with text of the prompt."""
 
 
 def chat_options(fields: Fields) -> RequestOptions:
     """OpenAI Chat Completions: `response_format` with a `json_schema`; `json_object` costs nothing.
 
-    Compatible APIs also have `thinking`, such as DeepSeek's, and `documents` (Cohere, vLLM), whose
-    cost depends on the template of the model.
+    Compatible APIs also have `thinking`, such as DeepSeek's, `documents` (Cohere, vLLM) and
+    `chat_template_kwargs` (SmolTalk2, vLLM). The cost of the last two depends on the template of
+    the model.
     """
     hidden = _injected(fields)
     if not hidden and _COSTLY.isdisjoint(fields):
@@ -30,8 +32,18 @@ def chat_options(fields: Fields) -> RequestOptions:
         output=_output(output_format, "schema"),
         reasoning="enabled" if is_thinking else None,
         hidden=hidden,
-        unread=(_DOCUMENTS,) if elements(fields.get("documents")) else (),
+        unread=tuple(_unread(fields)),
     )
+
+
+def _unread(fields: Fields) -> Iterator[str]:
+    """The fields whose texts a template writes into the prompt, in words."""
+    if elements(fields.get("documents")):
+        yield "`documents` next to the messages are not read"
+    arguments = members(fields.get("chat_template_kwargs"))
+    for name in _IN_TEMPLATES:
+        if arguments.get(name):
+            yield f"`{name}` in `chat_template_kwargs` is not read"
 
 
 def responses_options(fields: Fields) -> RequestOptions:

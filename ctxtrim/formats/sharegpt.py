@@ -71,6 +71,7 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
         if role is None or not isinstance(value.get("value"), str):
             found.uncounted += members(value).get("from") is not None
             continue
+        found.uncounted += bool(value.get("tool_calls"))  # of no known program
         text, inner_span = value["value"], span.inside("value")
         action = None
         if role == "tool":

@@ -44,8 +44,14 @@ ROLES: dict[object, Role] = {
     "tool_response": "tool",
     "tool-call": "assistant",  # smolagents, as the next
     "tool-response": "tool",
+    "function_call": "assistant",  # LLaMA-Factory, as the next, which GLM-4 has too
+    "observation": "tool",
+    "System": "system",  # data to tune Cohere's models, as the next
+    "User": "user",
+    "Chatbot": "assistant",
+    "chatbot": "assistant",
 }
-_CALLS = ("tool_call", "tool-call")
+_CALLS = ("tool_call", "tool-call", "function_call")
 _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta", "_checkpoint", "_usage")  # records of agents, never sent
 _WITH_PARTS = frozenset({
@@ -167,7 +173,7 @@ def _read_all(items: Iterable[Element], found: ListContents, linked: list[Linked
             found.tools = found.tools or tools_in(value["tools"])
         content = value.get("content")
         if role == "tool":
-            _FUNCTIONS["add_results"](messages, value, span, whole, _block)
+            _FUNCTIONS["add_results"](found, value, span, whole, _block)
         elif len(value) == 2 and isinstance(content, str) and name not in _CALLS:
             parts = (Part("text", content, span=Span(span.line, span.path + _CONTENT)),)
             messages.append(Message(role, parts, index=index, spans=(whole,), action=last_action))

@@ -1,4 +1,4 @@
-"""Results of Chat Completions: elements with the role `tool`, `function` or `ipython`."""
+"""Results of Chat Completions: elements with the role `tool`, `function` or a similar one."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,33 +6,43 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.message_parts import content_parts, result_parts
 from ctxtrim.model import Message, Part, Span
 
 _PYTHON_TAG = "<|python_tag|>"
+_AFTER_TEXTS = {"ipython": "ipython", "observation": None}
+"""Roles of results whose calls may be texts of answers, with the name of the tool."""
 _FLAGS = frozenset(("is_error", "isError", "status", "error"))
 _SDK_BLOCKS = ("tool-result", "tool-approval-response")
 
 
 def add_results(
-    messages: list[Message],
+    found: ListContents,
     value: dict[str, Any],
     span: Span,
     whole: Span,
     block: Callable[[Any, Span], Part],
 ) -> None:
-    """Add the results of an element: one, or several blocks of the AI SDK."""
-    content = value.get("content")
+    """Add the results of an element: one, or several blocks of the AI SDK.
+
+    ChatGLM3 writes the call next to the text of its result, which `found` counts as not read.
+    """
+    messages, key = found.messages, "content"
+    if key not in value and isinstance(value.get("observation"), str):
+        key = "observation"
+        found.uncounted += bool(value.get("parameters"))
+    content = value.get(key)
     if isinstance(content, list) and _has_results(content):
         from ctxtrim.formats.openai import ai_sdk  # for its messages only
 
         messages += ai_sdk.results(content, span.inside("content"), len(messages))
         return
-    if value["role"] == "ipython":
-        _add_action(messages)
+    if value["role"] in _AFTER_TEXTS:
+        _add_action(messages, _AFTER_TEXTS[value["role"]])
     call_id, name = _call_id(value), string(value.get("name"))
     error, is_error = value.get("error"), _flag(value)
-    content_span = Span(span.line, (*span.path, "content"))
+    content_span = Span(span.line, (*span.path, key))
     failure = string(members(error).get("message")) if error else None
     parts: tuple[Part, ...]
     if failure is not None:  # inspect sends it in place of the content [`model/_openai.py`]
@@ -78,15 +88,15 @@ def _call_id(value: dict[str, Any]) -> str | None:
     return string(ids[0] if ids else value.get("id"))
 
 
-def _add_action(messages: list[Message]) -> None:
+def _add_action(messages: list[Message], name: str | None) -> None:
     """Make the last message a call if it is an answer without one: Llama 3 writes code for its
-    interpreter as the text of an answer, and the result has the role `ipython`.
+    interpreter as the text of an answer, and GLM-4 every call.
 
-    [meta-llama/llama-models, models/llama3_1/prompt_format.md]
+    [meta-llama/llama-models, models/llama3_1/prompt_format.md; THUDM/GLM-4, finetune_demo]
     """
     last = messages[-1] if messages else None
     if last is None or last.role != "assistant" or last.calls or last.action is not None:
         return
     text = "".join(part.text for part in last.parts if part.kind == "text")
     code = text.removeprefix(_PYTHON_TAG)
-    messages[-1] = replace(last, action=Part("tool_call", code, name="ipython"))
+    messages[-1] = replace(last, action=Part("tool_call", code, name=name))

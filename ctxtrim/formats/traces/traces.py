@@ -35,7 +35,7 @@ def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests
     """
 
     def sniff(value: object, layout: Layout) -> Layout | None:
-        return layout if is_record(value) or _has_records(value, is_record) else None
+        return layout if is_record(value) or _log_has_records(value, is_record) else None
 
     request_format = Format(
         name,
@@ -53,7 +53,7 @@ def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests
     )
 
 
-def _has_records(value: object, is_record: Callable[[Any], bool]) -> bool:
+def _log_has_records(value: object, is_record: Callable[[Any], bool]) -> bool:
     """Whether the first messages of a log service contain records."""
     texts = islice(log_messages(value), _MESSAGES)
     return any(is_record(json_in(text)) for _, text in texts)

@@ -47,24 +47,26 @@ _Piece = tuple[Any, Span]
 """A part as read, and its span."""
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each element."""
     for value, span, whole in items:
         role = UI_ROLES.get(string(members(value).get("role")))
         if role is None:
-            found.uncounted += "role" in members(value)
+            contents.uncounted += "role" in members(value)
             continue
         model = members(value.get("metadata")).get("model")
-        found.model = first_string((model, found.model))
+        contents.model = first_string((model, contents.model))
         home = span.inside("parts")
-        pieces = [(part, home.inside(at)) for at, part in enumerate(elements(value.get("parts")))]
-        found.uncounted += not all(knows_ui_part(part) for part, _ in pieces)
+        pieces = [
+            (part, home.inside(index)) for index, part in enumerate(elements(value.get("parts")))
+        ]
+        contents.uncounted += not all(knows_ui_part(part) for part, _ in pieces)
         if role == "assistant" and pieces:
-            _add_answer(pieces, found)
+            _add_answer(pieces, contents)
         elif role == "assistant" and elements(value.get("toolInvocations")):
-            _add_old_answer(value, span, found, whole)
+            _add_old_answer(value, span, contents, whole)
         else:
-            _add_prompt(role, value, pieces, span, found, whole)
+            _add_prompt(role, value, pieces, span, contents, whole)
 
 
 def _add_prompt(
@@ -72,33 +74,33 @@ def _add_prompt(
     value: dict[str, Any],
     pieces: Sequence[_Piece],
     span: Span,
-    found: ListContents,
+    contents: ListContents,
     whole: Span,
 ) -> None:
     """Add a prompt, or a message before version 5 that has only a text."""
-    parts = tuple(part for piece in pieces if (part := _spoken(*piece)) is not None)
+    parts = tuple(part for piece in pieces if (part := _text_or_file(*piece)) is not None)
     if not pieces and isinstance(value.get("content"), str):
         parts = content_parts(value["content"], span.inside("content"), _other)
     if role == "user":
         parts += tuple(_attachments(value, span.inside("experimental_attachments")))
     if parts:
-        found.add(role, parts, value, whole)
+        contents.add(role, parts, value, whole)
 
 
 def _attachments(value: dict[str, Any], home: Span) -> Iterator[Part]:
     """The files next to the text of a prompt, before version 5. One without a type is not sent
     [vercel/ai, packages/ai/core/prompt/attachments-to-parts.ts].
     """
-    for at, file in enumerate(elements(value.get("experimental_attachments"))):
+    for index, file in enumerate(elements(value.get("experimental_attachments"))):
         url, kind = string(members(file).get("url")), string(members(file).get("contentType"))
         if kind and kind.startswith("text/") and url and url.startswith("data:"):
-            yield Part("text", _decoded(url), block=home.inside(at))
+            yield Part("text", _text_in_url(url), block=home.inside(index))
         elif kind:
             media = inline_media(url, kind)
-            yield Part("attachment", media=media, block=home.inside(at))
+            yield Part("attachment", media=media, block=home.inside(index))
 
 
-def _decoded(url: str) -> str:
+def _text_in_url(url: str) -> str:
     """The text in a data URL; the URL itself if that is not base64."""
     try:
         return b64decode(url.partition(",")[2]).decode(errors="replace")
@@ -106,7 +108,7 @@ def _decoded(url: str) -> str:
         return url
 
 
-def _spoken(value: Any, span: Span) -> Part | None:
+def _text_or_file(value: Any, span: Span) -> Part | None:
     """A text or a file; None for a part that is not sent."""
     part = members(value)
     if part.get("type") == "text" and isinstance(part.get("text"), str):
@@ -118,24 +120,26 @@ def _spoken(value: Any, span: Span) -> Part | None:
     return None
 
 
-def _add_answer(pieces: Sequence[_Piece], found: ListContents) -> None:
+def _add_answer(pieces: Sequence[_Piece], contents: ListContents) -> None:
     """Add the steps of an answer, each followed by its results."""
     for step in _steps(pieces):
-        _add_step(_parts_of(step), tuple(span for _, span in step), step, found)
+        _add_step(_parts_of(step), tuple(span for _, span in step), step, contents)
 
 
-def _add_old_answer(value: dict[str, Any], span: Span, found: ListContents, whole: Span) -> None:
+def _add_old_answer(value: dict[str, Any], span: Span, contents: ListContents, whole: Span) -> None:
     """Add an answer before version 4.2: its text and all its calls, followed by the results
     [vercel/ai, packages/ai/core/prompt/convert-to-core-messages.ts].
     """
     if "content" not in value:
-        found.uncounted += 1
+        contents.uncounted += 1
         return
     home, text = span.inside("toolInvocations"), string(value["content"]) or ""
-    calls = [(call, home.inside(at)) for at, call in enumerate(elements(value["toolInvocations"]))]
+    calls = [
+        (call, home.inside(index)) for index, call in enumerate(elements(value["toolInvocations"]))
+    ]
     # An empty text takes the text that a stage adds; the list of calls has no place for it.
-    said = Part("text", text, span=span.inside("content"))
-    _add_step((said, *_parts_of(calls)), (whole,), calls, found)
+    text_part = Part("text", text, span=span.inside("content"))
+    _add_step((text_part, *_parts_of(calls)), (whole,), calls, contents)
 
 
 def _parts_of(step: Sequence[_Piece]) -> tuple[Part, ...]:
@@ -143,21 +147,24 @@ def _parts_of(step: Sequence[_Piece]) -> tuple[Part, ...]:
 
     Calls without a result come last, so that a new result can follow those of other calls.
     """
-    ordered = sorted(step, key=lambda piece: _waits(piece[0]))
-    return tuple(part for piece in ordered if (part := _answer_part(*piece)) is not None)
+    pieces = sorted(step, key=lambda piece: _waits(piece[0]))
+    return tuple(part for piece in pieces if (part := _answer_part(*piece)) is not None)
 
 
 def _add_step(
-    parts: tuple[Part, ...], spans: tuple[Span, ...], pieces: Sequence[_Piece], found: ListContents
+    parts: tuple[Part, ...],
+    spans: tuple[Span, ...],
+    pieces: Sequence[_Piece],
+    contents: ListContents,
 ) -> None:
     """Add an assistant message and the results of its calls."""
-    index = len(found.messages)
-    found.messages.append(Message("assistant", parts, index=index, spans=spans))
+    index = len(contents.messages)
+    contents.messages.append(Message("assistant", parts, index=index, spans=spans))
     for value, span in pieces:
         result = _result(members(value), span)
         if result:
-            index, metadata = len(found.messages), metadata_in(value)
-            found.messages.append(
+            index, metadata = len(contents.messages), metadata_in(value)
+            contents.messages.append(
                 Message("tool", result, metadata=metadata, index=index, spans=(span,))
             )
 
@@ -166,14 +173,14 @@ def _steps(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
     """The parts of each step that sends something."""
     steps: list[list[_Piece]] = [[]]
     is_sent = False
-    last: Any = None  # the last call of the step, before version 5
+    last_call: Any = None  # the last call of the step, before version 5
     for value, span in pieces:
-        if is_sent and _begins(members(value), last):
+        if is_sent and _begins(members(value), last_call):
             steps.append([])
-            is_sent, last = False, None
+            is_sent, last_call = False, None
         steps[-1].append((value, span))
         if members(value).get("toolInvocation") is not None:
-            last = value["toolInvocation"]
+            last_call = value["toolInvocation"]
         is_sent = is_sent or _answer_part(value, span) is not None
     if not is_sent:
         rest = steps.pop()
@@ -182,13 +189,13 @@ def _steps(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
     return steps
 
 
-def _begins(part: dict[str, Any], last: Any) -> bool:
+def _begins(part: dict[str, Any], last_call: Any) -> bool:
     """Whether a part begins a new step: by its type, or after a call before version 5."""
     if part.get("type") == "step-start":
         return True
-    if last is None:
+    if last_call is None:
         return False
-    step, call = members(last).get("step", 0), members(part.get("toolInvocation"))
+    step, call = members(last_call).get("step", 0), members(part.get("toolInvocation"))
     return part.get("type") == "text" or call.get("step", step) != step
 
 
@@ -199,11 +206,11 @@ def _answer_part(value: Any, span: Span) -> Part | None:
     if part.get("type") == "reasoning" and isinstance(text, str):
         return Part("reasoning", text, block=span)
     if part.get("type") == "reasoning-file":
-        return _spoken(part | {"type": "file"}, span)
+        return _text_or_file(part | {"type": "file"}, span)
     if part.get("type") == "custom":
         return _other(value, span)
     if not tool:
-        return _spoken(value, span)
+        return _text_or_file(value, span)
     if tool.get("state") in _STREAMED:
         return None
     if tool.get("providerExecuted"):
@@ -230,7 +237,7 @@ def _name(tool: dict[str, Any]) -> str | None:
 
 
 def _result(part: dict[str, Any], span: Span) -> tuple[Part, ...]:
-    """The parts of a result; none of another part and of a call without a result."""
+    """The parts of a result; none for any other part or a call without a result."""
     tool = ui_tool(part)
     state, call_id, name = tool.get("state"), string(tool.get("toolCallId")), _name(tool)
     if state not in _FINISHED or tool.get("providerExecuted"):
@@ -250,11 +257,11 @@ def _result(part: dict[str, Any], span: Span) -> tuple[Part, ...]:
 
 
 def _output(value: Any, span: Span, call_id: str | None, name: str | None) -> Iterator[Part]:
-    """The parts of an output: a text, the blocks of MCP, or an object with a text among others."""
+    """The parts of an output: a text, the blocks of MCP, or an object that contains a text."""
     blocks = elements(members(value).get("content"))
     if blocks and all(isinstance(members(block).get("type"), str) for block in blocks):
         home = span.inside("content")
-        parts = [_block(block, home.inside(at)) for at, block in enumerate(blocks)]
+        parts = [_block(block, home.inside(index)) for index, block in enumerate(blocks)]
         yield from result_parts(parts, call_id, name, value.get("isError") is True or None)
         return
     text, place, _, _ = response_text(value, span)
@@ -276,14 +283,16 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """Each message as a message with one part, and each result in the part of its call."""
     results = [message for message in run if message.role == "tool"]
     others = [message for message in run if message.role != "tool"]
-    made = [_answered(message, site) for message in results]
+    insertions = [_result_insertion(message, site) for message in results]
     if not others:
-        return made
+        return insertions
     earlier, later = _around(site.earlier), _around(site.later)
-    whole = replace(site, earlier=earlier, later=later, messages=[_around(site.any) or site.any])
+    outer_site = replace(
+        site, earlier=earlier, later=later, messages=[_around(site.any) or site.any]
+    )
     if later is not site.later:
         raise NotEditableError("no new message fits between the results of an answer")
-    return made + insert_blocks(others, whole, "parts", _json_value)
+    return insertions + insert_blocks(others, outer_site, "parts", _json_value)
 
 
 def _around(message: Message | None) -> Message | None:
@@ -294,7 +303,7 @@ def _around(message: Message | None) -> Message | None:
     return replace(message, spans=(Span(span.line, span.path[:-2]),))
 
 
-def _answered(message: Message, site: Site) -> Insertion:
+def _result_insertion(message: Message, site: Site) -> Insertion:
     """The part of a call with its new result, after the parts of the results before it."""
     result, earlier = message.result, site.earlier
     assert result is not None and earlier is not None
@@ -302,16 +311,16 @@ def _answered(message: Message, site: Site) -> Insertion:
     part, text = members(site.value_of(span)), text_of(message.parts)
     if part.get("type") == "tool-invocation":
         answer = members(part["toolInvocation"]) | {"state": "result", "result": text}
-        new = part | {"toolInvocation": answer}
+        value = part | {"toolInvocation": answer}
     elif "type" not in part:
-        new = part | {"state": "result", "result": text}
+        value = part | {"state": "result", "result": text}
     elif result.is_error:
-        new = part | {"state": "output-error", "errorText": text}
+        value = part | {"state": "output-error", "errorText": text}
     else:
-        new = part | {"state": "output-available", "output": text}
+        value = part | {"state": "output-available", "output": text}
     if earlier.role == "tool" and earlier.spans[-1] > span:
-        return Insertion(new, earlier.spans[-1], is_after=True)
-    return Insertion(new, span, replaces=True)
+        return Insertion(value, earlier.spans[-1], is_after=True)
+    return Insertion(value, span, replaces=True)
 
 
 def _open_call(call_id: str | None, site: Site, earlier: Message) -> Span:
@@ -326,19 +335,19 @@ def _open_call(call_id: str | None, site: Site, earlier: Message) -> Span:
 
 def relink(edit: Edit) -> Edit:
     """The edit without the old parts of calls that moved with their new results."""
-    moved: set[Span] = set()
+    removals: set[Span] = set()
     for insertion in edit.inserted:
         name = ui_tool(members(insertion.value)).get("toolCallId")
         if name is not None and not insertion.replaces:
             home = Span(insertion.span.line, insertion.span.path[:-1])
             parts = edit.value_at(home)[: int(insertion.span.path[-1])]
-            old = [
-                home.inside(at)
-                for at, part in enumerate(parts)
+            spans = [
+                home.inside(index)
+                for index, part in enumerate(parts)
                 if ui_tool(members(part)).get("toolCallId") == name and _waits(part)
             ]
-            moved.update(old[-1:])
-    return replace(edit, removed=edit.removed | moved) if moved else edit
+            removals.update(spans[-1:])
+    return replace(edit, removed=edit.removed | removals) if removals else edit
 
 
 def _json_value(message: Message, neighbour: Mapping[str, Any], name: str | None) -> dict[str, Any]:

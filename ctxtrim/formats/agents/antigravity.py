@@ -15,8 +15,8 @@ from ctxtrim.formats.message_parts import listed_calls, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
 from ctxtrim.text.records import JsonRecord
 
-_FAILED = ("ERROR", "CANCELED")
-_WRITTEN: dict[Role, tuple[str, str]] = {
+_ERROR_STATUSES = ("ERROR", "CANCELED")
+_STEP_KINDS: dict[Role, tuple[str, str]] = {
     "user": ("USER_EXPLICIT", "USER_INPUT"),
     "assistant": ("MODEL", "PLANNER_RESPONSE"),
     "tool": ("MODEL", "GENERIC"),
@@ -80,7 +80,7 @@ def _parts(role: Role, value: dict[str, Any], span: Span, name: str | None) -> t
     text = string(value.get("content"))
     content_span = span.inside("content") if text is not None else None
     if role == "tool":
-        is_error = True if value.get("status") in _FAILED else None
+        is_error = True if value.get("status") in _ERROR_STATUSES else None
         return (Part("tool_result", text or "", None, name, is_error, span=content_span),)
     parts = [] if text is None else [Part("text", text, span=content_span)]
     if role == "user":
@@ -98,10 +98,10 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
 
 def _json_value(message: Message, neighbour: dict[str, Any]) -> dict[str, Any]:
-    source, kind = _WRITTEN[message.role]
+    source, kind = _STEP_KINDS[message.role]
     time = {"created_at": neighbour["created_at"]} if "created_at" in neighbour else {}
-    named = {"step_index": neighbour.get("step_index", 0), "source": source, "type": kind}
-    return named | {"status": "DONE"} | time | {"content": text_of(message.parts)}
+    fields = {"step_index": neighbour.get("step_index", 0), "source": source, "type": kind}
+    return fields | {"status": "DONE"} | time | {"content": text_of(message.parts)}
 
 
 FORMAT = Format("antigravity", sniff, read, no_owner, insert)

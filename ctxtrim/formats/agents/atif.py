@@ -37,33 +37,33 @@ _Piece = tuple[dict[str, Any], Span]
 """A result as read, and its span."""
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each step since the last one that replaces the context."""
     items = list(items)
     steps = [item for item in items if knows_step(item.value)]
-    found.uncounted += sum("source" in members(item.value) for item in items) - len(steps)
-    boundaries = [at for at, item in enumerate(steps) if _replaces(item.value)]
-    first = boundaries[-1] if boundaries else -1
+    contents.uncounted += sum("source" in members(item.value) for item in items) - len(steps)
+    boundaries = [index for index, item in enumerate(steps) if _replaces(item.value)]
+    boundary = boundaries[-1] if boundaries else -1
     if boundaries:
-        spans = (steps[first].whole, *(item.whole for item in steps[:first]))
-        parts = _observed(steps[first])
-        found.messages.append(
+        spans = (steps[boundary].whole, *(item.whole for item in steps[:boundary]))
+        parts = _observation_parts(steps[boundary])
+        contents.messages.append(
             Message(
                 "user",
                 parts,
                 is_injected=True,
                 is_summary=True,
-                index=len(found.messages),
+                index=len(contents.messages),
                 spans=spans,
             )
         )
-    for item in steps[first + 1 :]:
+    for item in steps[boundary + 1 :]:
         role = STEP_ROLES[item.value["source"]]
         if role == "assistant":
-            _add_answer(item, found)
+            _add_answer(item, contents)
         else:
             texts = _contents(item.value["message"], item.span.inside("message"))
-            found.add(role, (*texts, *_observed(item)), item.value, item.whole)
+            contents.add(role, (*texts, *_observation_parts(item)), item.value, item.whole)
 
 
 def _replaces(step: dict[str, Any]) -> bool:
@@ -77,10 +77,12 @@ def _results(step: dict[str, Any], span: Span) -> list[_Piece]:
     """The results in the observation of a step."""
     values = elements(members(step.get("observation")).get("results"))
     home = span.inside(*_RESULTS)
-    return [(value, home.inside(at)) for at, value in enumerate(values) if isinstance(value, dict)]
+    return [
+        (value, home.inside(index)) for index, value in enumerate(values) if isinstance(value, dict)
+    ]
 
 
-def _observed(item: Element) -> tuple[Part, ...]:
+def _observation_parts(item: Element) -> tuple[Part, ...]:
     """The contents of the results of a system or user step."""
     return tuple(
         part
@@ -102,29 +104,31 @@ def _content(value: Any, span: Span) -> Part:
     return block_part({"type": "image", "data": path} if path.startswith("data:") else value, span)
 
 
-def _add_answer(item: Element, found: ListContents) -> None:
+def _add_answer(item: Element, contents: ListContents) -> None:
     """Add a step of the agent: its answer, then its results.
 
     A result that names no call of the step answers the first call without a result; further calls
     belong to it and count as text. Without calls, it is the result of the answer itself.
     """
     step, span, whole = item
-    index = len(found.messages)
-    found.model = string(step.get("model_name")) or found.model
+    index = len(contents.messages)
+    contents.model = string(step.get("model_name")) or contents.model
     usage = openai_usage(step.get("metrics"), index)
-    found.usages += [usage] if usage else []
+    contents.usages += [usage] if usage else []
     calls = _calls(step, span)
-    names = [call.call_id for call in calls]
+    call_ids = [call.call_id for call in calls]
     results = _results(step, span)
-    groups = _groups(results, names)
-    known = frozenset(names)
-    if any(_call_id(result) not in known for result, _ in results):
+    groups = _groups(results, call_ids)
+    ids = frozenset(call_ids)
+    if any(_call_id(result) not in ids for result, _ in results):
         calls = [call if call.call_id in groups else _as_text(call) for call in calls]
     action = Part("tool_call") if None in groups and not calls else None
     parts = (*_reasoning(step, span), *_contents(step["message"], span.inside("message")), *calls)
-    found.messages.append(Message("assistant", parts, index=index, spans=(whole,), action=action))
+    contents.messages.append(
+        Message("assistant", parts, index=index, spans=(whole,), action=action)
+    )
     for call_id, pieces in groups.items():
-        found.messages.append(_result(call_id, pieces, len(found.messages)))
+        contents.messages.append(_result(call_id, pieces, len(contents.messages)))
 
 
 def _reasoning(step: dict[str, Any], span: Span) -> Iterator[Part]:
@@ -141,9 +145,9 @@ def _calls(step: dict[str, Any], span: Span) -> list[Part]:
             call.get("tool_call_id"),
             call.get("function_name"),
             None,
-            home.inside(at),
+            home.inside(index),
         )
-        for at, call in enumerate(map(members, elements(step.get("tool_calls"))))
+        for index, call in enumerate(map(members, elements(step.get("tool_calls"))))
     ]
 
 
@@ -156,20 +160,20 @@ def _call_id(result: dict[str, Any]) -> str | None:
 
 
 def _groups(
-    results: Sequence[_Piece], names: Sequence[str | None]
+    results: Sequence[_Piece], call_ids: Sequence[str | None]
 ) -> dict[str | None, list[_Piece]]:
     """The results by the call that they answer, in order; by None in a step without calls."""
     groups: dict[str | None, list[_Piece]] = {}
-    answered = {_call_id(value) for value, _ in results}
-    known = frozenset(names)
-    waiting = iter([name for name in names if name not in answered])
-    last = names[-1] if names else None
+    result_ids = {_call_id(value) for value, _ in results}
+    ids = frozenset(call_ids)
+    open_ids = iter([call_id for call_id in call_ids if call_id not in result_ids])
+    last_id = call_ids[-1] if call_ids else None
     for value, span in results:
-        if _call_id(value) in known:
-            last = _call_id(value)
+        if _call_id(value) in ids:
+            last_id = _call_id(value)
         else:
-            last = next(waiting, last)
-        groups.setdefault(last, []).append((value, span))
+            last_id = next(open_ids, last_id)
+        groups.setdefault(last_id, []).append((value, span))
     return groups
 
 
@@ -204,18 +208,15 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
         raise NotEditableError(BEFORE_SUMMARY)
     results = [message for message in run if message.role == "tool"]
     rest = [message for message in run if message.role != "tool"]
-    made = _observations(results, site) if results else []
+    insertions = _observations(results, site) if results else []
     if rest:
-        whole = Site(
-            site.earlier and _whole(site.earlier),
-            site.later and _whole(site.later),
-            [_whole(site.any)],
-            site.value_of,
-        )
-        if whole.earlier and whole.later and whole.earlier.spans == whole.later.spans:
+        earlier = site.earlier and _whole(site.earlier)
+        later = site.later and _whole(site.later)
+        if earlier and later and earlier.spans == later.spans:
             raise NotEditableError(BETWEEN)
-        made += insert_elements(rest, whole, _json_value)
-    return made
+        step_site = Site(earlier, later, [_whole(site.any)], site.value_of)
+        insertions += insert_elements(rest, step_site, _json_value)
+    return insertions
 
 
 def _whole(message: Message) -> Message:
@@ -230,18 +231,18 @@ def _step(span: Span) -> Span:
 def _observations(results: Sequence[Message], site: Site) -> list[Insertion]:
     """The insertions of results next to the results of their step, or as its observation."""
     values = [_observation(message) for message in results]
-    beside = site.earlier
-    if beside is not None and beside.role == "tool":
-        return [Insertion(value, beside.spans[-1], is_after=True) for value in values]
-    if beside is None:
+    neighbour = site.earlier
+    if neighbour is not None and neighbour.role == "tool":
+        return [Insertion(value, neighbour.spans[-1], is_after=True) for value in values]
+    if neighbour is None:
         raise NotEditableError("a result needs the step of its call")
-    span = _step(beside.spans[0])
+    span = _step(neighbour.spans[0])
     step = members(site.value_of(span))
-    held = elements(members(step.get("observation")).get("results"))
-    if held:
+    others = elements(members(step.get("observation")).get("results"))
+    if others:
         return [Insertion(value, span.inside(*_RESULTS, 0)) for value in values]
-    observed = members(step.get("observation")) | {"results": values}
-    return [Insertion(step | {"observation": observed}, span, replaces=True)]
+    observation = members(step.get("observation")) | {"results": values}
+    return [Insertion(step | {"observation": observation}, span, replaces=True)]
 
 
 def _observation(message: Message) -> dict[str, Any]:
@@ -263,26 +264,27 @@ def relink(edit: Edit) -> Edit:
         for span in spans
         if "steps" in span.path
     }
-    new: dict[int, Insertion] = {}
+    new_steps: dict[int, Insertion] = {}
     changes: dict[Span, Mapping[str, Any]] = dict(edit.members)
     for home in homes:
         for item, number in _numbers(edit, home):
             if isinstance(item, Insertion):
-                new[id(item)] = replace(item, value=item.value | {"step_id": number})
+                new_steps[id(item)] = replace(item, value=item.value | {"step_id": number})
             elif edit.value_at(item)["step_id"] != number:
                 changes[item] = {**changes.get(item, {}), "step_id": number}
-    inserted = [new.get(id(insertion), insertion) for insertion in edit.inserted]
-    return replace(edit, inserted=inserted, members=changes)
+    insertions = [new_steps.get(id(insertion), insertion) for insertion in edit.inserted]
+    return replace(edit, inserted=insertions, members=changes)
 
 
 def _numbers(edit: Edit, home: Span) -> Iterator[tuple[Insertion | Span, int]]:
     """The kept and the new steps of a list, with their numbers."""
     around = edit.around
-    replaced = {insertion.span: insertion for insertion in edit.inserted if insertion.replaces}
+    replacements = {insertion.span: insertion for insertion in edit.inserted if insertion.replaces}
     number = 1
-    for at, value in enumerate(edit.value_at(home)):
-        span = home.inside(at)
-        kept = [] if span in edit.removed or not knows_step(value) else [replaced.get(span, span)]
-        for item in (*around.get((span, False), ()), *kept, *around.get((span, True), ())):
+    for index, value in enumerate(edit.value_at(home)):
+        span = home.inside(index)
+        is_kept = span not in edit.removed and knows_step(value)
+        steps = [replacements.get(span, span)] if is_kept else []
+        for item in (*around.get((span, False), ()), *steps, *around.get((span, True), ())):
             yield item, number
             number += 1

@@ -23,21 +23,24 @@ LocatedBlock = tuple[Any, Span]
 def add_messages(
     role: Role,
     pieces: Sequence[LocatedBlock],
-    found: ListContents,
+    contents: ListContents,
     part: Callable[[Any, Span], Part | None],
     result: Callable[[Any, Span], tuple[Part, ...]],
 ) -> None:
     """Add the messages of an element.
 
-    `part` returns what is sent of a block, `result` the parts of a result; none of another block.
+    `part` returns what is sent of a block, `result` the parts of a result; none for any other
+    block.
     """
-    first = len(found.messages)
+    start = len(contents.messages)
     parts: list[Part] = []
     spans: list[Span] = []  # of the blocks since the last message
 
-    def end(kind: Role, sent: Sequence[Part], **fields: Any) -> None:
-        index = len(found.messages)
-        found.messages.append(Message(kind, tuple(sent), index=index, spans=tuple(spans), **fields))
+    def end(kind: Role, content: Sequence[Part], **fields: Any) -> None:
+        index = len(contents.messages)
+        contents.messages.append(
+            Message(kind, tuple(content), index=index, spans=tuple(spans), **fields)
+        )
         parts.clear()
         spans.clear()
 
@@ -50,13 +53,13 @@ def add_messages(
             end("tool", answer, metadata=metadata_in(value))
         else:
             spans.append(span)
-            sent = part(value, span)
-            parts += [] if sent is None else [sent]
+            new_part = part(value, span)
+            parts += [] if new_part is None else [new_part]
     if parts:
         end(role, parts)
-    elif spans and len(found.messages) > first:
-        last = found.messages[-1]
-        found.messages[-1] = replace(last, spans=(*last.spans, *spans))
+    elif spans and len(contents.messages) > start:
+        last = contents.messages[-1]
+        contents.messages[-1] = replace(last, spans=(*last.spans, *spans))
 
 
 def insert_blocks(
@@ -71,22 +74,22 @@ def insert_blocks(
     gets a new id too.
     """
     earlier, later = site.earlier, site.later
-    before = None if earlier is None else element_of(earlier.spans[-1], (key,))
-    after = None if later is None else element_of(later.spans[0], (key,))
-    is_after = site.follows(run) or after is None
-    span = (before if is_after else after) or element_of(site.any.spans[0], (key,))
+    earlier_span = None if earlier is None else element_of(earlier.spans[-1], (key,))
+    later_span = None if later is None else element_of(later.spans[0], (key,))
+    is_after = site.follows(run) or later_span is None
+    span = (earlier_span if is_after else later_span) or element_of(site.any.spans[0], (key,))
     neighbour = members(site.value_of(span))
-    made = []
+    insertions = []
     for number, message in enumerate(run):
         name = _new_id(neighbour, text_of(message.parts), number)
-        made.append(Insertion(spell(message, neighbour, name), span, is_after))
-    if later is None or before != after:
-        return made
+        insertions.append(Insertion(spell(message, neighbour, name), span, is_after))
+    if later is None or earlier_span != later_span:
+        return insertions
     cut = later.spans[0]
-    reopened = {name: value for name, value in neighbour.items() if name != key}
-    again = _new_id(neighbour, str(cut.path), len(run))
-    reopened |= {} if again is None else {"id": again}
-    return [Insertion(each.value, cut, cuts=True, reopened=reopened) for each in made]
+    half = {name: value for name, value in neighbour.items() if name != key}
+    half_id = _new_id(neighbour, str(cut.path), len(run))
+    half |= {} if half_id is None else {"id": half_id}
+    return [Insertion(insertion.value, cut, cuts=True, reopened=half) for insertion in insertions]
 
 
 def _new_id(neighbour: Mapping[str, Any], content: str, number: int) -> str | None:

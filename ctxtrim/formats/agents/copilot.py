@@ -42,7 +42,7 @@ _INITIAL = ("data", "initialMessage")
 _BYTES = frozenset(("data", "assetId", "omittedReason"))
 """Members of attachments whose bytes are sent: the data, their place, or why they are absent."""
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-_EMPTIED = ("summaryContent", "content")
+_TEXT_MEMBERS = ("summaryContent", "content")
 """Members that become an empty text if their message is dropped: the event keeps its effect."""
 
 
@@ -110,23 +110,23 @@ def _prompt(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
     """A prompt as the model reads it: with the tags that the client adds."""
     key = "transformedContent" if string(data.get("transformedContent")) else "content"
     part = Part("text", string(data.get(key)) or "", span=Span(line, ("data", key)))
-    attached = _attachments(state, data.get("attachments"), Span(line, ("data", "attachments")))
+    attachments = _attachments(state, data.get("attachments"), Span(line, ("data", "attachments")))
     is_injected = data.get("source", "user") not in ("user", None)
-    state.add(Message("user", (part, *attached), is_injected=is_injected, spans=(Span(line),)))
+    state.add(Message("user", (part, *attachments), is_injected=is_injected, spans=(Span(line),)))
 
 
 def _attachments(state: _Session, values: Any, span: Span) -> list[Part]:
     """The attachments in a list whose bytes are sent, and images with only a path; others are texts
     of the prompt.
     """
-    found = []
+    parts = []
     for index, value in enumerate(map(members, elements(values))):
         if not _BYTES.isdisjoint(value) or _is_picture(value):
             place, name = span.inside(index), string(value.get("assetId"))
-            found.append(_attachment(value, place))
+            parts.append(_attachment(value, place))
             if name is not None and "data" not in value:
                 state.uses[place] = name
-    return found
+    return parts
 
 
 def _attachment(value: dict[str, Any], span: Span) -> Part:
@@ -212,17 +212,17 @@ def _result(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
     text = string(output.get(key))
     part = Part("text", text or "", span=None if text is None else span.inside(member, key))
     place = span.inside(member, "binaryResultsForLlm")
-    attached = _attachments(state, output.get("binaryResultsForLlm"), place)
+    attachments = _attachments(state, output.get("binaryResultsForLlm"), place)
     call_id = string(data.get("toolCallId"))
     command = state.commands.pop(call_id or "", None)
     if command is None and data.get("isUserRequested") is True:
         command = Message("user", (), is_injected=True)  # its request is not live
     if command is not None:
-        parts = (*command.parts, replace(part, span=None), *attached)
+        parts = (*command.parts, replace(part, span=None), *attachments)
         state.add(replace(command, parts=parts, spans=(*command.spans, Span(line))))
         return
     is_error = not success if isinstance(success, bool) else None
-    parts = result_parts([part, *attached], call_id, None, is_error)
+    parts = result_parts([part, *attachments], call_id, None, is_error)
     state.add(Message("tool", parts, metadata=metadata_in(value), spans=(Span(line),)))
 
 
@@ -239,8 +239,8 @@ def _compaction(state: _Session, data: dict[str, Any], value: dict[str, Any], li
 def _clearing(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
     """A cleared context: only the system prompt and the first message after it are sent."""
     text, span = string(data.get("initialMessage")), Span(line, _INITIAL)
-    first = Message("user", (Part("text", text or "", span=span),), spans=(span,))
-    state.restart([first] if text else [])
+    message = Message("user", (Part("text", text or "", span=span),), spans=(span,))
+    state.restart([message] if text else [])
 
 
 _EVENTS: dict[str, Callable[[_Session, dict[str, Any], dict[str, Any], int], None]] = {
@@ -270,12 +270,12 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         state.messages[position] = replace(message, companions=tuple(starts))
     if state.uses:
         state.messages = [_with_assets(message, state) for message in state.messages]
-    found = [*([state.system] if state.system else []), *state.messages]
-    messages = [replace(message, index=index) for index, message in enumerate(found)]
+    context = [*([state.system] if state.system else []), *state.messages]
+    messages = [replace(message, index=index) for index, message in enumerate(context)]
     return session(messages, lines, model=state.model, id=state.id)
 
 
-_FIRST = {
+_REFUSALS = {
     _SUMMARY: BEFORE_SUMMARY,
     _INITIAL: "no message can come before the first message of a cleared context",
 }
@@ -286,12 +286,12 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
     Raises a `NotEditableError` before a summary or a message that replaces all events before it.
     """
-    if site.later is not None and site.later.spans[0].path in _FIRST:
-        raise NotEditableError(_FIRST[site.later.spans[0].path])
+    if site.later is not None and site.later.spans[0].path in _REFUSALS:
+        raise NotEditableError(_REFUSALS[site.later.spans[0].path])
     neighbour = members(site.value_of(Span(site.neighbour.spans[0].line)))
-    found = insert_elements(run, site, _data)
-    inserted = []
-    for number, (insertion, message) in enumerate(zip(found, run, strict=True)):
+    insertions = insert_elements(run, site, _data)
+    events = []
+    for number, (insertion, message) in enumerate(zip(insertions, run, strict=True)):
         kind, data = insertion.value
         value = {
             "type": kind,
@@ -300,8 +300,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
             "timestamp": neighbour.get("timestamp"),
             "parentId": neighbour.get("parentId"),
         }
-        inserted.append(replace(insertion, value=value, span=Span(insertion.span.line)))
-    return inserted
+        events.append(replace(insertion, value=value, span=Span(insertion.span.line)))
+    return events
 
 
 def _data(message: Message) -> tuple[str, dict[str, Any]]:
@@ -309,8 +309,8 @@ def _data(message: Message) -> tuple[str, dict[str, Any]]:
     text, result = text_of(message.parts), message.result
     if result is not None:
         success = not result.is_error
-        found = {"toolCallId": result.call_id, "success": success, "result": {"content": text}}
-        return "tool.execution_complete", found
+        data = {"toolCallId": result.call_id, "success": success, "result": {"content": text}}
+        return "tool.execution_complete", data
     if message.role == "assistant":
         return "assistant.message", {"content": text, "toolRequests": []}
     if message.role == "system":
@@ -340,8 +340,8 @@ def relink(edit: Edit) -> Edit:
 
     A dropped system prompt or summary becomes an empty text.
     """
-    emptied = {span for span in edit.removed if span.path[-1:] and span.path[-1] in _EMPTIED}
-    return _GRAPH.relink(edit.with_value(emptied, ""))
+    spans = {span for span in edit.removed if span.path[-1:] and span.path[-1] in _TEXT_MEMBERS}
+    return _GRAPH.relink(edit.with_value(spans, ""))
 
 
 # no owner: an answer stays without its last call, as it may have a text

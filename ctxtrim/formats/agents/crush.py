@@ -70,43 +70,45 @@ def _fields(part: Any, span: Span) -> tuple[dict[str, Any], Span]:
     return (data, span.inside("data")) if isinstance(data, dict) else (part, span)
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each element that Crush sends."""
     items = list(items)
-    known = [item for item in items if knows(item.value)]
-    found.uncounted += sum(
+    messages = [item for item in items if knows(item.value)]
+    contents.uncounted += sum(
         isinstance(item.value, dict) and "role" in item.value and not knows(item.value)
         for item in items
     )
-    summaries = [at for at, item in enumerate(known) if item.value.get("is_summary_message")]
+    summaries = [
+        position for position, item in enumerate(messages) if item.value.get("is_summary_message")
+    ]
     start = summaries[-1] if summaries else 0
-    for position, item in enumerate(known[start:], start):
+    for position, item in enumerate(messages[start:], start):
         value, span, whole = item
         is_summary = position == start and bool(summaries)
         role: Role = "user" if is_summary else _ROLES[value["role"]]
-        parts = [(part, span.inside("parts", at)) for at, part in enumerate(value["parts"])]
-        first = len(found.messages)
-        add_messages(role, parts, found, _part, _result)
+        parts = [(part, span.inside("parts", number)) for number, part in enumerate(value["parts"])]
+        index = len(contents.messages)
+        add_messages(role, parts, contents, _part, _result)
         if value["role"] == "user" and _is_hidden(value):
-            found.messages[first:] = [
-                replace(message, is_injected=True) for message in found.messages[first:]
+            contents.messages[index:] = [
+                replace(message, is_injected=True) for message in contents.messages[index:]
             ]
-        if is_summary and len(found.messages) > first:
-            before = tuple(item.whole for item in known[:start])
-            found.messages[first] = replace(
-                found.messages[first],
+        if is_summary and len(contents.messages) > index:
+            older_spans = tuple(item.whole for item in messages[:start])
+            contents.messages[index] = replace(
+                contents.messages[index],
                 is_injected=True,
                 is_summary=True,
-                spans=(whole, *before),
+                spans=(whole, *older_spans),
             )
         if role == "assistant":
-            found.model = string(value.get("model")) or found.model
+            contents.model = string(value.get("model")) or contents.model
 
 
 def _is_hidden(value: Mapping[str, Any]) -> bool:
     """Whether Crush wrote a user message: it hides the first text."""
-    first = next((part for part in value["parts"] if part["type"] == "text"), None)
-    return first is not None and _fields(first, Span(0))[0].get("hidden") is True
+    text_part = next((part for part in value["parts"] if part["type"] == "text"), None)
+    return text_part is not None and _fields(text_part, Span(0))[0].get("hidden") is True
 
 
 def _part(value: Any, span: Span) -> Part | None:
@@ -118,8 +120,8 @@ def _part(value: Any, span: Span) -> Part | None:
     if kind == "text" and isinstance(data.get("text"), str):
         return Part("text", data["text"], span=data_span.inside("text"), block=span)
     if kind == "reasoning" and isinstance(data.get("thinking"), str):
-        sealed = _sealed(data) if data["thinking"] else 0  # else Crush sends neither
-        return Part("reasoning", data["thinking"], block=span, sealed=sealed)
+        size = _sealed_size(data) if data["thinking"] else 0  # else Crush sends neither
+        return Part("reasoning", data["thinking"], block=span, sealed=size)
     if kind == "tool_call":
         call = data.get("id", data.get("tool_call_id"))
         return call_part(data.get("input"), call, data.get("name"), data_span.inside("input"), span)
@@ -132,7 +134,7 @@ def _part(value: Any, span: Span) -> Part | None:
     return block_part({"type": kind, "image_url": data} if is_image else value, span, spell)
 
 
-def _sealed(data: Mapping[str, Any]) -> int:
+def _sealed_size(data: Mapping[str, Any]) -> int:
     """The characters of the encrypted reasoning next to a summary of it."""
     outer = members(data.get("responses_data"))
     inner = members(outer.get("data", outer))
@@ -145,14 +147,14 @@ def _file(data: Mapping[str, Any], span: Span, spell: Callable[[str], Any]) -> P
     if mime.startswith("text/"):
         return Part(
             "text",
-            f"<file path='{data.get('Path')}'>\n\n{_decoded(content)}\n</file>\n",
+            f"<file path='{data.get('Path')}'>\n\n{_file_text(content)}\n</file>\n",
             block=span,
         )
     media = inline_media(content, mime)
     return Part("attachment", media=media, block=span, text_block=spell)
 
 
-def _decoded(content: Any) -> str:
+def _file_text(content: Any) -> str:
     try:
         return b64decode(content).decode(errors="replace") if isinstance(content, str) else ""
     except Base64Error:
@@ -160,7 +162,7 @@ def _decoded(content: Any) -> str:
 
 
 def _result(value: Any, span: Span) -> tuple[Part, ...]:
-    """The parts of a result; none of another part."""
+    """The parts of a result; none for any other part."""
     if value["type"] != "tool_result":
         return ()
     data, data_span = _fields(value, span)
@@ -202,14 +204,14 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 def _json_value(message: Message, neighbour: Mapping[str, Any], name: str | None) -> dict[str, Any]:
     part, result = _text_block(text_of(message.parts)), message.result
     if result is not None:
-        about = {"tool_call_id": result.call_id, "name": result.name, "is_error": result.is_error}
-        data = {key: value for key, value in about.items() if value is not None}
+        fields = {"tool_call_id": result.call_id, "name": result.name, "is_error": result.is_error}
+        data = {key: value for key, value in fields.items() if value is not None}
         part = {"type": "tool_result", "data": data | {"content": text_of(message.parts)}}
     if "created" in neighbour:  # as shown
         part = {"type": part["type"], **part["data"]}
-    shared = ("session_id", "created", "created_at", "updated_at")
+    keys = ("session_id", "created", "created_at", "updated_at")
     value: dict[str, Any] = {} if name is None else {"id": name}
-    value |= {key: neighbour[key] for key in shared if key in neighbour}
+    value |= {key: neighbour[key] for key in keys if key in neighbour}
     return value | {"role": message.role, "parts": [part]}
 
 

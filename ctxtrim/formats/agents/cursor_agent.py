@@ -33,8 +33,8 @@ _TEXTS = ("content", "stdout", "output")
 
 
 class _Stream(Struct):
-    """The messages so far, the ids of the calls in them, and the text after the last call or
-    repetition.
+    """The messages so far, the ids of their calls without a result, and the text after the last
+    call or repetition.
     """
 
     drafts: list[MessageDraft] = field(default_factory=list)
@@ -48,8 +48,8 @@ class _Stream(Struct):
             return
         outer_span = span.inside("message", "content")
         parts = [
-            Part("text", block["text"], span=outer_span.inside(at, "text"))
-            for at, block in enumerate(elements(members(value["message"]).get("content")))
+            Part("text", block["text"], span=outer_span.inside(index, "text"))
+            for index, block in enumerate(elements(members(value["message"]).get("content")))
             if isinstance(members(block).get("text"), str)
         ]
         if value["type"] == "user":

@@ -84,30 +84,32 @@ def opens(value: object) -> bool:
     return {"working_dir", "description", "message_count"} <= keys and "conversation" not in keys
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each element that Goose sends."""
-    last: str | None = None
+    last_id: str | None = None
     rest: dict[int, list[Message]] = {}  # by the position of the message that they continue
     for value, span, _ in items:
         message, keys = _inner(value)
         if not knows(value):
-            found.uncounted += "role" in message
+            contents.uncounted += "role" in message
             continue
-        seen = members(message.get("metadata"))
-        if seen.get("agentVisible") is False:
+        metadata = members(message.get("metadata"))
+        if metadata.get("agentVisible") is False:
             continue
-        first = len(found.messages)
+        index = len(contents.messages)
         outer_span = span.inside(*keys, "content")
-        blocks = [(block, outer_span.inside(at)) for at, block in enumerate(message["content"])]
-        add_messages(_ROLES[message["role"]], blocks, found, _part, _result)
-        if seen.get("userVisible") is False:
-            found.messages[first:] = map(_injected, found.messages[first:])
+        blocks = [
+            (block, outer_span.inside(number)) for number, block in enumerate(message["content"])
+        ]
+        add_messages(_ROLES[message["role"]], blocks, contents, _part, _result)
+        if metadata.get("userVisible") is False:
+            contents.messages[index:] = map(_injected, contents.messages[index:])
         name = string(message.get("id"))
-        if keys and name is not None and name == last and _continues(found.messages, first):
-            rest.setdefault(first - 1, []).append(found.messages.pop(first))
-        last = name
+        if keys and name is not None and name == last_id and _continues(contents.messages, index):
+            rest.setdefault(index - 1, []).append(contents.messages.pop(index))
+        last_id = name
     for position, messages in rest.items():
-        found.messages[position] = joined_message(found.messages[position], messages)
+        contents.messages[position] = joined_message(contents.messages[position], messages)
 
 
 def _continues(messages: Sequence[Message], position: int) -> bool:
@@ -179,7 +181,7 @@ def _blob(data: str, mime: str | None, span: Span) -> Part:
 
 
 def _result(value: Any, span: Span) -> tuple[Part, ...]:
-    """The parts of a result; none of another block."""
+    """The parts of a result; none for any other block."""
     if value["type"] != "toolResponse":
         return ()
     answer, outer_span = members(value.get("toolResult")), span.inside("toolResult")
@@ -193,7 +195,9 @@ def _result(value: Any, span: Span) -> tuple[Part, ...]:
         is_error = boolean(inner.get("isError"))
         inner, place = inner.get("content"), place.inside("content")
     blocks = enumerate(elements(inner))
-    parts = [_content(block, place.inside(at)) for at, block in blocks if not _is_for_user(block)]
+    parts = [
+        _content(block, place.inside(index)) for index, block in blocks if not _is_for_user(block)
+    ]
     return result_parts(parts, call, is_error=is_error)
 
 

@@ -90,8 +90,8 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
             parts, spans = [], []
     if spans:
         messages.append(Message("assistant", tuple(parts), spans=tuple(spans)))
-    found = [replace(message, index=index) for index, message in enumerate(messages)]
-    return session(found, lines, model=model)
+    messages = [replace(message, index=index) for index, message in enumerate(messages)]
+    return session(messages, lines, model=model)
 
 
 def _is_client(value: Mapping[str, Any], parts: Sequence[Part]) -> bool:

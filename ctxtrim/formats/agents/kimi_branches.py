@@ -47,7 +47,7 @@ def switch_in(value: Any, line: int) -> Switch | None:
 def live_lines(switches: Sequence[Switch], last: int) -> Iterator[int]:
     """The numbers of the live lines of a file with some switches and a last line, in order."""
     starts = {switch.branch: switch for switch in switches}
-    unsent = {switch.line for switch in switches} | {switch.undo for switch in switches}
+    unsent_lines = {switch.line for switch in switches} | {switch.undo for switch in switches}
     ranges: list[range] = []
     branch = switches[-1].branch
     while (switch := starts.pop(branch, None)) is not None:
@@ -55,17 +55,17 @@ def live_lines(switches: Sequence[Switch], last: int) -> Iterator[int]:
         branch, last = switch.base, min(switch.base_line, last, switch.line - 1)
     ranges.append(range(1, last + 1))
     for lines in reversed(ranges):
-        yield from (line for line in lines if line not in unsent)
+        yield from (line for line in lines if line not in unsent_lines)
 
 
 def live_values(
-    switched: Iterable[tuple[Any, int]], lines: Sequence[Line]
+    records: Iterable[tuple[Any, int]], lines: Sequence[Line]
 ) -> Iterator[tuple[Any, int]] | None:
     """The live values of the last branch and the indices of their lines; None without a branch.
 
-    `switched`: the records that may start a branch, and the numbers of their lines.
+    `records`: the values of records that may start a branch, and the numbers of their lines.
     """
-    switches = [found for value, line in switched if (found := switch_in(value, line))]
+    switches = [switch for value, line in records if (switch := switch_in(value, line))]
     if not switches:
         return None
     numbers = live_lines(switches, len(lines))
@@ -74,20 +74,20 @@ def live_values(
 
 def renumbered(edit: Edit) -> Mapping[Span, Mapping[str, Any]]:
     """The changed members of all switches, whose lines have other numbers after an edit."""
-    found = [switch_in(value, line) for line, value in enumerate(edit.values, 1)]
-    switches = [switch for switch in found if switch is not None]
+    line_switches = [switch_in(value, line) for line, value in enumerate(edit.values, 1)]
+    switches = [switch for switch in line_switches if switch is not None]
     if not switches:
         return {}
-    number = _new_numbers(edit, len(found))
-    changed: dict[Span, dict[str, Any]] = {}
+    numbers = _new_numbers(edit, len(line_switches))
+    changes: dict[Span, dict[str, Any]] = {}
     for switch in switches:
         span = Span(switch.line - 1)
-        base_line = number[min(max(switch.base_line, 0), len(found))]
+        base_line = numbers[min(max(switch.base_line, 0), len(line_switches))]
         if base_line != switch.base_line:
-            changed[span.inside("base")] = {"line": base_line}
-        if 0 < switch.undo <= len(found) and number[switch.undo] != switch.undo:
-            changed[span] = {"legacyUndoLine": number[switch.undo]}
-    return changed
+            changes[span.inside("base")] = {"line": base_line}
+        if 0 < switch.undo <= len(line_switches) and numbers[switch.undo] != switch.undo:
+            changes[span] = {"legacyUndoLine": numbers[switch.undo]}
+    return changes
 
 
 def _new_numbers(edit: Edit, size: int) -> Sequence[int]:
@@ -95,8 +95,8 @@ def _new_numbers(edit: Edit, size: int) -> Sequence[int]:
 
     A new message after a line belongs to the branch of that line.
     """
-    written = [int(Span(line) not in edit.removed) for line in range(size)]
+    counts = [int(Span(line) not in edit.removed) for line in range(size)]
     for insertion in edit.inserted:
         if not (insertion.replaces or insertion.span.path):
-            written[insertion.span.line] += 1
-    return list(accumulate(written, initial=0))
+            counts[insertion.span.line] += 1
+    return list(accumulate(counts, initial=0))

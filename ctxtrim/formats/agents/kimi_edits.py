@@ -13,7 +13,7 @@ from ctxtrim.model import Message, Span
 from ctxtrim.text.json_paths import Path
 
 _COMPACTION = b'"context.apply_compaction"'
-_EMPTIED: tuple[Path, ...] = (("systemPrompt",), ("contextSummary",), ("summary",))
+_TEXT_PATHS: tuple[Path, ...] = (("systemPrompt",), ("contextSummary",), ("summary",))
 """Members that become an empty text if their message is dropped: the record keeps its effect."""
 
 
@@ -21,8 +21,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a record with the time of its neighbour."""
     neighbour = members(site.value_of(Span(site.neighbour.spans[0].line)))
     time = {key: neighbour[key] for key in ("time", "agentId") if key in neighbour}
-    found = insert_elements(run, site, lambda message: _record(message, site) | time)
-    return [replace(insertion, span=Span(insertion.span.line)) for insertion in found]
+    insertions = insert_elements(run, site, lambda message: _record(message, site) | time)
+    return [replace(insertion, span=Span(insertion.span.line)) for insertion in insertions]
 
 
 def _record(message: Message, site: Site) -> dict[str, Any]:
@@ -57,16 +57,16 @@ def _is_in_step(call_id: str | None, site: Site) -> bool:
 def _kept_by_compactions(edit: Edit) -> Edit:
     """The edit with new messages before a compaction as prompts, which are all that it keeps."""
     lines = range(len(edit.lines) if edit.inserted else 0)
-    last = max((line for line in lines if edit.mentions(line, (_COMPACTION,))), default=-1)
-    inserted = []
+    last_line = max((line for line in lines if edit.mentions(line, (_COMPACTION,))), default=-1)
+    insertions = []
     for insertion in edit.inserted:
         record = insertion.value
-        is_before = insertion.span.line < last + (not insertion.is_after)
+        is_before = insertion.span.line < last_line + (not insertion.is_after)
         if is_before and "origin" in members(record.get("message")):
             message = {key: value for key, value in record["message"].items() if key != "origin"}
             insertion = replace(insertion, value=record | {"message": message})
-        inserted.append(insertion)
-    return replace(edit, inserted=inserted)
+        insertions.append(insertion)
+    return replace(edit, inserted=insertions)
 
 
 def relink(edit: Edit) -> Edit:
@@ -75,9 +75,9 @@ def relink(edit: Edit) -> Edit:
     """
     from ctxtrim.formats.agents.kimi_branches import renumbered  # for edits only
 
-    emptied = {span for span in edit.removed if span.path in _EMPTIED}
-    found: dict[Span, dict[str, Any]] = {}
-    for span in emptied:
-        found.setdefault(Span(span.line), {})[str(span.path[0])] = ""
-    edit = _kept_by_compactions(replace(edit, removed=edit.removed - emptied))
-    return replace(edit, members={**edit.members, **found, **renumbered(edit)})
+    spans = {span for span in edit.removed if span.path in _TEXT_PATHS}
+    changes: dict[Span, dict[str, Any]] = {}
+    for span in spans:
+        changes.setdefault(Span(span.line), {})[str(span.path[0])] = ""
+    edit = _kept_by_compactions(replace(edit, removed=edit.removed - spans))
+    return replace(edit, members={**edit.members, **changes, **renumbered(edit)})

@@ -69,7 +69,7 @@ def _is_typed(origin: Mapping[str, Any]) -> bool:
     return origin.get("kind", "user") == "user" or origin.get("trigger") == "user-slash"
 
 
-_ELIDED = """<system-reminder>
+_PROMPT_NOTE = """<system-reminder>
 [Kimi Code sends only the beginning and the end of the prompts above, about 20,000 tokens of them,
 and a note in the place of all others. This session does not contain that note. Here the prompts are
 counted in full, so their number of tokens is an upper bound, and this text, which is a little
@@ -89,13 +89,13 @@ def _compact(state: LiveContext, value: dict[str, Any], line: int) -> None:
     content_span = span if isinstance(summary, str) else span.inside("content")
     parts = content_parts(content, content_span, _block) if content else ()
     if parts and "keptHeadUserMessageCount" in value:
-        parts = (*parts, Part("text", _ELIDED))
-    found = [LiveEntry("user", list(parts), [span], is_summary=True)] if parts else []
+        parts = (*parts, Part("text", _PROMPT_NOTE))
+    entries = [LiveEntry("user", list(parts), [span], is_summary=True)] if parts else []
     count = value.get("compactedCount", value.get("count"))
     if "keptUserMessageCount" in value or not isinstance(count, int):
-        state.keep_prompts(found)
+        state.keep_prompts(entries)
     else:
-        state.keep_from(max(count, 0), found)
+        state.keep_from(max(count, 0), entries)
 
 
 def _undo(state: LiveContext, value: dict[str, Any], line: int) -> None:
@@ -205,8 +205,8 @@ def _result(state: LiveContext, event: dict[str, Any], value: dict[str, Any], li
     note, note_span = result.get("note"), span.inside("note")
     if note and isinstance(note, str):
         parts += (Part("text", note, span=note_span, block=note_span),)
-    found = result_parts(parts, call_id, name, boolean(result.get("isError")))
-    state.entries.append(LiveEntry("tool", list(found), [Span(line)], metadata=metadata_in(value)))
+    parts = result_parts(parts, call_id, name, boolean(result.get("isError")))
+    state.entries.append(LiveEntry("tool", list(parts), [Span(line)], metadata=metadata_in(value)))
     state.flush()
 
 
@@ -253,24 +253,24 @@ def _context_after(values: Iterable[tuple[Any, int]]) -> LiveContext:
 
 
 def _values(
-    records: Iterable[JsonRecord], switched: list[tuple[Any, int]]
+    records: Iterable[JsonRecord], switches: list[tuple[Any, int]]
 ) -> Iterator[tuple[Any, int]]:
     """The values of records. Those that start a branch are added to a list, with line numbers."""
     for line, record in enumerate(records):
         if members(record.value).get("type") == "agent.switched":
-            switched.append((record.value, line + 1))
+            switches.append((record.value, line + 1))
         yield record.value, line
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session: its live context."""
-    switched: list[tuple[Any, int]] = []
-    state = _context_after(_values(records, switched))
-    if switched:
+    switches: list[tuple[Any, int]] = []
+    state = _context_after(_values(records, switches))
+    if switches:
         from ctxtrim.formats.agents.kimi_branches import live_values  # for few sessions
 
-        live = live_values(switched, lines)
-        state = state if live is None else _context_after(live)
+        values = live_values(switches, lines)
+        state = state if values is None else _context_after(values)
     entries = [*([state.system] if state.system else []), *state.entries, *state.deferred]
     entries = [entry for entry in entries if entry.spans]
     indices = {id(entry): index for index, entry in enumerate(entries)}

@@ -51,8 +51,8 @@ class LiveContext(Struct):
 
     `step`: the open assistant message. `names`: the tool names of open calls, by id. `deferred`:
     messages that wait for the results of these calls. `recent`: the index after the last summary.
-    `turns`: the number of prompts from there on. `kept`: so many messages at the start are prompts
-    that a compaction kept.
+    `turns`: the number of prompts from there on. `kept`: the number of prompts at the start that
+    a compaction kept.
     """
 
     entries: list[LiveEntry] = field(default_factory=list)
@@ -124,11 +124,11 @@ class LiveContext(Struct):
     def cut(self, end: int) -> None:
         """Drop the messages from an index on, and their usages."""
         self.interrupt()
-        dropped = self.entries[end:]
+        entries = self.entries[end:]
         del self.entries[end:]
-        self.turns -= _prompts(dropped)
+        self.turns -= _prompts(entries)
         self.kept = min(self.kept, end)
-        ids = set(map(id, dropped))
+        ids = set(map(id, entries))
         while self.usages and id(self.usages[-1][0]) in ids:
             self.usages.pop()
 

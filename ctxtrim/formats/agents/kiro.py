@@ -35,12 +35,12 @@ def knows(value: object) -> bool:
     return "content" in value["user"] and any(key in value["assistant"] for key in _ANSWERS)
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
-    """Read the messages of each entry. A half without a text, a call or a result is none."""
+def read(items: Iterable[Element], contents: ListContents) -> None:
+    """Read the messages of each entry. A half without a text, a call or a result is no message."""
     for value, span, _ in items:
         if knows(value):
             for message in (*_user(value["user"], span), *_assistant(value["assistant"], span)):
-                found.messages.append(replace(message, index=len(found.messages)))
+                contents.messages.append(replace(message, index=len(contents.messages)))
 
 
 def _user(value: dict[str, Any], entry: Span) -> Iterator[Message]:
@@ -86,8 +86,8 @@ def _result(value: dict[str, Any], span: Span) -> Message:
         else:
             parts.append(Part("text", dump(block.get("Json", block)), block=inner_span))
     is_error = True if value.get("status") == "Error" else None
-    found = result_parts(parts, string(value.get("tool_use_id")), None, is_error)
-    return Message("tool", found, metadata=metadata_in(value), spans=(span,))
+    message_parts = result_parts(parts, string(value.get("tool_use_id")), None, is_error)
+    return Message("tool", message_parts, metadata=metadata_in(value), spans=(span,))
 
 
 def _assistant(value: dict[str, Any], entry: Span) -> Iterator[Message]:
@@ -106,7 +106,7 @@ def _assistant(value: dict[str, Any], entry: Span) -> Iterator[Message]:
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The id, the model, the tools of all origins, and the summary of a compaction."""
-    tools = [tool for each in members(value.get("tools")).values() for tool in elements(each)]
+    tools = [tool for group in members(value.get("tools")).values() for tool in elements(group)]
     info = members(value.get("model_info"))
     summary = next(iter(elements(value.get("latest_summary"))), None)
     preamble: tuple[Message, ...] = ()

@@ -51,26 +51,28 @@ def sniff(value: object) -> Layout | None:
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session, from its last `Clear` on."""
-    found = ListContents([])
+    contents = ListContents([])
     for line, record in enumerate(records):
         value, span = members(record.value), Span(line)
         data = members(value.get("data"))
         if value.get("kind") == "Clear":
-            found = ListContents([])
+            contents = ListContents([])
         elif value.get("kind") == "Compaction" and string(data.get("summary")):
-            _add_summary(data["summary"], span, found)
+            _add_summary(data["summary"], span, contents)
         elif sniff(value) is not None:
             data_span = span.inside("data", "content")
-            blocks = [(block, data_span.inside(at)) for at, block in enumerate(data["content"])]
-            add_messages(_ROLES[value["kind"]], blocks, found, _part, _result)
-    return session(found.messages, lines)
+            blocks = [
+                (block, data_span.inside(index)) for index, block in enumerate(data["content"])
+            ]
+            add_messages(_ROLES[value["kind"]], blocks, contents, _part, _result)
+    return session(contents.messages, lines)
 
 
-def _add_summary(text: str, span: Span, found: ListContents) -> None:
+def _add_summary(text: str, span: Span, contents: ListContents) -> None:
     """Add the summary of a compaction. What it replaces is not known, so nothing is dropped."""
     part = Part("text", text, span=span.inside("data", "summary"))
-    index = len(found.messages)
-    found.messages.append(
+    index = len(contents.messages)
+    contents.messages.append(
         Message("user", (part,), is_injected=True, is_summary=True, index=index, spans=(span,))
     )
 
@@ -99,12 +101,15 @@ def _text_block(text: str) -> dict[str, str]:
 
 
 def _result(value: Any, span: Span) -> tuple[Part, ...]:
-    """The parts of a result; none of another block. The values of a command follow its output."""
+    """The parts of a result; none for any other block.
+
+    The values of a command follow its output.
+    """
     if value["kind"] != "toolResult":
         return ()
     data, data_span = members(value.get("data")), span.inside("data", "content")
     blocks = list(map(members, elements(data.get("content"))))
-    outputs = [_output(block, data_span.inside(at)) for at, block in enumerate(blocks)]
+    outputs = [_output(block, data_span.inside(index)) for index, block in enumerate(blocks)]
     call_id = string(data.get("toolUseId"))
     is_error = True if data.get("status") == "error" else None
     rest = (
@@ -138,22 +143,22 @@ def owner(array: Path) -> Path | None:
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a record; a record around it is split."""
-    before = None if site.earlier is None else site.earlier.spans[-1].line
-    after = None if site.later is None else site.later.spans[0].line
-    is_after = site.follows(run) or after is None
-    line = before if is_after else after
+    earlier_line = None if site.earlier is None else site.earlier.spans[-1].line
+    later_line = None if site.later is None else site.later.spans[0].line
+    is_after = site.follows(run) or later_line is None
+    line = earlier_line if is_after else later_line
     span = Span(site.any.spans[0].line if line is None else line)
     neighbour = members(site.value_of(span))
-    made = [
+    insertions = [
         Insertion(_record(message, neighbour, number), span, is_after)
         for number, message in enumerate(run)
     ]
-    if site.later is None or before != after:
-        return made
+    if site.later is None or earlier_line != later_line:
+        return insertions
     cut = site.later.spans[0]
-    again = _id(neighbour, str(cut.path), len(run))
-    reopened = {key: neighbour[key] for key in ("version", "kind") if key in neighbour} | again
-    return [Insertion(each.value, cut, cuts=True, reopened=reopened) for each in made]
+    half_id = _id(neighbour, str(cut.path), len(run))
+    half = {key: neighbour[key] for key in ("version", "kind") if key in neighbour} | half_id
+    return [Insertion(insertion.value, cut, cuts=True, reopened=half) for insertion in insertions]
 
 
 def _record(message: Message, neighbour: dict[str, Any], number: int) -> dict[str, Any]:

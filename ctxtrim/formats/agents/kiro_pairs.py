@@ -56,8 +56,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     if later is not None and _entry(later.spans[0]) is not None and run[0].role != "tool":
         span, is_after = later.spans[0], False
     else:
-        last = earlier if earlier is not None and _entry(earlier.spans[0]) else site.any
-        span, is_after = last.spans[0], True
+        neighbour = earlier if earlier is not None and _entry(earlier.spans[0]) else site.any
+        span, is_after = neighbour.spans[0], True
     results = [_result(message) for message in run if message.role == "tool"]
     values = [_results(results)] if results else []
     values += [_half(message) for message in run if message.role != "tool"]
@@ -108,19 +108,19 @@ def relink(edit: Edit) -> Edit:
         if span.path[-1:] == (_SUMMARY,):
             members.setdefault(Span(span.line, span.path[:-1]), {})[_SUMMARY] = None
     halves = [item for item in edit.inserted if _is_half(item)]
-    inserted = [item for item in edit.inserted if not _is_half(item)]
-    touched = (*(item.span for item in halves), *edit.removed)
-    entries = {entry for span in touched if (entry := _entry(span)) is not None}
-    removed = set(edit.removed)
+    insertions = [item for item in edit.inserted if not _is_half(item)]
+    spans = (*(item.span for item in halves), *edit.removed)
+    entries = {entry for span in spans if (entry := _entry(span)) is not None}
+    removals = set(edit.removed)
     for array in sorted({Span(entry.line, entry.path[:-1]) for entry in entries}):
-        pairs = _paired(list(_units(edit, array, halves)), edit)
-        inserted += pairs.inserted
+        pairs = _pairs_of(list(_units(edit, array, halves)), edit)
+        insertions += pairs.inserted
         for entry, changes in pairs.members.items():
             members.setdefault(entry, {}).update(changes)
-            removed -= {span for span in removed if _is_within(span, entry, changes)}
-        every = {array.inside(index) for index in range(len(edit.value_at(array)))}
-        removed |= every - pairs.used_entries
-    return replace(edit, removed=removed, inserted=inserted, members=members)
+            removals -= {span for span in removals if _is_within(span, entry, changes)}
+        list_entries = {array.inside(index) for index in range(len(edit.value_at(array)))}
+        removals |= list_entries - pairs.used_entries
+    return replace(edit, removed=removals, inserted=insertions, members=members)
 
 
 def _is_within(span: Span, entry: Span, changes: Mapping[str, Any]) -> bool:
@@ -135,7 +135,7 @@ def _is_half(item: Insertion) -> bool:
 
 def _units(edit: Edit, array: Span, halves: Sequence[Insertion]) -> Iterator[_Unit]:
     """The halves that the list at a span has after the edit, in order."""
-    kept = {
+    old_halves = {
         (entry, span.path[len(entry.path)])
         for span in edit.kept
         if (entry := _entry(span)) is not None
@@ -148,21 +148,21 @@ def _units(edit: Edit, array: Span, halves: Sequence[Insertion]) -> Iterator[_Un
     for index in range(len(edit.value_at(array))):
         entry = array.inside(index)
         for half in _HALVES:
-            here = around.get((entry, half), [])
-            yield from (_inserted(item, entry) for item in here if not item.is_after)
-            if (entry, half) in kept:
+            insertions = around.get((entry, half), [])
+            yield from (_new_unit(item, entry) for item in insertions if not item.is_after)
+            if (entry, half) in old_halves:
                 yield _Unit(half, entry)
-            yield from (_inserted(item, entry) for item in here if item.is_after)
+            yield from (_new_unit(item, entry) for item in insertions if item.is_after)
 
 
-def _inserted(item: Insertion, entry: Span) -> _Unit:
+def _new_unit(item: Insertion, entry: Span) -> _Unit:
     half = _HALVES["assistant" in item.value]
     return _Unit(half, entry, item.value[half], item.is_after)
 
 
-def _paired(units: Sequence[_Unit], edit: Edit) -> _Pairs:
+def _pairs_of(units: Sequence[_Unit], edit: Edit) -> _Pairs:
     """The changes that make a pair of each user and the assistant after it."""
-    found = _Pairs()
+    pairs = _Pairs()
     position = 0
     while position < len(units):
         user = units[position] if units[position].half == "user" else None
@@ -170,30 +170,30 @@ def _paired(units: Sequence[_Unit], edit: Edit) -> _Pairs:
         answer = units[position] if position < len(units) else None
         answer = answer if answer is not None and answer.half == "assistant" else None
         position += answer is not None
-        _pair(user, answer, edit, found)
-    return found
+        _pair(user, answer, edit, pairs)
+    return pairs
 
 
-def _pair(user: _Unit | None, answer: _Unit | None, edit: Edit, found: _Pairs) -> None:
+def _pair(user: _Unit | None, answer: _Unit | None, edit: Edit, pairs: _Pairs) -> None:
     """Add the changes that make a pair; its entry is that of a half that is kept."""
-    kept = [unit.entry for unit in (user, answer) if unit is not None and unit.value is None]
-    entry = next((entry for entry in kept if entry not in found.used_entries), None)
-    wanted = {"user": user, "assistant": answer}
+    entries = [unit.entry for unit in (user, answer) if unit is not None and unit.value is None]
+    entry = next((entry for entry in entries if entry not in pairs.used_entries), None)
+    halves = {"user": user, "assistant": answer}
     if entry is not None:
-        found.used_entries.add(entry)
+        pairs.used_entries.add(entry)
         changes = {
             half: _value(half, unit, edit)
-            for half, unit in wanted.items()
+            for half, unit in halves.items()
             if unit is None or unit.value is not None or unit.entry != entry
         }
         if changes:
-            found.members[entry] = changes
+            pairs.members[entry] = changes
         return
-    first = next(unit for unit in (user, answer) if unit is not None)
-    value = {half: _value(half, unit, edit) for half, unit in wanted.items()}
+    first_unit = next(unit for unit in (user, answer) if unit is not None)
+    value = {half: _value(half, unit, edit) for half, unit in halves.items()}
     # the entry may already hold the pair before this one
-    is_after = first.is_after or first.entry in found.used_entries
-    found.inserted.append(Insertion(value, first.entry, is_after))
+    is_after = first_unit.is_after or first_unit.entry in pairs.used_entries
+    pairs.inserted.append(Insertion(value, first_unit.entry, is_after))
 
 
 def _value(half: str, unit: _Unit | None, edit: Edit) -> Any:

@@ -50,20 +50,20 @@ def knows(value: object) -> bool:
     return _is_known(value) or _has_sender(value) or is_dated
 
 
-def read(elements: Iterable[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], contents: ListContents) -> None:
     """Read one message from each element. Steps of other types are counted as unknown."""
     for element in elements:
         value, span, whole = element
         if _is_known(value):
             role: Role = "user" if value["type"] == "user_input" else "assistant"
-            found.add(role, [_step_part(value, span)], value, whole)
+            contents.add(role, [_step_part(value, span)], value, whole)
         elif _is_step(value):
-            found.uncounted += 1
+            contents.uncounted += 1
         elif _has_sender(value):
             parts = content_parts(value["parts"], span.inside("parts"), text_or_block)
-            found.add(_ROLES[value["sender"]], parts, value, whole)
+            contents.add(_ROLES[value["sender"]], parts, value, whole)
         else:
-            openai_chat.read([element], found)
+            openai_chat.read([element], contents)
 
 
 def _step_part(value: dict[str, Any], span: Span) -> Part:

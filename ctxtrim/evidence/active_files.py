@@ -59,14 +59,16 @@ def file_references(shape: Shape) -> tuple[FileReference, ...]:
     """All files that were read, written, edited or deleted, least recently used first."""
     messages = shape.messages
     steps: dict[str, int] = {}
-    newest: dict[str, int] = {}
+    read_positions: dict[str, int] = {}
     for access in file_accesses(shape, lambda position: is_error(messages[position])):
         steps.pop(access.path, None)  # keeps the order of last accesses
         steps[access.path] = access.step
         if access.is_read:
-            newest[access.path] = access.position
+            read_positions[access.path] = access.position
     return tuple(
-        FileReference(path, step, _hash(messages[newest[path]]) if path in newest else None)
+        FileReference(
+            path, step, _hash(messages[read_positions[path]]) if path in read_positions else None
+        )
         for path, step in sorted(steps.items(), key=lambda item: item[1])
     )
 
@@ -80,18 +82,18 @@ def active_reads(
     `current_step`, and not deleted since. Of equal reads of a file, only the newest counts; errors
     do not count.
     """
-    last: dict[str, Access] = {}
+    last_accesses: dict[str, Access] = {}
     for access in accesses:
         is_recent = access.step >= current_step - active_steps
         if is_recent and (access.kind != "delete" or access.is_answer):
-            last[access.path] = access
-    used = {path for path, access in last.items() if access.kind != "delete"}
-    shown: dict[tuple[str, str], int] = {}
+            last_accesses[access.path] = access
+    paths = {path for path, access in last_accesses.items() if access.kind != "delete"}
+    newest_reads: dict[tuple[str, str], int] = {}
     for access in accesses:
-        if access.path in used and access.is_read:
-            shown[access.path, result_text(messages[access.position])] = access.position
+        if access.path in paths and access.is_read:
+            newest_reads[access.path, result_text(messages[access.position])] = access.position
     reasons: dict[int, str] = {}
-    for (path, _), position in shown.items():
+    for (path, _), position in newest_reads.items():
         reasons.setdefault(position, f"active file {path}")
     return reasons
 
@@ -100,14 +102,14 @@ def outdated_reads(accesses: Sequence[Access], current_step: int, active_steps: 
     """The positions of reads whose file changed later, more than `active_steps` steps before
     `current_step`.
     """
-    outdated: set[int] = set()
-    waiting: dict[str, list[int]] = {}
+    positions: set[int] = set()
+    reads: dict[str, list[int]] = {}
     for access in accesses:
         if access.is_read:
-            waiting.setdefault(access.path, []).append(access.position)
+            reads.setdefault(access.path, []).append(access.position)
         elif access.kind != "read" and current_step - access.step > active_steps:
-            outdated.update(waiting.pop(access.path, ()))
-    return outdated
+            positions.update(reads.pop(access.path, ()))
+    return positions
 
 
 def reread(shape: Shape, accesses: Sequence[Access]) -> dict[int, int]:
@@ -116,18 +118,18 @@ def reread(shape: Shape, accesses: Sequence[Access]) -> dict[int, int]:
 
     Reads of several files at once are excluded.
     """
-    newest: dict[str, int] = {}
+    full_reads: dict[str, int] = {}
     newer_reads: dict[int, int] = {}
     reads = [access for access in accesses if access.is_read]
-    numbers = Counter(access.position for access in reads)
+    counts = Counter(access.position for access in reads)
     for access in reversed(reads):
         position, call = access.position, shape.call[access.position]
-        if numbers[position] > 1:
+        if counts[position] > 1:
             continue
-        if access.path in newest:
-            newer_reads[position] = newest[access.path]
+        if access.path in full_reads:
+            newer_reads[position] = full_reads[access.path]
         elif call is not None and is_full_read(call) and not is_abridged(shape.messages[position]):
-            newest[access.path] = position
+            full_reads[access.path] = position
     return newer_reads
 
 
@@ -139,15 +141,15 @@ def file_accesses(shape: Shape, is_error: Callable[[int], bool]) -> list[Access]
     calls = [(position, call, True) for position, call in enumerate(shape.call) if call is not None]
     calls += [(position, call, False) for position, call in shape.unanswered]
     calls.sort(key=itemgetter(0))
-    found, steps = [], shape.step
+    accesses, steps = [], shape.step
     for position, call, has_result in calls:
         if kind_of_tool(call.name, call.text) not in _KINDS:  # saves the search for paths
             continue
         for path, kind in dict.fromkeys(accesses_of(call)):
             if kind in _KINDS:
                 step = steps[position]
-                found.append(Access(path, kind, step, position, has_result, is_error))
-    return found
+                accesses.append(Access(path, kind, step, position, has_result, is_error))
+    return accesses
 
 
 def _hash(message: Message) -> str:

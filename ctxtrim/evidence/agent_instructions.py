@@ -10,18 +10,18 @@ _NAMES = (
     r"|\.(?:cursor|windsurf|cline)rules\b)"
 )
 _TAGS = r"(?:user_instructions|INSTRUCTIONS|environment_context|project_instructions)"
-_NAMED = lazy_pattern(rf"(?<!\w){_NAMES}|<{_TAGS}>")
+_MENTION = lazy_pattern(rf"(?<!\w){_NAMES}|<{_TAGS}>")
 _REACH = 500  # characters that are searched for the name
 # The beginning of a text with such a file: Codex (a heading, tags), Claude Code (a reminder),
 # Gemini CLI, opencode, and the file itself under its own name.
-_BEGINS = lazy_pattern(
+_BEGINNING = lazy_pattern(
     rf"\s*(?:<{_TAGS}>"
     rf"|# (?:\S{{0,200}}/)?{_NAMES}(?: instructions\b[^\n]*)?[ \t]*(?:\n|$)"
     rf"|(?:Contents of|Instructions from:|--- ?Context from:) [^\n]{{0,300}}?{_NAMES}"
     rf"|<system-reminder>.{{0,{_REACH}}}?(?:# claudeMd\b|Contents of [^\n]{{0,300}}?{_NAMES}))",
     re.DOTALL,
 )
-_WRAPPED = lazy_pattern(
+_WRAPPER = lazy_pattern(
     rf"\s*(?:# [^\n]{{0,300}}\n\s*)?<(system-reminder|{_TAGS})>.*?</\1>", re.DOTALL
 )
 
@@ -35,26 +35,26 @@ def is_instructions(message: Message) -> bool:
     if message.role != "user":
         return False
     texts = [part.text for part in message.parts if part.kind == "text"]
-    if message.is_injected and any(_NAMED.search(text, 0, _REACH) for text in texts):
+    if message.is_injected and any(_MENTION.search(text, 0, _REACH) for text in texts):
         return True
-    return any(map(_BEGINS.match, texts))
+    return any(map(_BEGINNING.match, texts))
 
 
 def is_only_instructions(message: Message) -> bool:
     """Whether a user message consists of such files only, so that no person typed it."""
     if message.role != "user" or not message.parts:
         return False
-    first = message.parts[0]
-    if first.kind != "text" or not _BEGINS.match(first.text):
+    first_part = message.parts[0]
+    if first_part.kind != "text" or not _BEGINNING.match(first_part.text):
         return False
     return all(part.kind == "text" and _is_file(part.text) for part in message.parts)
 
 
 def _is_file(text: str) -> bool:
     """Whether a text is such a file as clients wrap it, with nothing after it."""
-    if not _BEGINS.match(text):
+    if not _BEGINNING.match(text):
         return False
     end = 0
-    while wrapped := _WRAPPED.match(text, end):
-        end = wrapped.end()
+    while match := _WRAPPER.match(text, end):
+        end = match.end()
     return end == 0 or not text[end:].strip()

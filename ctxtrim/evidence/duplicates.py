@@ -15,7 +15,7 @@ def copies(shape: Shape) -> dict[int, int]:
     results, because the model does not read them.
     """
     messages = shape.messages
-    newest: dict[tuple[str, str], int] = {}
+    newest_positions: dict[tuple[str, str], int] = {}
     newer_copies = {}
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
@@ -25,7 +25,7 @@ def copies(shape: Shape) -> dict[int, int]:
         if len(text.strip()) < _LEAST:
             continue
         tool = tool_name(message.result, shape.call[position])
-        newest_position = newest.setdefault((tool, text), position)
+        newest_position = newest_positions.setdefault((tool, text), position)
         if newest_position != position and not is_abridged(message):
             newer_copies[position] = newest_position
     return newer_copies

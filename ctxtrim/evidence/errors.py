@@ -25,7 +25,7 @@ _NOT_FOUND = lazy_pattern(r".{1,80}: command not found")
 # of tsc, with the file name in front
 _TYPESCRIPT = lazy_pattern(r"(?:[^\n]{1,300}?(?:\(\d+,\d+\):|:\d+:\d+ -) )?error TS\d+:")
 _LOOSE = lazy_pattern(r"error|exception|failed|fatal|cannot|unable to", re.IGNORECASE)
-_ABRIDGED = lazy_pattern(r"\[[^\[\]\n]{0,80}(?:truncated|cleared)", re.IGNORECASE)
+_TRUNCATION_NOTE = lazy_pattern(r"\[[^\[\]\n]{0,80}(?:truncated|cleared)", re.IGNORECASE)
 _EDGE = 3  # lines to check at the beginning and at the end
 _REACH = 1 << 12  # characters that contain these lines
 
@@ -46,19 +46,23 @@ def is_error(message: Message, is_loose: bool = False) -> bool:
 
 def is_abridged(message: Message) -> bool:
     """Whether a tool result notes, in brackets, that some of it was truncated or cleared."""
-    return any(_ABRIDGED.search(part.text) for part in message.parts if part.kind == "tool_result")
+    return any(
+        _TRUNCATION_NOTE.search(part.text) for part in message.parts if part.kind == "tool_result"
+    )
 
 
 def error_line(text: str, is_loose: bool = False) -> tuple[int, int] | None:
     """The range (start, end) of the line that shows an error; None if there is none."""
-    first = list(islice(_lines(text), _EDGE))
-    code = _exit_code(text, first)
+    first_lines = list(islice(_lines(text), _EDGE))
+    code = _exit_code(text, first_lines)
     if code:
         return code[0] if code[1] else None
     if is_loose:
         word = _LOOSE.search(text)
         return _line_around(text, word.start()) if word else None
-    return next(((start, end) for start, end in first if _begins_like_error(text[start:end])), None)
+    return next(
+        ((start, end) for start, end in first_lines if _begins_like_error(text[start:end])), None
+    )
 
 
 def exit_code(text: str) -> int | None:
@@ -69,7 +73,9 @@ def exit_code(text: str) -> int | None:
     return code[1] if code else None
 
 
-def _exit_code(text: str, first: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], int] | None:
+def _exit_code(
+    text: str, first_lines: Sequence[tuple[int, int]]
+) -> tuple[tuple[int, int], int] | None:
     """The member with an exit code in a JSON object, else the first line with one among the first
     and the last few; and the code.
 
@@ -78,10 +84,12 @@ def _exit_code(text: str, first: Sequence[tuple[int, int]]) -> tuple[tuple[int, 
     member = exit_code_in_json(text)
     if member is not None:
         return member
-    last: list[tuple[int, int]] = []
-    if len(first) == _EDGE or len(text) > _REACH:  # otherwise there are no others
-        last = [line for line in islice(_lines_backwards(text), _EDGE) if line not in first]
-    for start, end in (*first, *reversed(last)):
+    last_lines: list[tuple[int, int]] = []
+    if len(first_lines) == _EDGE or len(text) > _REACH:  # otherwise there are no others
+        last_lines = [
+            line for line in islice(_lines_backwards(text), _EDGE) if line not in first_lines
+        ]
+    for start, end in (*first_lines, *reversed(last_lines)):
         code = _EXIT_CODE.match(text, start, end)
         if code:
             return (start, end), int(code[1])
@@ -115,7 +123,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
             if reach < len(text):
                 return  # the range ends inside a line
             stop = reach
-        if line := _bare(text, start, stop):
+        if line := _content_range(text, start, stop):
             yield line
         start = stop + 1
 
@@ -129,18 +137,18 @@ def _lines_backwards(text: str) -> Iterator[tuple[int, int]]:
             if reach and text[reach - 1] != "\n":
                 return  # the range begins inside a line
             start = reach
-        if line := _bare(text, start, stop):
+        if line := _content_range(text, start, stop):
             yield line
         if start <= reach:
             return
         stop = start - 1
 
 
-def _bare(text: str, start: int, stop: int) -> tuple[int, int] | None:
+def _content_range(text: str, start: int, stop: int) -> tuple[int, int] | None:
     """The range of a line without surrounding space; None if it is blank or a marker."""
     line = text[start:stop]
-    bare = line.strip()
-    if not bare or (bare[0] == "." and MARKER.fullmatch(bare)):
+    content = line.strip()
+    if not content or (content[0] == "." and MARKER.fullmatch(content)):
         return None
-    begin = start + line.index(bare)
-    return begin, begin + len(bare)
+    begin = start + line.index(content)
+    return begin, begin + len(content)

@@ -31,7 +31,7 @@ _FAILED_TESTS = re.compile(
 )
 _TESTS = re.compile(r"test|spec|jest|tox", re.IGNORECASE)
 _HIT = re.compile(r"^((?:[A-Za-z]:)?[^\n:]{1,500}):\d+[:\s]", re.MULTILINE)
-_NUMBERED = re.compile(r"^[ \t]*\d+:", re.MULTILINE)
+_NUMBERED_LINE = re.compile(r"^[ \t]*\d+:", re.MULTILINE)
 _NONE = re.compile(
     r"\s*no (?:matches|files|results|hits|matching)\b|\s*found 0\b"
     r"|\s*0 (?:matches|files|results)\b",
@@ -138,21 +138,21 @@ def _matches(content: str) -> tuple[int, tuple[str, ...]]:
     """The number of hits of a search, and the files that they name."""
     if _NONE.match(content):
         return 0, ()
-    listed = _listed(content)
-    if listed is not None:
-        return listed, ()
+    count = _list_size(content)
+    if count is not None:
+        return count, ()
     hits = _HIT.findall(content)
     if hits:
         return len(hits), tuple(dict.fromkeys(path.strip() for path in hits))
-    numbered = _NUMBERED.findall(content)
-    if numbered:
-        return len(numbered), ()
+    lines = _NUMBERED_LINE.findall(content)
+    if lines:
+        return len(lines), ()
     return sum(
         bool(line.strip()) and not _HEADING.fullmatch(line) for line in content.split("\n")
     ), ()
 
 
-def _listed(content: str) -> int | None:
+def _list_size(content: str) -> int | None:
     """The number of hits in a JSON list; None if the text is not one."""
     if not content.lstrip().startswith(("[", "{")):
         return None

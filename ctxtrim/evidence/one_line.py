@@ -24,8 +24,8 @@ def summary_line(info: KeyInfo, tool_name: str | None) -> str:
     """
     subject = info.command
     if info.kind in ("read", "write", "edit", "delete") and info.paths:
-        more = f" +{len(info.paths) - 1}" if len(info.paths) > 1 else ""
-        subject = _short(info.paths[0], _SUBJECT - len(more), is_path=True) + more
+        suffix = f" +{len(info.paths) - 1}" if len(info.paths) > 1 else ""
+        subject = _short(info.paths[0], _SUBJECT - len(suffix), is_path=True) + suffix
     elif subject is None and info.kind == "search" and info.paths:
         subject = info.paths[0]
     line = f"[{'❌' if info.status == 'error' else '✓'} {_short(tool_name or 'tool', _NAME)}"
@@ -83,8 +83,8 @@ def _without_matches(fields: Sequence[str]) -> str:
 def _short(text: str, limit: int, is_path: bool = False) -> str:
     """A text on one line, cut with `…` at its end; a path is cut at its beginning."""
     text = text[-4 * LONGEST :] if is_path else text[: 4 * LONGEST]
-    printable = "".join(character if character.isprintable() else " " for character in text)
-    text = " ".join(printable.split())
+    plain_text = "".join(character if character.isprintable() else " " for character in text)
+    text = " ".join(plain_text.split())
     if len(text) <= limit:
         return text
     if is_path:
@@ -95,6 +95,10 @@ def _short(text: str, limit: int, is_path: bool = False) -> str:
     return text[:end].rstrip() + "…" if end else ""
 
 
-def _joins(first: str, second: str) -> bool:
+def _joins(character: str, next_character: str) -> bool:
     """Whether two characters are displayed as one."""
-    return unicodedata.combining(second) > 0 or second in "\u200d\ufe0e\ufe0f" or first == "\u200d"
+    return (
+        unicodedata.combining(next_character) > 0
+        or next_character in "\u200d\ufe0e\ufe0f"
+        or character == "\u200d"
+    )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-Named = Callable[[int], tuple[str, ...]]
+CallPaths = Callable[[int], tuple[str, ...]]
 """The paths that the call of a result named, by the position of the result."""
 
 _PATH = re.compile(r"[\"'`(\[<]*[\w.~@+:#%=\-]*[\\/][\w.~@+:#%=\-\\/]*[\"'`)\]>,;]*")
@@ -29,8 +29,8 @@ def run_has_content(text: str, start: int, end: int, paths: tuple[str, ...]) -> 
         run = _last_word(text[max(0, start - _REACH) : start]) + run
     if not run[-1].isspace():
         run += _first_word(text[end : end + _REACH])
-    bare = text[start:end].strip()
-    return _length_without_paths(run) >= _RUN and not any(bare in path for path in paths)
+    content = text[start:end].strip()
+    return _length_without_paths(run) >= _RUN and not any(content in path for path in paths)
 
 
 @lru_cache(maxsize=64)  # neighbouring ranges share words

@@ -7,7 +7,7 @@ characters are compared by their first 40.
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from ctxtrim.evidence.paths_in_text import Named, line_has_content
+from ctxtrim.evidence.paths_in_text import CallPaths, line_has_content
 from ctxtrim.evidence.quoted_runs import SHORT
 
 _LEAST = 20  # minimum non-blank characters of a line
@@ -17,57 +17,59 @@ _ANCHOR = re.compile(r"\w+|[^\w\s]")  # where a line may begin in typed text: no
 _MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _MARK = re.compile(r"\s*(?:>[ \t]?)+")
 
-Begun = Callable[[str], bool]
+IsBeginning = Callable[[str], bool]
 """Whether typed text may contain the first 20 characters of a line, folded."""
 
 
 def quoted_lines(
-    results: Mapping[int, str], typed: Mapping[int, str], named: Named
+    results: Mapping[int, str], prompts: Mapping[int, str], call_paths: CallPaths
 ) -> dict[int, tuple[int, int]]:
     """The range of the first quoted line of each result.
 
-    `results` and `typed` are texts by position.
+    `results` and `prompts` are texts by position.
     """
-    folded = {position: " ".join(_MARKS.sub("", text).split()) for position, text in typed.items()}
-    sources = _sources(results, _beginnings(folded.values()), named)
+    folded_texts = {
+        position: " ".join(_MARKS.sub("", text).split()) for position, text in prompts.items()
+    }
+    sources = _sources(results, _beginnings(folded_texts.values()), call_paths)
     if not sources:
         return {}
     lengths: dict[str, set[int]] = {}
     for key in sources:
         lengths.setdefault(key[:_LEAST], set()).add(len(key))
     quotations: dict[int, tuple[int, int]] = {}
-    for later, text in folded.items():
+    for prompt_position, text in folded_texts.items():
         for anchor in _anchors(text):
             for length in lengths.get(text[anchor : anchor + _LEAST], ()):  # at most 21 lengths
                 source = sources.get(text[anchor : anchor + length])
-                if source and source[0] < later:
+                if source and source[0] < prompt_position:
                     position, start, end = source
                     quotations[position] = min(quotations.get(position, (start, end)), (start, end))
     return quotations
 
 
-def _beginnings(texts: Collection[str]) -> Begun:
-    """Whether typed text may contain the beginning of a line."""
+def _beginnings(texts: Collection[str]) -> IsBeginning:
+    """A function that returns whether typed text may contain the beginning of a line."""
     if sum(map(len, texts)) <= SHORT:
         return "\n".join(texts).__contains__
-    begun = {
+    hashes = {
         hash(text[anchor : anchor + _LEAST])  # needs less memory than the text
         for text in texts
         for anchor in _anchors(text)
     }
-    return lambda beginning: hash(beginning) in begun
+    return lambda beginning: hash(beginning) in hashes
 
 
 def _sources(
-    results: Mapping[int, str], is_begun: Begun, named: Named
+    results: Mapping[int, str], is_beginning: IsBeginning, call_paths: CallPaths
 ) -> dict[str, tuple[int, int, int] | None]:
     """The result with a line that may be quoted, and its range; None if several results have it."""
     sources: dict[str, tuple[int, int, int] | None] = {}
     for position, text in results.items():
         paths: tuple[str, ...] | None = None
-        for line, start, end in _lines(text, is_begun):
+        for line, start, end in _lines(text, is_beginning):
             if paths is None:
-                paths = tuple(" ".join(path.split()) for path in named(position))
+                paths = tuple(" ".join(path.split()) for path in call_paths(position))
             if line_has_content(line, paths):
                 key = line[:_KEY]
                 source = sources.setdefault(key, (position, start, end))
@@ -82,7 +84,7 @@ def _anchors(text: str) -> list[int]:
     return [match.start() for match in _ANCHOR.finditer(text, 0, end)]
 
 
-def _lines(text: str, is_begun: Begun) -> Iterator[tuple[str, int, int]]:
+def _lines(text: str, is_beginning: IsBeginning) -> Iterator[tuple[str, int, int]]:
     """The lines that are long enough and begin like typed text, folded, each with its start and end
     in the text.
     """
@@ -90,12 +92,12 @@ def _lines(text: str, is_begun: Begun) -> Iterator[tuple[str, int, int]]:
     for line in text.split("\n"):
         if len(line) >= _LEAST:
             mark = _MARK.match(line) if ">" in line else None
-            bare = line[mark.end() :] if mark else line
-            beginning = " ".join(bare[:_REACH].split())
-            if len(beginning) < _LEAST or is_begun(beginning[:_LEAST]):
-                words = bare.split()
-                folded = " ".join(words)
-                if sum(map(len, words)) >= _LEAST and is_begun(folded[:_LEAST]):
-                    begin = start + len(line) - len(bare.lstrip())
-                    yield folded, begin, begin + len(bare.strip())
+            content = line[mark.end() :] if mark else line
+            beginning = " ".join(content[:_REACH].split())
+            if len(beginning) < _LEAST or is_beginning(beginning[:_LEAST]):
+                words = content.split()
+                folded_line = " ".join(words)
+                if sum(map(len, words)) >= _LEAST and is_beginning(folded_line[:_LEAST]):
+                    begin = start + len(line) - len(content.lstrip())
+                    yield folded_line, begin, begin + len(content.strip())
         start += len(line) + 1

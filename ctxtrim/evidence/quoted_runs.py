@@ -18,7 +18,7 @@ from operator import xor
 from struct import unpack_from
 from typing import NamedTuple
 
-from ctxtrim.evidence.paths_in_text import Named, run_has_content
+from ctxtrim.evidence.paths_in_text import CallPaths, run_has_content
 
 SHORT = 1 << 11  # characters of typed text that are searched faster than indexed
 _LITTLE = 4  # an index is faster for results of more than so many times the typed text
@@ -46,18 +46,18 @@ _STEPS = (Steps(8, 1, 32), Steps(16, 1, 24), Steps(16, 3, 8), Steps(16, 8, 3), S
 
 
 def quoted_runs(
-    results: Mapping[int, str], typed: Mapping[int, str], named: Named
+    results: Mapping[int, str], prompts: Mapping[int, str], call_paths: CallPaths
 ) -> dict[int, tuple[int, int]]:
     """The range of the first quoted run of each result, extended as far as it matches.
 
-    `results` and `typed` are texts by position.
+    `results` and `prompts` are texts by position.
     """
-    newest = sorted(typed, reverse=True)
-    pending = deque(newest)
-    text = _END.join(typed[position] for position in newest)
+    positions = sorted(prompts, reverse=True)
+    queue = deque(positions)
+    text = _END.join(prompts[position] for position in positions)
     if len(text) <= SHORT and sum(map(len, results.values())) <= _LITTLE * len(text):
         results = {
-            position: shown for position, shown in results.items() if _has_piece(shown, text)
+            position: result for position, result in results.items() if _has_piece(result, text)
         }
         if not results:  # as in most conversations
             return {}
@@ -65,29 +65,29 @@ def quoted_runs(
     index = _TypedText(text, steps, _typed_words(text, steps))
     runs = {}
     for position, places in index.places_in(results):
-        while pending and pending[0] > position:
-            index.add(len(typed[pending.popleft()]))
-        run = index.run_in(results[position], places, partial(named, position))
+        while queue and queue[0] > position:
+            index.add(len(prompts[queue.popleft()]))
+        run = index.run_in(results[position], places, partial(call_paths, position))
         if run:
             runs[position] = run
     return runs
 
 
-def _has_piece(shown: str, typed: str) -> bool:
+def _has_piece(result: str, text: str) -> bool:
     """Whether the text of a result may have a run: one of some pieces is in the typed text.
 
     Every run contains one of these pieces. In a short text they are found without an index.
     """
-    starts = range(0, len(shown) - _RUN + _PIECE + 1, _RUN - _PIECE + 1)
-    return any(shown[start : start + _PIECE] in typed for start in starts)
+    starts = range(0, len(result) - _RUN + _PIECE + 1, _RUN - _PIECE + 1)
+    return any(result[start : start + _PIECE] in text for start in starts)
 
 
-def _steps(typed: int, shown: int) -> Steps:
+def _steps(prompt_size: int, result_size: int) -> Steps:
     """The steps with the least work for so many characters of typed text and of results."""
-    if typed < _FEW:
+    if prompt_size < _FEW:
         return _STEPS[0]
-    steps = _STEPS[1:] if typed < _MANY else _STEPS[2:]
-    return min(steps, key=lambda steps: typed / steps.typed + shown / steps.shown)
+    steps = _STEPS[1:] if prompt_size < _MANY else _STEPS[2:]
+    return min(steps, key=lambda steps: prompt_size / steps.typed + result_size / steps.shown)
 
 
 def _words(data: bytes, width: int, step: int) -> Iterator[tuple[int, int, list[int]]]:
@@ -119,76 +119,81 @@ class _TypedText:
     """The typed text, newest message first, the words of all messages, and the windows of those
     added so far.
 
-    Windows need much memory, so only messages are indexed that have a piece of a result.
+    `size`: the number of characters of the messages added so far. Windows need much memory, so only
+    messages are indexed that have a piece of a result.
     """
 
     text: str
     steps: Steps
     words: Set[int]
-    indexed: int = 0
+    size: int = 0
     _windows: dict[int, int] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)  # of the messages, in order
-    _pending: dict[int, int] = field(default_factory=dict)  # by start, the end of the windows
-    _searched: dict[str, int] = field(default_factory=dict)  # by piece, where its search ended
+    _window_ends: dict[int, int] = field(default_factory=dict)  # by start, the end of the windows
+    _search_ends: dict[str, int] = field(default_factory=dict)  # by piece, where its search ended
 
     def add(self, length: int) -> None:
         """Add one more message."""
-        start, end = self.indexed, min(self.indexed + length, len(self.text))
+        start, end = self.size, min(self.size + length, len(self.text))
         if end - start >= _RUN:
-            self._pending[start] = end - _RUN + 1
+            self._window_ends[start] = end - _RUN + 1
         self._starts.append(start)
-        self.indexed += length + len(_END)
+        self.size += length + len(_END)
 
     def _search(self, piece: str) -> None:
         """Add the windows of the messages that have a piece."""
-        if self._pending and self._searched.get(piece, 0) < self.indexed:
-            is_searched = len(self._searched) < _SEARCHES
-            for start in list(self._with_piece(piece) if is_searched else self._pending):
+        if self._window_ends and self._search_ends.get(piece, 0) < self.size:
+            is_searched = len(self._search_ends) < _SEARCHES
+            for start in list(self._with_piece(piece) if is_searched else self._window_ends):
                 self._add_windows(start)
-            self._searched[piece] = self.indexed
+            self._search_ends[piece] = self.size
 
     def _with_piece(self, piece: str) -> Iterator[int]:
-        """The starts of the pending messages that have a piece."""
-        position = self.text.find(piece, self._searched.get(piece, 0), self.indexed)
+        """The starts of the messages that have a piece and no windows yet."""
+        position = self.text.find(piece, self._search_ends.get(piece, 0), self.size)
         while position >= 0:
             number = bisect_right(self._starts, position)
-            if self._starts[number - 1] in self._pending:
+            if self._starts[number - 1] in self._window_ends:
                 yield self._starts[number - 1]
             if number == len(self._starts):
                 return
-            position = self.text.find(piece, self._starts[number], self.indexed)
+            position = self.text.find(piece, self._starts[number], self.size)
 
     def _add_windows(self, start: int) -> None:
-        text, known = self.text, self._windows
-        positions = range(start, self._pending.pop(start))
-        new = {hash(text[position : position + _RUN]): position for position in positions}
-        later = {key: known[key] for key in new.keys() & known.keys() if known[key] > new[key]}
-        known |= new | later
+        text, windows = self.text, self._windows
+        positions = range(start, self._window_ends.pop(start))
+        new_windows = {hash(text[position : position + _RUN]): position for position in positions}
+        later_windows = {
+            key: windows[key]
+            for key in new_windows.keys() & windows.keys()
+            if windows[key] > new_windows[key]
+        }
+        windows |= new_windows | later_windows
 
     def run_in(
-        self, text: str, places: Sequence[int], named: Callable[[], tuple[str, ...]]
+        self, text: str, places: Sequence[int], call_paths: Callable[[], tuple[str, ...]]
     ) -> tuple[int, int] | None:
         """The first run in a result that has content other than the named paths.
 
         `places` are those of `places_in`.
         """
-        data, paths = _data(text), named()
-        tried = 0  # the first window that was not tried yet
-        last, middle = -1, -1  # the place before, and the character at it
+        data, paths = _data(text), call_paths()
+        frontier = 0  # the first window that was not tried yet
+        last_place, middle = -1, -1  # the place before, and the character at it
         for place in places:
             if not self._may_run(data, place):
                 continue
-            middle += _characters(data[last + 1 : place + 1])
-            last = place
+            middle += _characters(data[last_place + 1 : place + 1])
+            last_place = place
             windows = self._windows_at(text, middle)
-            first = max(tried, middle - _RUN + 1)
-            for start in range(first, min(middle, len(text) - _RUN) + 1):
+            first_start = max(frontier, middle - _RUN + 1)
+            for start in range(first_start, min(middle, len(text) - _RUN) + 1):
                 match = windows.get(hash(text[start : start + _RUN]))
                 if match is not None and run_has_content(text, start, start + _RUN, paths):
-                    run = self._extended(text, start, match)
+                    run = self._whole_run(text, start, match)
                     if run:
                         return run
-            tried = max(tried, middle + 1)
+            frontier = max(frontier, middle + 1)
         return None
 
     def places_in(self, results: Mapping[int, str]) -> Iterator[tuple[int, list[int]]]:
@@ -200,41 +205,41 @@ class _TypedText:
         for block in _blocks(results):
             texts = [_data(results[position]) for position in block]
             ends = list(accumulate(len(text) + len(_END) for text in texts))
-            found: dict[int, list[int]] = {}
+            places: dict[int, list[int]] = {}
             for place in self._places(_END.encode().join(texts)):
                 number = bisect_right(ends, place)
                 start = ends[number - 1] if number else 0
-                found.setdefault(block[number], []).append(place - start)
-            yield from found.items()
+                places.setdefault(block[number], []).append(place - start)
+            yield from places.items()
 
     def _places(self, data: bytes) -> list[int]:
         """The bytes at which words of the typed text begin in some data, in order."""
-        found: list[int] = []
+        places: list[int] = []
         for start, distance, words in _words(data, self.steps.width, self.steps.shown):
             if not self.words.isdisjoint(words):
-                places = range(start, start + len(words) * distance, distance)
-                found += compress(places, map(self.words.__contains__, words))
-        return sorted(found)
+                candidates = range(start, start + len(words) * distance, distance)
+                places += compress(candidates, map(self.words.__contains__, words))
+        return sorted(places)
 
     def _may_run(self, data: bytes, place: int) -> bool:
         """Whether a word may be part of a run: the words around it are typed, too."""
         width, step, _ = self.steps
-        last = len(data) - width
+        last_start = len(data) - width
         half = (_RUN - width) // 2 // step * step  # a run goes on so far in one direction
         if not any(
-            0 <= start <= last and _word(data, width, start) in self.words
+            0 <= start <= last_start and _word(data, width, start) in self.words
             for start in (place - half, place + half)
         ):
             return False
-        missing = (_RUN - width + 1) // step - 1  # indexed words of a run besides this one
+        missing_words = (_RUN - width + 1) // step - 1  # indexed words of a run besides this one
         for direction in (-step, step):
             start = place + direction
-            while missing > 0 and 0 <= start <= last:
+            while missing_words > 0 and 0 <= start <= last_start:
                 if _word(data, width, start) not in self.words:
                     break
-                missing -= 1
+                missing_words -= 1
                 start += direction
-        return missing <= 0
+        return missing_words <= 0
 
     def _windows_at(self, text: str, middle: int) -> Mapping[int, int]:
         """The windows of at least the messages that have a run with one character of a text.
@@ -247,16 +252,18 @@ class _TypedText:
                 self._search(piece)
         return self._windows
 
-    def _extended(self, text: str, start: int, match: int) -> tuple[int, int] | None:
+    def _whole_run(self, text: str, start: int, match: int) -> tuple[int, int] | None:
         """The run extended in both directions; None if only the hashes are equal."""
-        typed, end = self.text, start + _RUN
+        typed_text, end = self.text, start + _RUN
         shift = match - start
-        if typed[match : match + _RUN] != text[start:end]:
+        if typed_text[match : match + _RUN] != text[start:end]:
             return None
-        while start and start + shift and typed[start + shift - 1] == text[start - 1] != _END:
+        while start and start + shift and typed_text[start + shift - 1] == text[start - 1] != _END:
             start -= 1
         while (
-            end < len(text) and end + shift < len(typed) and typed[end + shift] == text[end] != _END
+            end < len(text)
+            and end + shift < len(typed_text)
+            and typed_text[end + shift] == text[end] != _END
         ):
             end += 1
         return start, end
@@ -264,10 +271,10 @@ class _TypedText:
 
 def _typed_words(text: str, steps: Steps) -> set[int]:
     """The words of the typed text. Those across two messages are no words of a run."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for _, _, words in _words(_data(text), steps.width, steps.typed):
-        found.update(words)
-    return found
+        numbers.update(words)
+    return numbers
 
 
 def _blocks(results: Mapping[int, str]) -> Iterator[list[int]]:

@@ -34,60 +34,63 @@ def quoted(shape: Shape) -> dict[int, tuple[int, int]]:
         for position, message in enumerate(messages)
         if message.role == "tool" and message.agent_visible
     }
-    typed = _typed(messages, after=min(results, default=len(messages)))
-    last = max(typed, default=0)
-    older = {position: text for position, text in results.items() if position < last}
-    if not older:
+    prompts = _prompts(messages, after=min(results, default=len(messages)))
+    last_prompt = max(prompts, default=0)
+    older_results = {position: text for position, text in results.items() if position < last_prompt}
+    if not older_results:
         return {}
 
-    def named(position: int) -> tuple[str, ...]:
+    def call_paths(position: int) -> tuple[str, ...]:
         call = shape.call[position]
         return paths_of(call) if call else ()
 
-    ranges_by_position = dict.fromkeys(_by_id(messages, typed, older), (0, 0))
-    for ranges in (quoted_lines(results, typed, named), quoted_runs(older, typed, named)):
+    ranges_by_position = dict.fromkeys(_by_id(messages, prompts, older_results), (0, 0))
+    for ranges in (
+        quoted_lines(results, prompts, call_paths),
+        quoted_runs(older_results, prompts, call_paths),
+    ):
         for position, (start, end) in ranges.items():
-            first, last = ranges_by_position.get(position, (0, 0))
-            if end - start > last - first:  # the longest quotation
+            old_start, old_end = ranges_by_position.get(position, (0, 0))
+            if end - start > old_end - old_start:  # the longest quotation
                 ranges_by_position[position] = (start, end)
     return {position: ranges_by_position[position] for position in sorted(ranges_by_position)}
 
 
-def _typed(messages: Sequence[Message], after: int) -> dict[int, str]:
+def _prompts(messages: Sequence[Message], after: int) -> dict[int, str]:
     """The text typed after a position, by position, limited to the newest characters."""
-    typed, size = {}, 0
+    prompts, size = {}, 0
     for position in range(len(messages) - 1, after, -1):
         if size >= _MAX_TYPED:
             break
         message = messages[position]
         if message.role == "user" and message.agent_visible and is_typed(message):
             text = "\n".join(part.text for part in message.parts if part.kind == "text")
-            typed[position] = text[: _MAX_TYPED - size]
+            prompts[position] = text[: _MAX_TYPED - size]
             size += len(text)
-    return typed
+    return prompts
 
 
 def _by_id(
-    messages: Sequence[Message], typed: dict[int, str], results: dict[int, str]
+    messages: Sequence[Message], prompts: dict[int, str], results: dict[int, str]
 ) -> list[int]:
     """The results whose call id is a word of a later message."""
-    typed = {position: text for position, text in typed.items() if _DIGIT.search(text)}
-    if not typed:
+    prompts = {position: text for position, text in prompts.items() if _DIGIT.search(text)}
+    if not prompts:
         return []
-    names: dict[str, list[int]] = {}
+    ids: dict[str, list[int]] = {}
     for position in results:
         result = messages[position].result
-        name = result.call_id if result else None
-        if name and _ID.match(name):
-            names.setdefault(name, []).append(position)
-    last: dict[str, int] = {}
-    for position, text in sorted(typed.items()):
-        if len(names) > _FEW or any(map(text.__contains__, names)):
+        call_id = result.call_id if result else None
+        if call_id and _ID.match(call_id):
+            ids.setdefault(call_id, []).append(position)
+    last_mentions: dict[str, int] = {}
+    for position, text in sorted(prompts.items()):
+        if len(ids) > _FEW or any(map(text.__contains__, ids)):
             words = [word.strip(".:!?") for word in _WORD.findall(text)]
-            last.update(dict.fromkeys(words, position))
+            last_mentions.update(dict.fromkeys(words, position))
     return [
         position
-        for name in names.keys() & last.keys()
-        for position in names[name]
-        if position < last[name]
+        for call_id in ids.keys() & last_mentions.keys()
+        for position in ids[call_id]
+        if position < last_mentions[call_id]
     ]

@@ -69,9 +69,11 @@ _PATH_KEYS = (
 _OTHER = re.compile(r"[^a-z0-9]")
 _PREFIX = re.compile(r"__|[.:/]")
 _COMMAND_KEYS = ("command", "cmd", "CommandLine", "script")
-_PATCHED = re.compile(r"^\*\*\* (Update File|Add File|Delete File|Move to): (.*\S)", re.MULTILINE)
+_PATCH_HEADER = re.compile(
+    r"^\*\*\* (Update File|Add File|Delete File|Move to): (.*\S)", re.MULTILINE
+)
 _PATCH_KINDS: dict[str, ToolKind] = {"Add File": "write", "Delete File": "delete"}
-_NESTED = {dict, list}
+_CONTAINERS = {dict, list}
 _LONGEST = 4096  # characters of a path
 _SHORT = 4096  # characters of arguments whose files are cached
 _LETTERS = 64  # characters of a name that is cached
@@ -84,12 +86,12 @@ def kind_of_tool(name: str | None, arguments: str = "") -> ToolKind:
 
     Multi-purpose tools are classified by the arguments of the call (JSON text).
     """
-    bare = _without_prefix(name or "")
-    if bare in _EDITORS:
+    base_name = _without_prefix(name or "")
+    if base_name in _EDITORS:
         tree = _tree(arguments)
         command = tree.get("command") if isinstance(tree, dict) else None
         return _EDITOR_COMMANDS.get(command, "edit") if isinstance(command, str) else "other"
-    kind = _KINDS.get(bare, "other")
+    kind = _KINDS.get(base_name, "other")
     return "edit" if kind == "bash" and "*** Begin Patch" in arguments else kind
 
 
@@ -118,7 +120,7 @@ def _accesses(name: str | None, arguments: str) -> Iterator[tuple[str, ToolKind]
     tree = _tree(arguments)
     if kind == "edit" and "*** " in arguments:
         for text in strings(arguments):
-            for action, path in _PATCHED.findall(text):
+            for action, path in _PATCH_HEADER.findall(text):
                 yield path.removeprefix("./"), _PATCH_KINDS.get(action, "edit")
     if isinstance(tree, dict):
         for value in _values(tree):
@@ -130,7 +132,7 @@ def is_full_read(call: Part) -> bool:
     """Whether a call reads whole files, without lines, offset or limit."""
     tree = _tree(call.text)
     return isinstance(tree, dict) and not any(
-        _RANGE.search(_bare(key)) and value for key, value in tree.items()
+        _RANGE.search(_plain_name(key)) and value for key, value in tree.items()
     )
 
 
@@ -140,7 +142,7 @@ def command_of(call: Part) -> str | None:
     For `["bash", "-lc", "ls"]` it is `ls`.
     """
     kind = kind_of_tool(call.name)
-    if kind not in ("bash", "other") or _bare(call.name or "") in _EDITORS:
+    if kind not in ("bash", "other") or _plain_name(call.name or "") in _EDITORS:
         return None
     tree = _tree(call.text)
     if tree is None:  # arguments that are not JSON are the command, unless they are truncated JSON
@@ -163,15 +165,15 @@ def strings(arguments: str) -> list[str]:
     tree = _tree(arguments)
     if tree is None:
         return [arguments]
-    if isinstance(tree, dict) and _NESTED.isdisjoint(map(type, tree.values())):
+    if isinstance(tree, dict) and _CONTAINERS.isdisjoint(map(type, tree.values())):
         return [value for value in tree.values() if isinstance(value, str)]
-    texts, waiting = [], [tree]
-    while waiting:
-        value = waiting.pop()
+    texts, stack = [], [tree]
+    while stack:
+        value = stack.pop()
         if isinstance(value, str):
             texts.append(value)
         elif isinstance(value, dict | list):
-            waiting.extend(reversed(list(value.values()) if isinstance(value, dict) else value))
+            stack.extend(reversed(list(value.values()) if isinstance(value, dict) else value))
     return texts
 
 
@@ -190,23 +192,23 @@ def _tree(arguments: str) -> Any:
         return None
 
 
-def _bare(name: str) -> str:
+def _plain_name(name: str) -> str:
     """A name in lower case without punctuation."""
-    return _short_bare(name) if len(name) <= _LETTERS else _OTHER.sub("", name.lower())
+    return _short_plain_name(name) if len(name) <= _LETTERS else _OTHER.sub("", name.lower())
 
 
 def _without_prefix(name: str) -> str:
-    """A name like `_bare`, without a prefix such as `mcp__server__`."""
-    return _short_last(name) if len(name) <= _LETTERS else _bare(_PREFIX.split(name)[-1])
+    """A name like that of `_plain_name`, without a prefix such as `mcp__server__`."""
+    return _short_last(name) if len(name) <= _LETTERS else _plain_name(_PREFIX.split(name)[-1])
 
 
 @lru_cache(maxsize=4096)
 def _short_last(name: str) -> str:
-    return _bare(_PREFIX.split(name)[-1])
+    return _plain_name(_PREFIX.split(name)[-1])
 
 
 @lru_cache(maxsize=4096)  # names of tools and arguments repeat
-def _short_bare(name: str) -> str:
+def _short_plain_name(name: str) -> str:
     return _OTHER.sub("", name.lower())
 
 
@@ -215,13 +217,13 @@ def _values(tree: dict[str, Any]) -> Iterator[str]:
     with such keys.
     """
     for key, value in tree.items():
-        if _bare(key) in _PATH_KEYS:
+        if _plain_name(key) in _PATH_KEYS:
             for item in value if isinstance(value, list) else [value]:
                 if isinstance(item, dict):
                     yield from (
                         path
                         for name, path in item.items()
-                        if _bare(name) in _PATH_KEYS and type(path) is str
+                        if _plain_name(name) in _PATH_KEYS and type(path) is str
                     )
                 elif isinstance(item, str):
                     yield item

@@ -44,18 +44,20 @@ def uses_of_results(
     `users`: which messages count as users; None for all. Hidden messages use nothing, and are no
     source: the model does not read them.
     """
-    first = next((at for at, message in enumerate(messages) if message.role == "tool"), None)
-    if first is None:
+    start = next(
+        (position for position, message in enumerate(messages) if message.role == "tool"), None
+    )
+    if start is None:
         return {}
-    used: dict[int, set[str]] = {}
-    for position in range(first, len(messages)):
+    user_values: dict[int, set[str]] = {}
+    for position in range(start, len(messages)):
         is_user = messages[position].agent_visible and (users is None or users[position])
         if is_user and (texts := strings_of_calls(messages[position])):
-            used[position] = values_in(texts)
-    sources = _sources(messages, used)
+            user_values[position] = values_in(texts)
+    sources = _sources(messages, user_values)
     chains: dict[int, list[Use]] = {}
-    for consumer, wanted in used.items():
-        for value in wanted & sources.keys():
+    for consumer, values in user_values.items():
+        for value in values & sources.keys():
             position = sources[value]
             if position < consumer:
                 chains.setdefault(position, []).append(Use(consumer, value))
@@ -64,66 +66,70 @@ def uses_of_results(
 
 def used_ranges(text: str, uses: Sequence[Use]) -> list[Range]:
     """The first ranges of the used values in the text of a result, in order of the calls."""
-    missing = {use.value for use in uses}
+    values = {use.value for use in uses}
     ranges: dict[str, Range] = {}
     for pattern, group in ((_WIDE, 1), (_WORD, 0)):
         matches = pattern.finditer(text)
-        while missing and (match := next(matches, None)):
+        while values and (match := next(matches, None)):
             value = match[group]
-            if value in missing:
+            if value in values:
                 ranges[value] = match.span(group)
-                missing.remove(value)
-    return [text_range for _, text_range in sorted((at, ranges[value]) for at, value in uses)]
+                values.remove(value)
+    return [
+        text_range
+        for _, text_range in sorted((position, ranges[value]) for position, value in uses)
+    ]
 
 
-def _sources(messages: Sequence[Message], used: Mapping[int, set[str]]) -> dict[str, int]:
+def _sources(messages: Sequence[Message], user_values: Mapping[int, set[str]]) -> dict[str, int]:
     """The position of the result in which each used value occurs before all other messages.
 
-    `used` are the values in the calls of each user, by its position.
+    `user_values` are the values in the calls of each user, by its position.
     """
-    waiting = _Waiting.of(set().union(*used.values()))
+    open_values = _OpenValues.of(set().union(*user_values.values()))
     sources: dict[str, int] = {}
     for position, message in enumerate(messages):
-        if not (waiting.words or waiting.others):
+        if not (open_values.words or open_values.others):
             break
         if not message.agent_visible:
             continue
-        if waiting.few and position not in used and not _may_have(message, waiting.few):
+        values = open_values.short_list
+        if values and position not in user_values and not _may_have(message, values):
             continue  # as almost always
         texts = _texts(message)
-        first_seen = waiting.among(texts)
+        new_values = open_values.among(texts)
         if message.role != "tool":
-            in_calls = used.get(position)
-            if in_calls is None:
-                in_calls = waiting.among(strings_of_calls(message))
-            first_seen |= in_calls
-        if not first_seen:
+            call_values = user_values.get(position)
+            if call_values is None:
+                call_values = open_values.among(strings_of_calls(message))
+            new_values |= call_values
+        if not new_values:
             continue
-        waiting.remove(first_seen)
+        open_values.remove(new_values)
         if message.role == "tool":
-            in_result = first_seen
+            result_values = new_values
             if len(texts) > 1:
-                in_result = _Waiting.of(first_seen).among(texts[:1])
-            sources.update(dict.fromkeys(in_result, position))
+                result_values = _OpenValues.of(new_values).among(texts[:1])
+            sources.update(dict.fromkeys(result_values, position))
     return sources
 
 
 @dataclass
-class _Waiting:
+class _OpenValues:
     """Used values that no message has yet: words, and others such as paths.
 
-    `few`: all of them; none if they are more than a few.
+    `short_list`: all of them; empty if they are more than a few.
     """
 
     words: set[str]
     others: set[str]
-    few: Sequence[str] = ()
+    short_list: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        self._find_few()
+        self._update_short_list()
 
     @classmethod
-    def of(cls, values: set[str]) -> "_Waiting":
+    def of(cls, values: set[str]) -> "_OpenValues":
         """Some values of both kinds."""
         words = set(filter(_WORD.fullmatch, values))
         return cls(words, values - words)
@@ -133,20 +139,20 @@ class _Waiting:
 
         A few of them are searched first, because that is faster than to split a text.
         """
-        if self.few:
-            found = _words_among(self.words, texts)
-            return found | _others_among(self.others, texts) if self.others else found
+        if self.short_list:
+            words = _words_among(self.words, texts)
+            return words | _others_among(self.others, texts) if self.others else words
         return set().union(*map(self._in, texts))
 
     def remove(self, values: set[str]) -> None:
         """Remove some of them."""
         self.words -= values
         self.others -= values
-        self._find_few()
+        self._update_short_list()
 
-    def _find_few(self) -> None:
+    def _update_short_list(self) -> None:
         is_few = len(self.words) + len(self.others) <= _FEW
-        self.few = (*self.words, *self.others) if is_few else ()
+        self.short_list = (*self.words, *self.others) if is_few else ()
 
     def _in(self, text: str) -> set[str]:
         """Those that are values of a text.
@@ -154,22 +160,23 @@ class _Waiting:
         For ASCII, replacing all other characters by spaces and splitting is faster than a pattern.
         """
         if not text.isascii():
-            found = values_in((text,))
-            return self.words & found | self.others & found
+            values = values_in((text,))
+            return self.words & values | self.others & values
         data = text.encode()
-        words, whole = data.translate(_WORDS_ONLY), data.translate(_VALUES_ONLY)
-        found = self.words.intersection(words.decode().split()) if self.words else set()
-        if whole != words and self.others:  # there are paths, or other values that are no words
-            others = [value for value in whole.decode().split() if not value.isidentifier()]
-            found |= self.others.intersection(_WIDE.findall("\n".join(others)))
-        return found
+        word_data, value_data = data.translate(_WORDS_ONLY), data.translate(_VALUES_ONLY)
+        values = self.words.intersection(word_data.decode().split()) if self.words else set()
+        # there are paths, or other values that are no words
+        if value_data != word_data and self.others:
+            others = [value for value in value_data.decode().split() if not value.isidentifier()]
+            values |= self.others.intersection(_WIDE.findall("\n".join(others)))
+        return values
 
 
-def _may_have(message: Message, few: Sequence[str]) -> bool:
+def _may_have(message: Message, values: Sequence[str]) -> bool:
     """Whether one of a few values may be in a message: the escapes of a call may hide it."""
     for part in message.parts:
         text = part.text
-        for value in few:
+        for value in values:
             if value in text:
                 return True
         if part.kind == "tool_call" and "\\" in text:
@@ -177,9 +184,9 @@ def _may_have(message: Message, few: Sequence[str]) -> bool:
     return False
 
 
-def _words_among(wanted: set[str], texts: Sequence[str]) -> set[str]:
-    """The wanted words that are words of some texts."""
-    return {word for text in texts for word in wanted if word in text and _is_word_of(text, word)}
+def _words_among(words: set[str], texts: Sequence[str]) -> set[str]:
+    """Those of some words that are words of some texts."""
+    return {word for text in texts for word in words if word in text and _is_word_of(text, word)}
 
 
 def _is_word_of(text: str, word: str) -> bool:
@@ -187,8 +194,8 @@ def _is_word_of(text: str, word: str) -> bool:
     start = text.find(word)
     while start >= 0:
         end = start + len(word)
-        is_begun = start > 0 and _is_letter(text[start - 1])
-        if not is_begun and not (end < len(text) and _is_letter(text[end])):
+        has_letter_before = start > 0 and _is_letter(text[start - 1])
+        if not has_letter_before and not (end < len(text) and _is_letter(text[end])):
             return True
         start = text.find(word, end)
     return False
@@ -199,15 +206,15 @@ def _is_letter(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _others_among(wanted: set[str], texts: Sequence[str]) -> set[str]:
-    """The other wanted values, such as paths, that are values of some texts."""
-    whole: set[str] = set()
+def _others_among(values: set[str], texts: Sequence[str]) -> set[str]:
+    """Those of some other values, such as paths, that are values of some texts."""
+    whole_values: set[str] = set()
     parts: set[str] = set()
     for text in texts:
-        for value in [value for value in wanted if value in text]:
+        for value in [value for value in values if value in text]:
             start = text.index(value)
-            (whole if _is_apart(text, start, start + len(value)) else parts).add(value)
-    return whole if parts <= whole else whole | parts & values_in(texts)
+            (whole_values if _is_apart(text, start, start + len(value)) else parts).add(value)
+    return whole_values if parts <= whole_values else whole_values | parts & values_in(texts)
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
@@ -217,16 +224,16 @@ def _is_apart(text: str, start: int, end: int) -> bool:
 
 def values_in(texts: Iterable[str]) -> set[str]:
     """The whole values in some texts, and the words of at least 6 characters inside them."""
-    found: set[str] = set()  # most values repeat
+    candidates: set[str] = set()  # most values repeat
     for text in texts:
         if text.isascii():  # much faster than the pattern
-            found.update(text.encode().translate(_VALUES_ONLY).decode().split())
+            candidates.update(text.encode().translate(_VALUES_ONLY).decode().split())
         else:
-            found.update(_VALUE.findall(text))
-    long = [value for value in found if len(value) >= _LEAST]
-    values = set(filter(str.isidentifier, long))
-    if len(values) < len(long):
-        others = "\n".join([value for value in long if value not in values])
+            candidates.update(_VALUE.findall(text))
+    long_candidates = [value for value in candidates if len(value) >= _LEAST]
+    values = set(filter(str.isidentifier, long_candidates))
+    if len(values) < len(long_candidates):
+        others = "\n".join([value for value in long_candidates if value not in values])
         values.update(_WIDE.findall(others), _WORD.findall(others))
     return values
 

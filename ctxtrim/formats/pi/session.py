@@ -58,7 +58,7 @@ _EVENTS = ("agent_end", "turn_end", "message_start", "message_update")
 
 
 def sniff(value: object) -> Layout | None:
-    """Whether a value is an entry, or an element that message lists accept."""
+    """The layout of an entry, of an event of a stream, or of an element or list of messages."""
     if _is_entry(value) or _is_copy(value):
         return "events"
     return LISTS.sniff(value)
@@ -68,8 +68,8 @@ def _is_copy(value: object) -> bool:
     """Whether a value is an event of a stream that repeats messages."""
     if not isinstance(value, dict) or value.get("type") not in _EVENTS:
         return False
-    messages = value.get("messages", [value.get("message")])
-    return any(map(knows, elements(messages)))
+    copies = value.get("messages", [value.get("message")])
+    return any(map(knows, elements(copies)))
 
 
 def _is_entry(value: object) -> bool:
@@ -81,37 +81,36 @@ def _is_entry(value: object) -> bool:
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
-    """The one conversation of the session: its live context.
-
-    Without entries, the messages of the lists.
+    """The one conversation of the session: its live context; without entries, the conversations of
+    message lists.
     """
     values = [record.value for record in records]
     if not any(map(_is_entry, values)):
         return LISTS.read(records, lines)
     entries = entries_in(values)
     thread = Thread(entries)
-    found = ListContents()
+    contents = ListContents()
     prompt: list[PromptChange] = []
-    first = [] if thread.start is None else [thread.start]
-    kept = (index for index in thread.kept if not _is_prompt(entries[index]))
+    start_indices = [] if thread.start is None else [thread.start]
+    kept_indices = (index for index in thread.kept if not _is_prompt(entries[index]))
     edits: dict[str | None, list[PiEntry]] = {}
     for edit in _edits(entries, thread):
         edits.setdefault(string(edit.value.get("targetId")), []).append(edit)
-    for index in (*first, *kept, *thread.after):
+    for index in (*start_indices, *kept_indices, *thread.after):
         entry = entries[index]
         if entry.id in edits and entry.kind in _EDITABLE:
-            _add_edited(entry, edits[entry.id], found)
+            _add_edited(entry, edits[entry.id], contents)
         else:
-            _add(entry, found, prompt, is_first=index == thread.start)
-    apply_prompt(prompt, found)
+            _add(entry, contents, prompt, is_first=index == thread.start)
+    apply_prompt(prompt, contents)
     return session(
-        found.messages,
+        contents.messages,
         lines,
-        tools=found.tools,
+        tools=contents.tools,
         model=next((name for name in map(_model, reversed(entries)) if name), None),
         id=next((entry.id for entry in entries if entry.kind == "session"), None),
-        uncounted=found.uncounted,
-        usages=tuple(_usages(entries, thread, found.messages)),
+        uncounted=contents.uncounted,
+        usages=tuple(_usages(entries, thread, contents.messages)),
     )
 
 
@@ -132,7 +131,7 @@ def _is_prompt(entry: PiEntry) -> bool:
 
 
 def _usages(
-    entries: Sequence[PiEntry], thread: Thread, messages: Sequence[Message]
+    entries: Sequence[PiEntry], thread: Thread, history: Sequence[Message]
 ) -> Iterator[Usage]:
     """The usages since the newest compaction or edit of the context.
 
@@ -140,16 +139,18 @@ def _usages(
     """
     answers = {
         message.spans[0]: index
-        for index, message in enumerate(messages)
+        for index, message in enumerate(history)
         if message.role == "assistant"
     }
-    compacted = "" if thread.start is None else entries[thread.start].value.get("timestamp")
-    edited = max((entry.span for entry in _edits(entries, thread)), default=Span(-1))
+    compaction_time = "" if thread.start is None else entries[thread.start].value.get("timestamp")
+    edit_span = max((entry.span for entry in _edits(entries, thread)), default=Span(-1))
     for entry in (entries[index] for index in thread.after):
-        if entry.span < edited:
+        if entry.span < edit_span:
             continue
-        stamp = entry.value.get("timestamp")
-        is_stale = isinstance(stamp, str) and isinstance(compacted, str) and stamp <= compacted
+        time = entry.value.get("timestamp")
+        is_stale = (
+            isinstance(time, str) and isinstance(compaction_time, str) and time <= compaction_time
+        )
         if entry.span in answers and not is_stale:
             usage = usage_in(entry.value["message"], answers[entry.span])
             if usage is not None:
@@ -157,7 +158,7 @@ def _usages(
 
 
 def _add(
-    entry: PiEntry, found: ListContents, prompt: list[PromptChange], *, is_first: bool
+    entry: PiEntry, contents: ListContents, prompt: list[PromptChange], *, is_first: bool
 ) -> None:
     """Add the messages of an entry. The first compaction may contain messages itself: the system
     message before its summary, and the messages after it.
@@ -165,26 +166,26 @@ def _add(
     value, span = entry.value, entry.span
     if is_first and _prompt_of(value):
         prompt_span = span.inside("systemMessage")
-        prompt += _add_message(_prompt_of(value), prompt_span, prompt_span, value, found)
-    index = len(found.messages)
+        prompt += _add_message(_prompt_of(value), prompt_span, prompt_span, value, contents)
+    index = len(contents.messages)
     if entry.kind in ("message", "message_end"):
-        prompt += _add_message(value.get("message"), span.inside("message"), span, value, found)
+        prompt += _add_message(value.get("message"), span.inside("message"), span, value, contents)
     elif entry.kind == "custom_message" and is_sent(value):
         parts = content_in(value.get("content"), span.inside("content"), "user")
         message = Message("user", parts, is_injected=True, index=index, spans=(span,))
-        found.messages.append(with_visibility(message, value))
+        contents.messages.append(with_visibility(message, value))
     elif entry.kind in ("branch_summary", "compaction") and value.get("summary"):
         parts = summary_in(value, span)
         message = Message(
             "user", parts, is_injected=True, is_summary=is_first, index=index, spans=(span,)
         )
-        found.messages.append(
+        contents.messages.append(
             with_visibility(message, value) if entry.kind == "branch_summary" else message
         )
     tail = value.get("retainedTail") if is_first else None
     for position, message in enumerate(elements(tail)):
         message_span = span.inside("retainedTail", position)
-        prompt += _add_message(message, message_span, message_span, message, found)
+        prompt += _add_message(message, message_span, message_span, message, contents)
 
 
 def _edits(entries: Sequence[PiEntry], thread: Thread) -> Iterator[PiEntry]:
@@ -195,25 +196,25 @@ def _edits(entries: Sequence[PiEntry], thread: Thread) -> Iterator[PiEntry]:
     return (entries[index] for index in thread.path if entries[index].kind == "context_edit")
 
 
-def _add_edited(entry: PiEntry, edits: Sequence[PiEntry], found: ListContents) -> None:
+def _add_edited(entry: PiEntry, edits: Sequence[PiEntry], contents: ListContents) -> None:
     """Add the message of an entry with the content of its last edit, unless that leaves it out.
 
     All edits are removed with it.
     """
-    edit, whole = edits[-1], entry.span
-    replacement = edit.value.get("replacement")
+    last_edit, whole = edits[-1], entry.span
+    replacement = last_edit.value.get("replacement")
     if not isinstance(replacement, dict):
         return
-    before, span = len(found.messages), edit.span.inside("replacement")
+    start, span = len(contents.messages), last_edit.span.inside("replacement")
     if entry.kind == "custom_message":
         parts = content_in(replacement.get("content"), span.inside("content"), "user")
-        found.messages.append(Message("user", parts, is_injected=True, index=before))
+        contents.messages.append(Message("user", parts, is_injected=True, index=start))
     else:
         value = members(entry.value.get("message")) | {"content": replacement.get("content")}
-        _add_message(value, span, whole, entry.value, found)
-    for index in range(before, len(found.messages)):
-        spans = (whole, *(each.span for each in edits))
-        found.messages[index] = replace(found.messages[index], spans=spans)
+        _add_message(value, span, whole, entry.value, contents)
+    for index in range(start, len(contents.messages)):
+        spans = (whole, *(edit.span for edit in edits))
+        contents.messages[index] = replace(contents.messages[index], spans=spans)
 
 
 def _prompt_of(compaction: dict[str, Any]) -> dict[str, Any]:
@@ -225,16 +226,16 @@ def _prompt_of(compaction: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add_message(
-    value: Any, span: Span, whole: Span, container: Any, found: ListContents
+    value: Any, span: Span, whole: Span, container: Any, contents: ListContents
 ) -> list[PromptChange]:
     """Add a message if it is sent; returns its change of the prompt or the tools."""
     if not isinstance(value, dict):
         return []
-    role, index = role_in(value, "role", ROLES), len(found.messages)
+    role, index = role_in(value, "role", ROLES), len(contents.messages)
     if role is None:
-        found.uncounted += value.get("role") is not None
+        contents.uncounted += value.get("role") is not None
     elif is_sent(value) and (role != "assistant" or is_complete(value)):
-        found.messages.append(message_in(role, value, span, whole, index, container))
+        contents.messages.append(message_in(role, value, span, whole, index, container))
         return prompt_change(value, index)
     return []
 
@@ -254,13 +255,13 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
     Between two messages inside a compaction, a message is inserted into the compaction.
     """
-    last = _entry_at(site.any.spans[0], site)
-    if last.get("type") not in _SPEAKING:
+    last_entry = _entry_at(site.any.spans[0], site)
+    if last_entry.get("type") not in _SPEAKING:
         return messages.insert(run, site)
     if site.earlier is not None and site.earlier.spans[0].path[-1:] == ("systemMessage",):
         site = replace(site, earlier=None)  # the summary is next to it, in the same compaction
     earlier, later = site.earlier, site.later
-    found: list[Insertion] = []
+    insertions: list[Insertion] = []
     is_after = site.follows(run)
     span = ((earlier or site.any) if later is None or is_after else later).spans[0]
     neighbour = _entry_at(span, site)
@@ -268,23 +269,29 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     is_summary = run[0].role == "user" and (
         (run[0].is_summary and run[0].visibility == VISIBLE) or is_compaction
     )
-    kind = "message_end" if last["type"] == "message_end" else "message"
+    kind = "message_end" if last_entry["type"] == "message_end" else "message"
     is_session = kind == "message"
     if earlier is None and is_session and (is_summary or (is_compaction and not span.path)):
-        newest = {key: last[key] for key in ("timestamp",) if key in last}
+        timestamp = {key: last_entry[key] for key in ("timestamp",) if key in last_entry}
         text = text_of(run[0].parts) if is_summary else ""
-        found.append(Insertion(compaction_of(text, neighbour | newest), Span(span.line), is_after))
+        insertions.append(
+            Insertion(compaction_of(text, neighbour | timestamp), Span(span.line), is_after)
+        )
         run = run[1:] if is_summary else run
     for number, message in enumerate(run):
         if span.path[:1] == ("retainedTail",):
-            found.append(Insertion(_message_of(message, site.value_of(span), site), span, is_after))
+            insertions.append(
+                Insertion(_message_of(message, site.value_of(span), site), span, is_after)
+            )
         else:
             body = {
                 "type": kind,
                 "message": _message_of(message, neighbour.get("message"), site),
             }
-            found.append(Insertion(entry_of(body, neighbour, number), Span(span.line), is_after))
-    return found
+            insertions.append(
+                Insertion(entry_of(body, neighbour, number), Span(span.line), is_after)
+            )
+    return insertions
 
 
 def _entry_at(span: Span, site: Site) -> dict[str, Any]:

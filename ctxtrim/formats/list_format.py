@@ -59,7 +59,7 @@ class _Talk(NamedTuple):
     elements: Iterable[Element]
     envelope: Envelope
     pointer: Path
-    foreign: int = 0
+    foreign_count: int = 0
 
 
 class _Lists:
@@ -85,11 +85,11 @@ class _Lists:
 
     def list_paths(self, value: object) -> set[Path]:
         """The paths of the message lists in the elements of an array, without those of answers."""
-        found: set[Path] = set()
+        paths: set[Path] = set()
         for first, *others in self._search.conversations(value, self._search.is_readable):
-            rest = (place for place in others if not isinstance(place.items, dict))
-            found.update(place.path[1:] for place in (first, *rest))
-        return found
+            lists = (place for place in others if not isinstance(place.items, dict))
+            paths.update(place.path[1:] for place in (first, *lists))
+        return paths
 
     def _layout(self, value: object, is_own: Predicate) -> Layout | None:
         if any(self._search.conversations(value, is_own)) or self._is_logged(value, is_own):
@@ -108,40 +108,44 @@ class _Lists:
         """
         dialect = self._dialect
         admits = dialect.admits or dialect.knows
-        loose: list[Element] = []
+        lone_elements: list[Element] = []
         for line, value in enumerate(values):
-            found = [] if dialect.has_own_lists(value) else self._values(line, value, consumes)
-            yield from found
-            if not found and isinstance(value, dict):
-                loose.append(Element(value, Span(line), Span(line)))
-        if any(admits(element.value) for element in loose):
-            foreign = dialect.has_foreign
-            is_own = not foreign([element.value for element in loose])
-            ours = [each for each in loose if is_own or not foreign([each.value])]
-            yield _Talk(ours, NOTHING_AROUND, (), len(loose) - len(ours))
+            talks = [] if dialect.has_own_lists(value) else self._values(line, value, consumes)
+            yield from talks
+            if not talks and isinstance(value, dict):
+                lone_elements.append(Element(value, Span(line), Span(line)))
+        if any(admits(element.value) for element in lone_elements):
+            has_foreign = dialect.has_foreign
+            is_own = not has_foreign([element.value for element in lone_elements])
+            own_elements = [
+                element for element in lone_elements if is_own or not has_foreign([element.value])
+            ]
+            yield _Talk(own_elements, NOTHING_AROUND, (), len(lone_elements) - len(own_elements))
 
     def _values(self, line: int, value: Any, consumes: bool) -> list[_Talk]:
         """The conversations in a value, or in the messages of a log service that it has."""
-        found = [] if value is BLANK else self._talks_at(Span(line), value, consumes)
-        if found or not self._has_lines:
-            return found
+        talks = [] if value is BLANK else self._talks_at(Span(line), value, consumes)
+        if talks or not self._has_lines:
+            return talks
         for path, text in log_messages(value):
-            found += self._talks_at(Span(line, path), value_in(text), consumes)
-        return found
+            talks += self._talks_at(Span(line, path), value_in(text), consumes)
+        return talks
 
     def _talks_at(self, span: Span, value: Any, consumes: bool) -> list[_Talk]:
         """The conversations in a value, and those of other formats without their elements."""
-        unread: list[list[Place]] = []
-        found = list(self._search.conversations(value, self._search.is_readable, unread))
-        talks = [self._talk(span, value, lists, consumes) for lists in found]
-        if not unread:
+        foreign_lists: list[list[Place]] = []
+        conversations = list(
+            self._search.conversations(value, self._search.is_readable, foreign_lists)
+        )
+        talks = [self._talk(span, value, lists, consumes) for lists in conversations]
+        if not foreign_lists:
             return talks
-        places = [lists[0].among for lists in found]
-        for lists in unread:
-            foreign = sum(map(_messages, lists))
-            if foreign:
+        places = [lists[0].among for lists in conversations]
+        for lists in foreign_lists:
+            count = sum(map(_message_count, lists))
+            if count:
                 pointer = (*span.path, *_pointer(lists))
-                talks.append(_Talk((), NOTHING_AROUND, pointer, foreign))
+                talks.append(_Talk((), NOTHING_AROUND, pointer, count))
                 places.append(lists[0].among)
         return [talks[index] for index in sorted(range(len(talks)), key=places.__getitem__)]
 
@@ -149,14 +153,14 @@ class _Lists:
         """The conversation in some lists, with contents that are stored next to them."""
         dialect = self._dialect
         envelope = dialect.header(_top(value, lists[0].path))
-        unread = _unread_answers(value, lists) if may_have_answer(lists[0]) else ()
-        if unread:
-            envelope |= Envelope(options=RequestOptions(unread=unread))
+        notes = _unread_answers(value, lists) if may_have_answer(lists[0]) else ()
+        if notes:
+            envelope |= Envelope(options=RequestOptions(unread=notes))
         streams = []
         for place in lists:
             envelope |= dialect.envelope(place.envelope, span.inside(*place.envelope_path))
-            own, resolved = _elements(span, place, consumes), dialect.resolved
-            streams.append(own if resolved is None else resolved(own, place.envelope))
+            elements, resolved = _elements(span, place, consumes), dialect.resolved
+            streams.append(elements if resolved is None else resolved(elements, place.envelope))
         pointer = (*span.path, *_pointer(lists))
         return _Talk(chain.from_iterable(streams), envelope, pointer)
 
@@ -170,19 +174,21 @@ class _Lists:
         self, talk: _Talk, lines: Sequence[Line], expected: Sequence[Message]
     ) -> Transcript:
         envelope = talk.envelope
-        found = ListContents(messages_as(expected, envelope.preamble), uncounted=talk.foreign)
-        self._dialect.read(talk.elements, found)
-        messages = tuple(found.messages)
+        contents = ListContents(
+            messages_as(expected, envelope.preamble), uncounted=talk.foreign_count
+        )
+        self._dialect.read(talk.elements, contents)
+        messages = tuple(contents.messages)
         return Transcript(
             messages,
             Source(lines, messages),
-            tools=found.all_tools(envelope.tools),
+            tools=contents.all_tools(envelope.tools),
             tool_choice=envelope.tool_choice,
-            model=envelope.model or found.model,
-            id=envelope.id or found.id,
+            model=envelope.model or contents.model,
+            id=envelope.id or contents.id,
             pointer=talk.pointer,
-            uncounted=found.uncounted,
-            usages=tuple(found.usages) or ((envelope.usage,) if envelope.usage else ()),
+            uncounted=contents.uncounted,
+            usages=tuple(contents.usages) or ((envelope.usage,) if envelope.usage else ()),
             records_calls=self._dialect.records_calls,
             options=envelope.options,
             strict_roles=envelope.strict_roles,
@@ -195,9 +201,11 @@ class _Lists:
         edit = dialect.relink(edit)
         if not dialect.texts:
             return edit
-        replaced = {insert.span for insert in edit.inserted if insert.replaces}
-        emptied = {span for span in edit.removed - replaced if span.path[-1:] in dialect.texts}
-        return edit.with_value(emptied, [])  # so that reading finds the envelope again
+        replaced_spans = {insert.span for insert in edit.inserted if insert.replaces}
+        empty_spans = {
+            span for span in edit.removed - replaced_spans if span.path[-1:] in dialect.texts
+        }
+        return edit.with_value(empty_spans, [])  # so that reading finds the envelope again
 
 
 def _top(value: Any, path: Path) -> Any:
@@ -207,9 +215,9 @@ def _top(value: Any, path: Path) -> Any:
     return value
 
 
-def _elements(around: Span, place: Place, consumes: bool) -> Iterator[Element]:
+def _elements(base: Span, place: Place, consumes: bool) -> Iterator[Element]:
     """The elements of a list, made without a call of a Python function for each."""
-    items, span = place.items, around.inside(*place.path)
+    items, span = place.items, base.inside(*place.path)
     if not isinstance(items, list):
         return iter((Element(items, span, span),))
     paths = map(span.path.__add__, zip(range(len(items))))
@@ -221,7 +229,7 @@ def _elements(around: Span, place: Place, consumes: bool) -> Iterator[Element]:
     return map(_element, zip(values, spans, wholes, strict=True))
 
 
-def _messages(place: Place) -> int:
+def _message_count(place: Place) -> int:
     """The number of elements of a list that may be messages of another format."""
     return sum(isinstance(value, dict) and not _ROLES.isdisjoint(value) for value in place.items)
 
@@ -231,5 +239,5 @@ def _pointer(lists: Sequence[Place]) -> Path:
     first, *others = (place.path for place in lists)
     if not others:
         return first[:-1] if first and isinstance(first[-1], str) else first
-    same = [len(set(keys)) == 1 for keys in zip(first, *others, strict=False)]
-    return first[: same.index(False) if False in same else len(same)]
+    matches = [len(set(keys)) == 1 for keys in zip(first, *others, strict=False)]
+    return first[: matches.index(False) if False in matches else len(matches)]

@@ -35,7 +35,7 @@ class Element(NamedTuple):
     whole: Span
 
 
-class _ReadAgain(list[Message]):
+class _SecondReading(list[Message]):
     """Messages that are read again. One that equals the expected message at its place is replaced
     by it, so that memory holds only one of them.
     """
@@ -46,20 +46,23 @@ class _ReadAgain(list[Message]):
 
     def append(self, message: Message) -> None:
         """Add a message."""
-        at = len(self)
-        if at < len(self._expected):
-            other = self._expected[at]
-            if (other.index, other.spans) == (message.index, message.spans) and other == message:
-                message = other
+        index = len(self)
+        if index < len(self._expected):
+            expected = self._expected[index]
+            if (expected.index, expected.spans) == (
+                message.index,
+                message.spans,
+            ) and expected == message:
+                message = expected
         list.append(self, message)  # much faster than `super`
 
 
-def messages_as(expected: Sequence[Message], first: Iterable[Message]) -> list[Message]:
-    """The list to which the messages of a conversation are added, with the first ones.
+def messages_as(expected: Sequence[Message], preamble: Iterable[Message]) -> list[Message]:
+    """The list to which the messages of a conversation are added, after its preamble.
 
     `expected`: all messages, if they are read again.
     """
-    return _ReadAgain(first, expected) if expected else list(first)
+    return _SecondReading(preamble, expected) if expected else list(preamble)
 
 
 class ListContents(Struct):
@@ -149,8 +152,8 @@ class Dialect(Struct, frozen=True):
     - `admits`: whether it may be one once the format of the file is known; None: `knows`
     - `opens`: whether it is a header line before elements, one per line
     - `read`: adds the messages of some elements, which it can go through once, to a `ListContents`
-    - `resolved`: elements with the contents that the object around their list stores for them, to
-      read them only
+    - `resolved`: for reading only, the elements with the contents that the object around their list
+      stores for them
 
     Where lists are:
 
@@ -210,7 +213,7 @@ class Dialect(Struct, frozen=True):
         return self.admits is not None and self.knows(value)
 
     def owner_in(self, path: str) -> Callable[[Path], Path | None]:
-        """The `owner` for lists at a path. An empty list stays, also with the name of a content."""
+        """The `owner` for lists at a path. An empty list stays, even if it is named as a content."""
         lists = patterns(path)
 
         def owner(array: Path) -> Path | None:
@@ -249,11 +252,11 @@ def sent_site(site: Site, element: Callable[[Message | None], Span | None]) -> S
         home = element(message)
         return home is not None and bool(home.path) and isinstance(home.path[-1], str)
 
-    sent = [message for message in site.messages if not is_answer(message)]
-    if is_answer(site.earlier) or not sent:
+    messages = [message for message in site.messages if not is_answer(message)]
+    if is_answer(site.earlier) or not messages:
         raise NotEditableError("a request takes no new message after its answer")
     later = None if is_answer(site.later) else site.later
-    return replace(site, later=later, messages=sent)
+    return replace(site, later=later, messages=messages)
 
 
 def element_of(span: Span, *lists: Path) -> Span:

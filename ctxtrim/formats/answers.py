@@ -63,23 +63,23 @@ def answer_to(value: Any, request: Place, knows: Predicate) -> Place | None:
 
     The response around it has no id if the request has one.
     """
-    last = _last(request)
+    last_message = _last_message(request)
     for box in _boxes(value, request):
         for answer in _answers(box):
-            is_next = answer.is_of_api or last.get("role") not in _ANSWERS
-            if is_next and knows(answer.message) and not _repeats(answer.message, last):
-                around = {**answer.response}
+            is_next = answer.is_of_api or last_message.get("role") not in _ANSWERS
+            if is_next and knows(answer.message) and not _repeats(answer.message, last_message):
+                response = {**answer.response}
                 if "id" in request.envelope:
-                    around.pop("id", None)
-                places = answer.path, answer.message, around, answer.response_path
+                    response.pop("id", None)
+                places = answer.path, answer.message, response, answer.response_path
                 return Place(*places, request.among)
     return None
 
 
 def unread_answers(value: Any, lists: Sequence[Place]) -> tuple[str, ...]:
-    """What a log says about an answer that none of some lists has."""
-    request, last = lists[0], _last(lists[0])
-    found = []
+    """The notes about answers in a log that none of some lists has."""
+    request, last_message = lists[0], _last_message(lists[0])
+    notes = []
     for box in _boxes(value, request):
         depth = len(box.path)
         if any(place.path[:depth] == box.path for place in lists[1:]):
@@ -87,83 +87,88 @@ def unread_answers(value: Any, lists: Sequence[Place]) -> tuple[str, ...]:
         if not _is_answer(box):
             continue
         answers = [answer.message for answer in _answers(box)]
-        if any(_repeats(answer, last) for answer in answers):
+        if any(_repeats(answer, last_message) for answer in answers):
             continue
-        if box.is_logged or last.get("role") not in _ANSWERS:
-            found.append(f"the answer in `{box.name}` is not read")
-    return tuple(found)
+        if box.is_logged or last_message.get("role") not in _ANSWERS:
+            notes.append(f"the answer in `{box.name}` is not read")
+    return tuple(notes)
 
 
-def _last(request: Place) -> dict[str, Any]:
+def _last_message(request: Place) -> dict[str, Any]:
     """The last message of a request; an empty object without one."""
     items = elements(request.items)
     return members(items[-1]) if items else {}
 
 
-def _repeats(answer: dict[str, Any], last: dict[str, Any]) -> bool:
-    """Whether an answer is the last message of its request."""
-    return last.get("role") in _ANSWERS and any(_sent(last)) and _sent(answer) == _sent(last)
+def _repeats(answer: dict[str, Any], message: dict[str, Any]) -> bool:
+    """Whether an answer repeats a message, the last one of its request."""
+    if message.get("role") not in _ANSWERS:
+        return False
+    payload = _payload(message)
+    return any(payload) and _payload(answer) == payload
 
 
-def _sent(message: dict[str, Any]) -> list[Any]:
-    """What a message sends, if there is something; texts in blocks as one text."""
+def _payload(message: dict[str, Any]) -> list[Any]:
+    """The content, calls and parts of a message, None for each that is empty; text blocks as one
+    text.
+    """
     content = message.get("content")
     blocks = elements(content)
     texts = list(filter(None, (string(members(block).get("text")) for block in blocks)))
     if texts and len(texts) == len(blocks):
         content = "".join(texts)
-    return [each or None for each in (content, message.get("tool_calls"), message.get("parts"))]
+    return [value or None for value in (content, message.get("tool_calls"), message.get("parts"))]
 
 
 def _boxes(value: Any, request: Place) -> Iterator[_Box]:
     """The members that may have the answer to a request."""
     path = request.path
-    start = max((at + 1 for at, key in enumerate(path) if isinstance(key, int)), default=0)
+    start = max((index + 1 for index, key in enumerate(path) if isinstance(key, int)), default=0)
     keys = path[start:]
     if not keys or keys[-1] not in _LISTS or keys[1:-1] not in ((), ("body",)):
         return
-    around, first = members(_value_at(value, path[:start])), str(keys[0])
+    log, name = members(_value_at(value, path[:start])), str(keys[0])
     names: tuple[str, ...] = ("response", *_CHOICES)
-    if first in _NAMES:
-        names = _NAMES[first]
+    if name in _NAMES:
+        names = _NAMES[name]
     elif len(keys) > 1:
         return
-    for name in names:
-        if name in around and (name not in _CHOICES or _has_answers(around, name)):
-            yield _Box(name, around[name], (*path[:start], name), first in _REQUESTS)
+    for box_name in names:
+        if box_name in log and (box_name not in _CHOICES or _has_answers(log, box_name)):
+            yield _Box(box_name, log[box_name], (*path[:start], box_name), name in _REQUESTS)
 
 
-def _has_answers(around: dict[str, Any], name: str) -> bool:
+def _has_answers(log: dict[str, Any], name: str) -> bool:
     """Whether the choices next to messages are answers, and not those of a question."""
-    return any(members(members(choice).get(_CHOICES[name])) for choice in elements(around[name]))
+    return any(members(members(choice).get(_CHOICES[name])) for choice in elements(log[name]))
 
 
 def _value_at(value: Any, path: Path) -> Any:
     for key in path:
-        value = _opened(value)[key]
+        value = _json_value(value)[key]
     return value
 
 
-def _opened(value: Any) -> Any:
-    """A value, or that in a string with JSON."""
+def _json_value(value: Any) -> Any:
+    """The value of a string with JSON; any other value as it is."""
     return (json_in(value) or value) if isinstance(value, str) else value
 
 
 def _answers(box: _Box) -> Iterator[_Answer]:
     """The messages of a box that may be its answer."""
-    value, path = _opened(box.value), box.path
+    value, path = _json_value(box.value), box.path
     if box.name in _CHOICES:
         value, path = {box.name: value}, path[:-1]
     elif "body" in members(value):  # of HTTP
-        value, path = _opened(value["body"]), (*path, "body")
+        value, path = _json_value(value["body"]), (*path, "body")
     for keys, is_of_api in _PLACES:
-        found = value
+        answer = value
         for key in keys:
-            found = _member(found, key)
-        if members(found).get("role") in _ANSWERS:
+            answer = _member(answer, key)
+        if members(answer).get("role") in _ANSWERS:
             response = members(value) if keys else {}
-            is_typed = is_of_api or found.get("type") == "message"
-            yield _Answer(found, (*path, *keys), response, path, is_typed)
+            is_typed = is_of_api or answer.get("type") == "message"
+            yield _Answer(answer, (*path, *keys), response, path, is_typed)
 
 
 _PLACES: tuple[tuple[Path, bool], ...] = (
@@ -181,17 +186,17 @@ def _member(value: Any, key: str | int) -> Any:
     """The member of an object, or the element of a list; None if there is none."""
     if isinstance(key, str):
         return members(value).get(key)
-    found = elements(value)
-    return found[key] if key < len(found) else None
+    items = elements(value)
+    return items[key] if key < len(items) else None
 
 
 def _is_answer(box: _Box) -> bool:
     """Whether a member has an answer; not an error, and not what an edit leaves without it."""
-    response = _opened(box.value)
+    response = _json_value(box.value)
     if box.name in _CHOICES:
         response = {box.name: response}
     if "body" in members(response) or "headers" in members(response):  # of HTTP
-        response = _opened(response.get("body"))
+        response = _json_value(response.get("body"))
     if not isinstance(response, dict):
         return isinstance(response, (str, list)) and bool(response)
     if response.get("error"):

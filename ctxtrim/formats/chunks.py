@@ -91,11 +91,11 @@ def chunk_of(
 ) -> Chunk:
     """The chunk of some records, which are also the lines unless `lines` are given."""
     lines = lines or tuple([Line(record.data, record.number) for record in records])
-    found = _read(file_format, records, lines, place)
-    if isinstance(found, Exception):
-        return Chunk(lines, (), (), file_format, found)
-    odd = [record for record in records if record.problem is not None or record.is_glued]
-    return Chunk(lines, found, _findings(file_format, odd), file_format)
+    outcome = _read(file_format, records, lines, place)
+    if isinstance(outcome, Exception):
+        return Chunk(lines, (), (), file_format, outcome)
+    odd_records = [record for record in records if record.problem is not None or record.is_glued]
+    return Chunk(lines, outcome, _findings(file_format, odd_records), file_format)
 
 
 class Sessions:
@@ -105,7 +105,7 @@ class Sessions:
         self.number = 0
         self._session_of = None if file_format is None else file_format.session_of
         self._repeats_headers = file_format is not None and file_format.repeats_headers
-        self._known: set[str] = set()
+        self._ids: set[str] = set()
         self._is_header = False  # whether the last line was one
 
     @property
@@ -117,8 +117,8 @@ class Sessions:
         if self._session_of is None or not isinstance(value, dict):
             return
         session = self._session_of(value)
-        if session is not None and session not in self._known:
-            self._known.add(session)
+        if session is not None and session not in self._ids:
+            self._ids.add(session)
             self.number += not (self._repeats_headers and self._is_header)
         self._is_header = session is not None
 
@@ -128,13 +128,13 @@ def whole_chunk(file_format: Format | None, records: LineRecords) -> Chunk:
     lines = records.lines
     sessions = Sessions(file_format)
     records.watch = sessions.watch
-    found = _read(file_format, records, lines, None)
+    outcome = _read(file_format, records, lines, None)
     records.finish()
-    if isinstance(found, Exception):
-        return Chunk(lines, (), (), file_format, found)
+    if isinstance(outcome, Exception):
+        return Chunk(lines, (), (), file_format, outcome)
     if sessions.number > 1:
-        found = tuple(replace(transcript, sessions=sessions.number) for transcript in found)
-    return Chunk(lines, found, _findings(file_format, records.odd), file_format)
+        outcome = tuple(replace(transcript, sessions=sessions.number) for transcript in outcome)
+    return Chunk(lines, outcome, _findings(file_format, records.odd), file_format)
 
 
 def _read(
@@ -189,16 +189,16 @@ def is_unread(value: object) -> bool:
 def joined_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings about a file, with one for all values that were not read, at the first."""
     first: Finding | None = None
-    number = 0
+    count = 0
     for finding in findings:
         if finding.code == "not-read":
             first = first or finding
-            number += 1
+            count += 1
         else:
             yield finding
-    if first is not None and number > 1:
+    if first is not None and count > 1:
         text = (
-            f"{number:,} values, the first of them here, have no conversation of a known format; "
+            f"{count:,} values, the first of them here, have no conversation of a known format; "
             "kept unchanged and not counted"
         )
         first = replace(first, message=text)
@@ -206,13 +206,13 @@ def joined_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
         yield first
 
 
-def _findings(file_format: Format | None, odd: Sequence[JsonRecord]) -> tuple[Finding, ...]:
+def _findings(file_format: Format | None, records: Sequence[JsonRecord]) -> tuple[Finding, ...]:
     """The findings about some lines that are not JSON or have several values; of an unknown format,
     the first.
     """
-    if not odd:
+    if not records:
         return ()
-    return tuple(islice(_oddities(odd), 1 if file_format is None else None))
+    return tuple(islice(_oddities(records), 1 if file_format is None else None))
 
 
 def problem_of(finding: Finding) -> str:

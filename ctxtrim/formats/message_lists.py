@@ -49,10 +49,8 @@ class _SecondReading(list[Message]):
         index = len(self)
         if index < len(self._expected):
             expected = self._expected[index]
-            if (expected.index, expected.spans) == (
-                message.index,
-                message.spans,
-            ) and expected == message:
+            has_place = (expected.index, expected.spans) == (message.index, message.spans)
+            if has_place and expected == message:
                 message = expected
         list.append(self, message)  # much faster than `super`
 
@@ -213,7 +211,7 @@ class Dialect(Struct, frozen=True):
         return self.admits is not None and self.knows(value)
 
     def owner_in(self, path: str) -> Callable[[Path], Path | None]:
-        """The `owner` for lists at a path. An empty list stays, even if it is named as a content."""
+        """The `owner` for lists at a path. An empty list stays, even one named as a content."""
         lists = patterns(path)
 
         def owner(array: Path) -> Path | None:

@@ -121,11 +121,11 @@ _KNOWN: tuple[tuple[frozenset[str], str], ...] = (
 
 
 def reason_in(values: Iterable[Any]) -> str | None:
-    """Why some values of a file contain no conversation; None if they are unknown."""
+    """Why the first object among some values has no conversation; None if it is unknown."""
     for value in values:
-        first = value[0] if isinstance(value, list) and value else value
-        if not isinstance(first, dict):
+        candidate = value[0] if isinstance(value, list) and value else value
+        if not isinstance(candidate, dict):
             continue
-        found = next((reason for keys, reason in _KNOWN if keys <= first.keys()), None)
-        return found and found.replace("{sessionID}", f"{first.get('sessionID')}"[:_LONGEST])
+        reason = next((reason for keys, reason in _KNOWN if keys <= candidate.keys()), None)
+        return reason and reason.replace("{sessionID}", f"{candidate.get('sessionID')}"[:_LONGEST])
     return None

@@ -122,31 +122,31 @@ def open_reading(
     Raises an `InputError`, here or while reading chunks, if a file that is read as a whole exceeds
     `max_size` bytes. An array of conversations of `large` bytes is read one element at a time.
     """
-    head, rest, elements = _beginning(
+    head, rest, array = _beginning(
         iter(lines), max_size, lambda data, number: conversation_array(data, number, formats, large)
     )
-    long: list[Numbered] = []
-    first = extend_head(head, short(rest, long) if elements is None else iter(()), formats)
-    rest = chain(long, rest)
-    votes = votes_for([record.value for record in head], first, formats)
+    long_lines: list[Numbered] = []
+    head_votes = extend_head(head, short(rest, long_lines) if array is None else iter(()), formats)
+    rest = chain(long_lines, rest)
+    votes = votes_for([record.value for record in head], head_votes, formats)
     file_format, layout = next(iter(votes), (None, None))
     is_lines = layout == "conversation" and all(is_line(record.data) for record in head)
     looked = sum(record.value is not BLANK for record in head)
     reason = reason_in(record.value for record in head) if file_format is None else None
     chunks: Iterator[Chunk]
     if layout == "conversation":
-        begun = _by_line(file_format, formats, head if elements is None else head[:-1])
-        if elements is not None:
-            begun = chain(begun, elements.chunks())
-        chunks = chain(begun, line_chunks(file_format, formats, rest))
+        first_chunks = _by_line(file_format, formats, head if array is None else head[:-1])
+        if array is not None:
+            first_chunks = chain(first_chunks, array.chunks())
+        chunks = chain(first_chunks, line_chunks(file_format, formats, rest))
     else:
-        chunks = begun = _at_once(file_format, head, whole(rest), max_size)
-    first_lines = _lines_of(head) if is_lines and elements is None else ()
+        chunks = first_chunks = _at_once(file_format, head, whole(rest), max_size)
+    first_lines = _lines_of(head) if is_lines and array is None else ()
     return Reading(
         format=file_format,
         layout=layout,
         is_lines=is_lines,
-        first=begun,
+        first=first_chunks,
         rest=rest,
         chunks=chunks,
         head=first_lines,
@@ -159,8 +159,8 @@ def open_reading(
 def _lines_of(records: Iterable[JsonRecord]) -> list[Numbered]:
     """The lines of some records, of which several may be on one line."""
     return [
-        (number, b"".join(record.data for record in together))
-        for number, together in groupby(records, lambda record: record.number)
+        (number, b"".join(record.data for record in line_records))
+        for number, line_records in groupby(records, lambda record: record.number)
     ]
 
 
@@ -178,7 +178,7 @@ class _Beginning(NamedTuple):
 def _beginning(
     lines: Iterator[bytes],
     max_size: int,
-    array: Callable[[bytes, int], ConversationArray | None],
+    array_of: Callable[[bytes, int], ConversationArray | None],
 ) -> _Beginning:
     """The beginning of a file. If the first value continues after its line, the whole file may be
     one document.
@@ -186,21 +186,21 @@ def _beginning(
     head, number, line = _leading_blanks(lines, max_size)
     if line is None:
         return _Beginning(head, iter(()))
-    if (found := array(line, number)) is not None:
-        head.append(JsonRecord(line, number, found.sample))
-        return _Beginning(head, numbered(lines, number + 1), found)
-    first = split(line, number)
-    if first[-1].value is NOT_JSON:
+    if (array := array_of(line, number)) is not None:
+        head.append(JsonRecord(line, number, array.sample))
+        return _Beginning(head, numbered(lines, number + 1), array)
+    line_records = split(line, number)
+    if line_records[-1].value is NOT_JSON:
         data = _document(chain([line], lines), number, max_size)
-        if (found := array(data, number)) is not None:
-            return _Beginning([*head, JsonRecord(data, number, found.sample)], iter(()), found)
-        whole = document(data)
-        if whole is not None:
-            whole.number += number - 1
-            return _Beginning([*head, whole], iter(()))
+        if (array := array_of(data, number)) is not None:
+            return _Beginning([*head, JsonRecord(data, number, array.sample)], iter(()), array)
+        record = document(data)
+        if record is not None:
+            record.number += number - 1
+            return _Beginning([*head, record], iter(()))
         lines = iter(BytesIO(data))
         next(lines)
-    return _Beginning([*head, *first], numbered(lines, number + 1))
+    return _Beginning([*head, *line_records], numbered(lines, number + 1))
 
 
 def _leading_blanks(
@@ -208,17 +208,17 @@ def _leading_blanks(
 ) -> tuple[list[JsonRecord], int, bytes | None]:
     """The blank lines at the beginning as one record, and the line after them with its number."""
     blanks = BytesIO()
-    first: bytes | None = None
+    first_line: bytes | None = None
     number = 1
     for number, line in whole(numbered(lines)):
         if not is_blank(line):
-            first = line
+            first_line = line
             break
         if blanks.tell() + len(line) > max_size:
             raise InputError(too_large("the run of blank lines", max_size), number)
         blanks.write(line)
     data = blanks.getvalue()
-    return [JsonRecord(data, 1, BLANK)] if data else [], number, first
+    return [JsonRecord(data, 1, BLANK)] if data else [], number, first_line
 
 
 def _records(lines: Iterable[Numbered]) -> Iterator[JsonRecord]:
@@ -240,23 +240,23 @@ def _is_blank(item: Numbered) -> bool:
 
 def _blank_records(lines: Iterable[Numbered]) -> Iterator[JsonRecord]:
     """Blank lines, as records of up to about `_BLANKS` bytes."""
-    blanks, first = BytesIO(), 0
+    blanks, first_number = BytesIO(), 0
     for number, line in lines:
-        first = first or number
+        first_number = first_number or number
         blanks.write(line)
         if blanks.tell() >= _BLANKS:
-            yield JsonRecord(blanks.getvalue(), first, BLANK)
-            blanks, first = BytesIO(), 0
-    if first:
-        yield JsonRecord(blanks.getvalue(), first, BLANK)
+            yield JsonRecord(blanks.getvalue(), first_number, BLANK)
+            blanks, first_number = BytesIO(), 0
+    if first_number:
+        yield JsonRecord(blanks.getvalue(), first_number, BLANK)
 
 
 def _document(lines: Iterator[bytes], number: int, max_size: int) -> bytes:
     """The bytes of a document that starts at line `number`; an `InputError` if it is too large."""
     data = BytesIO()  # whose bytes are not copied
-    for place, line in whole(numbered(lines, number)):
+    for line_number, line in whole(numbered(lines, number)):
         if data.tell() + len(line) > max_size:
-            raise InputError(too_large("the document", max_size), place)
+            raise InputError(too_large("the document", max_size), line_number)
         data.write(line)
     return data.getvalue()
 
@@ -274,22 +274,22 @@ def _by_line(
     """One chunk for each line of the file, or part of a long line. Values glued together on one
     line share a chunk.
     """
-    together: list[JsonRecord] = []
+    line_records: list[JsonRecord] = []
     for record in records:
-        begins = not together or together[0].number != record.number
-        if together and (begins or isinstance(record.data, LinePart)):
-            yield from _chunks_of_line(file_format, formats, together)
-        together.append(record)
-    if together:
-        yield from _chunks_of_line(file_format, formats, together)
+        begins = not line_records or line_records[0].number != record.number
+        if line_records and (begins or isinstance(record.data, LinePart)):
+            yield from _chunks_of_line(file_format, formats, line_records)
+        line_records.append(record)
+    if line_records:
+        yield from _chunks_of_line(file_format, formats, line_records)
 
 
 def _chunks_of_line(
-    file_format: Format | None, formats: Sequence[Format], together: list[JsonRecord]
+    file_format: Format | None, formats: Sequence[Format], records: list[JsonRecord]
 ) -> Iterator[Chunk]:
     """The chunk of a line, or those of the elements of an array of several formats."""
-    chunk = _line_chunk(file_format, formats, together)
-    _forget(together)
+    chunk = _line_chunk(file_format, formats, records)
+    _forget(records)
     yield from parted(chunk, formats)
 
 
@@ -301,20 +301,20 @@ def _forget(records: list[JsonRecord]) -> None:
 
 
 def _line_chunk(
-    file_format: Format | None, formats: Sequence[Format], together: list[JsonRecord]
+    file_format: Format | None, formats: Sequence[Format], records: list[JsonRecord]
 ) -> Chunk:
     """A line in the format of the file, else in the first format that recognizes it."""
-    chunk = chunk_of(file_format, together)
+    chunk = chunk_of(file_format, records)
     if chunk.error is not None:
         return chunk
     for transcript in chunk.transcripts:
         if transcript.messages or not transcript.uncounted:
             return chunk
-    values = [record.value for record in together if may_be_read(record.value)]
-    for other in formats if values else ():
-        if any(other.sniff(value) == "conversation" for value in values):
-            return chunk_of(other, together)
-    return unread(chunk, (record.value for record in together), "line")
+    values = [record.value for record in records if may_be_read(record.value)]
+    for candidate in formats if values else ():
+        if any(candidate.sniff(value) == "conversation" for value in values):
+            return chunk_of(candidate, records)
+    return unread(chunk, (record.value for record in records), "line")
 
 
 def _at_once(
@@ -327,8 +327,8 @@ def _at_once(
             raise InputError(too_large("the file is a single transcript, and it", max_size), number)
         data.write(line)
     if head:
-        joined = data.getvalue()
-        chunk = whole_chunk(file_format, LineRecords(joined, lambda: _decoded(joined, head)))
+        content = data.getvalue()
+        chunk = whole_chunk(file_format, LineRecords(content, lambda: _decoded(content, head)))
         head.clear()  # the decoded values need more memory than the lines
         yield chunk
 

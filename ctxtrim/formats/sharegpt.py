@@ -62,16 +62,16 @@ def knows(value: object) -> bool:
     )
 
 
-def read(elements: Iterable[Element], found: ListContents) -> None:
+def read(elements: Iterable[Element], contents: ListContents) -> None:
     """Read one message per element."""
     elements = list(elements)
     for number, (value, span, whole) in enumerate(elements):
         name = _sender(value)
         role = ROLES.get(name)
         if role is None or not isinstance(value.get("value"), str):
-            found.uncounted += members(value).get("from") is not None
+            contents.uncounted += members(value).get("from") is not None
             continue
-        found.uncounted += bool(value.get("tool_calls"))  # of no known program
+        contents.uncounted += bool(value.get("tool_calls"))  # of no known program
         text, inner_span = value["value"], span.inside("value")
         action = None
         if role == "tool":
@@ -82,15 +82,17 @@ def read(elements: Iterable[Element], found: ListContents) -> None:
             parts = [Part("reasoning", text, span=inner_span)]
         else:
             parts = [Part("text", text, span=inner_span)]
-            after = _sender_at(elements, number + 1) if role == "assistant" else None
-            if _TAG in text and ROLES.get(after) == "tool":
+            next_sender = _sender_at(elements, number + 1) if role == "assistant" else None
+            if _TAG in text and ROLES.get(next_sender) == "tool":
                 parts += map(_tagged, _texts_in_tags(text))
-            elif after in _ANSWER_TEXTS:
+            elif next_sender in _ANSWER_TEXTS:
                 action = Part("tool_call", text)
-        found.add(role, parts, value, whole)
+        contents.add(role, parts, value, whole)
         continues = role == "assistant" and _sender_at(elements, number - 1) == "reasoning"
         if continues or action is not None:
-            found.messages[-1] = replace(found.messages[-1], continues=continues, action=action)
+            contents.messages[-1] = replace(
+                contents.messages[-1], continues=continues, action=action
+            )
 
 
 def _sender(value: Any) -> str | None:
@@ -109,8 +111,8 @@ def _texts_in_tags(text: str) -> list[str]:
 
     Linear, also without ends, which a pattern is not.
     """
-    closed = (pieces(text)[2] or "").split(_END)[:-1]
-    return [before.partition(_TAG)[2].strip() for before in closed if _TAG in before]
+    fragments = (pieces(text)[2] or "").split(_END)[:-1]
+    return [fragment.partition(_TAG)[2].strip() for fragment in fragments if _TAG in fragment]
 
 
 def _tagged(text: str) -> Part:

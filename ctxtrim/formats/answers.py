@@ -9,9 +9,9 @@ not read.
     answer   {"choices": [{"message"}]} | {"candidates": [{"content"}]} | {"output": {"message"}}
              | {"message"} | message | [{"message"}] | {"body": answer}
 
-An answer belongs to its request if it is an API's response, or a message and the request ends with
-no answer. A message that repeats the last one of the list is no answer of its own: clients add the
-answer to the list that they log.
+An answer belongs to its request if the request ends with no answer, or if it may continue one. A
+message that repeats the last one of the list is no answer of its own: clients add the answer to the
+list that they log. One of several candidates is an answer only in the log of a request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ _REQUESTS = ("request", "request_body")
 """Members that only the logs of requests have, whose answers are never anything else."""
 _CHOICES = {"choices": "message", "candidates": "content"}
 """The lists of a response that may be next to its request, and the member of their answers."""
-_TEXTS = ("message", "content", "delta", "text", "output")
+_TEXTS = ("message", "content", "delta", "text", "output", "tool_calls")
 """The members with the text of an answer, in a response or in one of its choices."""
 _ANSWERS = ("assistant", "model")
 
@@ -49,13 +49,18 @@ class _Box(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """A message that may be an answer, its path, and the response around it."""
+    """A message that may be an answer, its path, and the response around it.
+
+    `is_of_api`: only the response of an API has it. `may_continue`: an API accepts requests that
+    end with the beginning of its answer.
+    """
 
     message: dict[str, Any]
     path: Path
     response: dict[str, Any]
     response_path: Path
     is_of_api: bool
+    may_continue: bool
 
 
 def answer_to(value: Any, request: Place, knows: Predicate) -> Place | None:
@@ -64,9 +69,13 @@ def answer_to(value: Any, request: Place, knows: Predicate) -> Place | None:
     The response around it has no id if the request has one.
     """
     last_message = _last_message(request)
+    is_answered = last_message.get("role") in _ANSWERS
     for box in _boxes(value, request):
+        if _has_candidates(box) and not box.is_logged:
+            continue
         for answer in _answers(box):
-            is_next = answer.is_of_api or last_message.get("role") not in _ANSWERS
+            may_continue = answer.may_continue or (answer.is_of_api and box.is_logged)
+            is_next = may_continue or not is_answered
             if is_next and knows(answer.message) and not _repeats(answer.message, last_message):
                 response = {**answer.response}
                 if "id" in request.envelope:
@@ -86,10 +95,11 @@ def unread_answers(value: Any, lists: Sequence[Place]) -> tuple[str, ...]:
             return ()
         if not _is_answer(box):
             continue
-        answers = [answer.message for answer in _answers(box)]
-        if any(_repeats(answer, last_message) for answer in answers):
+        answers = list(_answers(box))
+        if any(_repeats(answer.message, last_message) for answer in answers):
             continue
-        if box.is_logged or last_message.get("role") not in _ANSWERS:
+        is_certain = box.is_logged or any(answer.is_of_api for answer in answers)
+        if is_certain or last_message.get("role") not in _ANSWERS:
             notes.append(f"the answer in `{box.name}` is not read")
     return tuple(notes)
 
@@ -154,32 +164,52 @@ def _json_value(value: Any) -> Any:
     return (json_in(value) or value) if isinstance(value, str) else value
 
 
-def _answers(box: _Box) -> Iterator[_Answer]:
-    """The messages of a box that may be its answer."""
+def _has_candidates(box: _Box) -> bool:
+    """Whether a box has several answers to one request."""
+    response, _ = _response(box)
+    lists = [response, *(members(response).get(name) for name in _CHOICES)]
+    return any(len(elements(candidates)) > 1 for candidates in lists)
+
+
+def _response(box: _Box) -> tuple[Any, Path]:
+    """The response in a box, and its path."""
     value, path = _json_value(box.value), box.path
     if box.name in _CHOICES:
-        value, path = {box.name: value}, path[:-1]
-    elif "body" in members(value):  # of HTTP
-        value, path = _json_value(value["body"]), (*path, "body")
-    for keys, is_of_api in _PLACES:
+        return {box.name: value}, path[:-1]
+    if "body" in members(value):  # of HTTP
+        return _json_value(value["body"]), (*path, "body")
+    return value, path
+
+
+def _answers(box: _Box) -> Iterator[_Answer]:
+    """The messages of a box that may be its answer."""
+    value, path = _response(box)
+    for keys, is_of_api, may_continue in _PLACES:
         answer = value
         for key in keys:
             answer = _member(answer, key)
         if members(answer).get("role") in _ANSWERS:
             response = members(value) if keys else {}
-            is_typed = is_of_api or answer.get("type") == "message"
-            yield _Answer(answer, (*path, *keys), response, path, is_typed)
+            is_typed = answer.get("type") == "message"
+            yield _Answer(
+                answer,
+                (*path, *keys),
+                response,
+                path,
+                is_of_api=is_of_api or is_typed,
+                may_continue=may_continue or is_typed,
+            )
 
 
-_PLACES: tuple[tuple[Path, bool], ...] = (
-    (("choices", 0, "message"), True),
-    (("candidates", 0, "content"), True),
-    (("output", "message"), True),
-    ((0, "message"), True),
-    (("message",), False),
-    ((), False),
+_PLACES: tuple[tuple[Path, bool, bool], ...] = (
+    (("choices", 0, "message"), True, False),
+    (("candidates", 0, "content"), True, False),
+    (("output", "message"), True, True),
+    ((0, "message"), True, False),
+    (("message",), False, False),
+    ((), False, False),
 )
-"""The paths of the answer in a response, and whether only the response of an API has them."""
+"""The paths of the answer in a response, with `is_of_api` and `may_continue` of the answer."""
 
 
 def _member(value: Any, key: str | int) -> Any:

@@ -71,30 +71,47 @@ class ListSearch:
         """The conversations of the dialect in a value, each as its lists; others go to `unread`."""
         matches: set[Path] = set()
         answers: set[Path] = set()
+        lone_answers: list[list[Place]] = []  # whose request may be found later
         other_lists: dict[Path, list[Place]] = {}
         for paths in self._usual_paths.paths_in(value):
             for places in conversations(value, paths):
                 lists = self._lists(places)
-                if lists and lists[0].path in answers:
+                if not lists or lists[0].path in answers:
                     continue
-                if any(map(is_own, lists)) and not any(map(self._is_foreign, lists[1:])):
+                if self._is_lone_answer(lists):
+                    lone_answers.append(lists)
+                elif any(map(is_own, lists)) and not any(map(self._is_foreign, lists[1:])):
                     matches.add(lists[0].among)
                     lists = self._with_answer(value, lists)
                     answers.update(place.path for place in lists[1:])
                     yield lists
-                elif lists:
+                else:
                     other_lists.setdefault(lists[0].among, lists)
         if self._may_have_others(value, matches):
-            yield from self._other_conversations(value, is_own, matches, other_lists)
+            for lists in self._other_conversations(value, is_own, matches, other_lists):
+                answers.update(place.path for place in lists[1:])
+                yield lists
+        lone_answers = [lists for lists in lone_answers if lists[0].path not in answers]
+        yield from _own_lists(lone_answers, is_own, matches, other_lists)
         if unread is not None:
             unread += (lists for among, lists in other_lists.items() if among not in matches)
 
+    def _is_lone_answer(self, lists: Sequence[Place]) -> bool:
+        """Whether some lists are a single answer, next to no list of messages."""
+        place = lists[0]
+        is_object = isinstance(place.items, dict) and bool(place.path)
+        return len(lists) == 1 and is_object and self._is_element(place)
+
     def _with_answer(self, value: object, lists: list[Place]) -> list[Place]:
         """Some lists of a conversation, and the answer next to a request in a log."""
-        if not may_have_answer(lists[0]) or not all(map(_is_of_choices, lists[1:])):
+        if not may_have_answer(lists[0]) or any(map(self._has_answer, lists[1:])):
             return lists
         answer = _answer_to(value, lists[0], self._is_answer)
         return lists if answer is None else [lists[0], answer]
+
+    def _has_answer(self, place: Place) -> bool:
+        """Whether a place next to a request has a message of the dialect."""
+        return not _is_of_choices(place) and any(map(self._is_answer, elements(_items(place))))
 
     def _is_answer(self, message: Any) -> bool:
         knows = self._dialect.admits or self._dialect.knows
@@ -160,6 +177,21 @@ class ListSearch:
                     else:
                         other_lists.setdefault(lists[0].among, lists)
             matches |= group_matches
+
+
+def _own_lists(
+    lone_answers: Iterable[list[Place]],
+    is_own: Predicate,
+    matches: set[Path],
+    other_lists: dict[Path, list[Place]],
+) -> Iterator[list[Place]]:
+    """The answers of the dialect; the others are added to `other_lists`."""
+    for lists in lone_answers:
+        if is_own(lists[0]):
+            matches.add(lists[0].among)
+            yield lists
+        else:
+            other_lists.setdefault(lists[0].among, lists)
 
 
 def may_have_answer(place: Place) -> bool:

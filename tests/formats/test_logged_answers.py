@@ -283,3 +283,61 @@ def test_candidates_next_to_contents_are_part_of_the_conversation() -> None:
 def test_pieces_of_streams_and_events_are_no_response(ctxtrim: Run, piece: Any) -> None:
     ran = ctxtrim("count", stdin=encoded(piece))
     assert (ran.code, "no transcript found" in ran.err) == (1, True)
+
+
+CLAUDE = {"model": "claude-sonnet-4-5", "max_tokens": 9, "system": "Be brief.", "messages": TALK}
+OF_CONVERSE = {"output": {"message": CONVERSE[3]}, "stopReason": "end_turn"}
+WRAPPED = {
+    "a body": {"body": CLAUDE, "response": OF_ANTHROPIC},
+    "two bodies": {"body": CLAUDE, "response": {"status_code": 200, "body": OF_ANTHROPIC}},
+    "a body of HTTP": {"request": {"method": "POST", "body": CLAUDE}, "response": OF_ANTHROPIC},
+    "HTTP": {"request": {"body": CLAUDE}, "response": {"status": 200, "body": OF_ANTHROPIC}},
+    "a string": {
+        "request_body": CLAUDE,
+        "response_body": {"status_code": 200, "body": json.dumps(OF_ANTHROPIC)},
+    },
+    "an object": {
+        "request_body": CLAUDE,
+        "response_body": {"status_code": 200, "body": OF_ANTHROPIC},
+    },
+    "arguments": {"kwargs": CLAUDE, "response": OF_ANTHROPIC},
+    "Converse": {"body": {"messages": CONVERSE[:3]}, "response": OF_CONVERSE},
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_a_request_and_its_answer_are_one_conversation_in_every_wrapper(
+    ctxtrim: Run, name: str
+) -> None:
+    data = encoded(WRAPPED[name])
+    (chunk,) = read(data)
+    (transcript,) = chunk.transcripts
+    texts = [message.parts[0].text for message in transcript.messages]
+    assert len(texts) == (4 if name == "Converse" else 5)
+    assert texts[-1] == "Seven fathoms."
+    trimmed = ctxtrim("trim", "--budget", "100", stdin=data)
+    assert trimmed.code == 0, trimmed.err
+    assert ctxtrim("check", "--budget", "100", stdin=trimmed.out).code == 0
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        CHAT | {"choices": [{"message": ANSWER, "score": 1}, {"message": ANSWER, "score": 0}]},
+        CHAT | {"response": [{"message": ANSWER}, {"message": says("Six.")}]},
+        CHAT | {"response": {"choices": [CHOICE, CHOICE | {"index": 1}]}},
+        {"messages": [*TALK, says("Six.")], "response": {"choices": [CHOICE]}},
+    ],
+)
+def test_candidates_for_an_answer_are_no_part_of_the_conversation(record: Any) -> None:
+    (chunk,) = read(encoded(record))
+    (transcript,) = chunk.transcripts
+    assert len(transcript.messages) == len(record["messages"])
+    assert [exactness for exactness, _ in counted(record)] == ["estimated"]
+
+
+def test_an_answer_of_calls_alone_that_is_not_read_makes_an_estimate() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "sound", "arguments": "{}"}}
+    answer = {"role": "assistant", "content": None, "tool_calls": [call]}
+    record = {"input": [user("How deep?")], "output": answer}
+    assert counted(record) == [("estimated", ["the answer in `output` is not read; not counted"])]

@@ -38,20 +38,20 @@ def findings(
     A breach of a rule that only applies to requests is a warning in recordings.
     """
     conversation = checked(transcript, shape)
-    broken_rules: dict[tuple[Breach, Code], list[Rule]] = {}
+    rules_by_breach: dict[tuple[Breach, Code], list[Rule]] = {}
     for rule in rules:
         for breach in rule.breaches(conversation):
-            broken_rules.setdefault((breach, rule.code), []).append(rule)
-    for ((position, what), code), broken in sorted(
-        broken_rules.items(), key=lambda item: item[0][0][0]
+            rules_by_breach.setdefault((breach, rule.code), []).append(rule)
+    for ((position, problem), code), broken_rules in sorted(
+        rules_by_breach.items(), key=lambda item: item[0][0][0]
     ):
         message = transcript.messages[position]
-        severities = {_severity(rule, is_request) for rule in broken}
+        severities = {_severity(rule, is_request) for rule in broken_rules}
         severity: Severity = "error" if "error" in severities else "warning"
-        answers = dict.fromkeys(rule.answer for rule in broken if rule.answer)
+        answers = dict.fromkeys(rule.answer for rule in broken_rules if rule.answer)
         details = tuple(f"refused with: {answer}" for answer in answers)
         yield Finding(
-            code, severity, what, transcript.line_of(message), message.index, details=details
+            code, severity, problem, transcript.line_of(message), message.index, details=details
         )
 
 

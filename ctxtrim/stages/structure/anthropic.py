@@ -14,7 +14,7 @@ from ctxtrim.model import Message, Span
 from ctxtrim.stages.structure import checks
 from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
 
-_UNANSWERED = (
+_NO_RESULT = (
     "`tool_use` ids were found without `tool_result` blocks immediately after. Each `tool_use` "
     "block must have a corresponding `tool_result` block in the next message. "
     "[anthropics/claude-code#2697]"
@@ -43,9 +43,9 @@ def _split_results(conversation: CheckedMessages) -> checks.Breaches:
     results = [
         (position, message) for position, message in conversation.sent if message.role == "tool"
     ]
-    for (before, first), (position, message) in pairwise(results):
-        elements = {_element(first), _element(message)} - {None}
-        if caller[before] == caller[position] and len(elements) > 1:
+    for (previous_position, previous_message), (position, message) in pairwise(results):
+        elements = {_element(previous_message), _element(message)} - {None}
+        if caller[previous_position] == caller[position] and len(elements) > 1:
             yield Breach(position, "the results of one answer are in two user messages")
 
 
@@ -73,9 +73,9 @@ RULES: tuple[Rule, ...] = (
     *checks.pairing(
         "unexpected `tool_use_id` found in `tool_result` blocks. Each `tool_result` block must "
         "have a corresponding `tool_use` block in the previous message. [EchoBird#106]",
-        _UNANSWERED,
+        _NO_RESULT,
     ),
-    Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
+    Rule("tool-result-not-adjacent", checks.result_apart, _NO_RESULT),
     Rule(
         "server-tool-result-without-use",
         checks.server_result_without_use,

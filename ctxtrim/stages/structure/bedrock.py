@@ -13,19 +13,21 @@ from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
 
 def _not_alternating(conversation: CheckedMessages) -> Breaches:
     """Two consecutive elements of one role."""
-    before: bool | None = None
+    was_prompt: bool | None = None
     for element in elements(conversation.messages):
-        if element.is_prompt == before:
+        if element.is_prompt == was_prompt:
             role = "user" if element.is_prompt else "assistant"
             yield Breach(element.positions[0], f"two elements from {role} in a row")
-        before = element.is_prompt
+        was_prompt = element.is_prompt
 
 
 def _starts_with_answer(conversation: CheckedMessages) -> Breaches:
     """A first element that is not the user's. An answer alone is a response, not a conversation."""
-    sent = elements(conversation.messages)
-    if len(sent) > 1 and not sent[0].is_prompt:
-        yield Breach(sent[0].positions[0], "the first element is from assistant, not from the user")
+    items = elements(conversation.messages)
+    if len(items) > 1 and not items[0].is_prompt:
+        yield Breach(
+            items[0].positions[0], "the first element is from assistant, not from the user"
+        )
 
 
 RULES: tuple[Rule, ...] = (

@@ -28,37 +28,37 @@ def result_without_call(conversation: CheckedMessages) -> Breaches:
 
 def call_without_result(conversation: CheckedMessages) -> Breaches:
     """Calls without a result, although the conversation continued."""
-    last = _last_spoken(conversation)
+    last_position = _last_position(conversation)
     return (
-        _unanswered(position, call)
+        _open_call(position, call)
         for position, call in conversation.shape.unanswered
-        if position != last
+        if position != last_position
     )
 
 
 def pending_call(conversation: CheckedMessages) -> Breaches:
     """Calls of the last message that wait for their results."""
-    last = _last_spoken(conversation)
+    last_position = _last_position(conversation)
     return (
-        _unanswered(position, call, " yet")
+        _open_call(position, call, " yet")
         for position, call in conversation.shape.unanswered
-        if position == last
+        if position == last_position
     )
 
 
-def _unanswered(position: int, call: Part, yet: str = "") -> Breach:
-    return Breach(position, f"call {call_label(call)} has no result{yet}")
+def _open_call(position: int, call: Part, suffix: str = "") -> Breach:
+    return Breach(position, f"call {call_label(call)} has no result{suffix}")
 
 
 def _result(message: Message) -> str:
-    """The result of a message in messages, by its id if it has one."""
+    """How problems name the result of a message: by its id if it has one."""
     result = message.result
     name = result.call_id if result else None
     return "tool result" if name is None else f"tool result {name}"
 
 
-def _last_spoken(conversation: CheckedMessages) -> int:
-    """The position of the last message that is not a result."""
+def _last_position(conversation: CheckedMessages) -> int:
+    """The position of the last message of the user or the assistant; -1 if there is none."""
     return max(
         (
             position
@@ -72,13 +72,14 @@ def _last_spoken(conversation: CheckedMessages) -> int:
 def result_apart(conversation: CheckedMessages) -> Breaches:
     """Tool results with other messages between them and their call."""
     caller = conversation.shape.caller
-    other = previous = -1  # the last message before that has another caller; the one before
+    # `barrier`: the last message before the current one that has another caller
+    barrier = previous_position = -1
     for position, message in conversation.sent:
         call_position = caller[position]
-        if previous >= 0 and caller[previous] != call_position:
-            other = previous
-        previous = position
-        if call_position < other:
+        if previous_position >= 0 and caller[previous_position] != call_position:
+            barrier = previous_position
+        previous_position = position
+        if call_position < barrier:
             yield Breach(position, f"{_result(message)} does not follow its call directly")
 
 
@@ -100,10 +101,10 @@ def caller_without_use(conversation: CheckedMessages) -> Breaches:
 
 def server_use_without_result(conversation: CheckedMessages) -> Breaches:
     """Uses of server tools without a result, although the conversation continued."""
-    paused = _paused(conversation)
-    for name, position in _open_server_uses(conversation).items():
-        if conversation.shape.exchange[position] != paused:
-            yield Breach(position, f"server tool use {name} has no result")
+    paused_exchange = _paused_exchange(conversation)
+    for use_id, position in _open_server_uses(conversation).items():
+        if conversation.shape.exchange[position] != paused_exchange:
+            yield Breach(position, f"server tool use {use_id} has no result")
 
 
 def _server_links(conversation: CheckedMessages) -> Iterator[tuple[int, ServerLink]]:
@@ -135,28 +136,28 @@ def _open_server_uses(conversation: CheckedMessages) -> dict[str, int]:
     return uses
 
 
-def _paused(conversation: CheckedMessages) -> int | None:
+def _paused_exchange(conversation: CheckedMessages) -> int | None:
     """The last exchange if the API can still continue its answer, else None.
 
     A prompt may follow only with the results of the answer's calls.
     """
-    shape, last = conversation.shape, _last_spoken(conversation)
+    shape, last_position = conversation.shape, _last_position(conversation)
     for position, message in reversed(conversation.sent):
         if message.role == "assistant":
-            may_continue = position == last or shape.fan[position] > 0
+            may_continue = position == last_position or shape.fan[position] > 0
             return shape.exchange[position] if may_continue else None
     return None
 
 
 def duplicate_call_id(conversation: CheckedMessages) -> Breaches:
     """Ids that two calls share."""
-    seen: set[str] = set()
+    ids: set[str] = set()
     for position, message in conversation.sent:
         for call in message.calls:
-            if call.call_id in seen:
+            if call.call_id in ids:
                 yield Breach(position, f"call id {call.call_id} is used again")
             if call.call_id is not None:
-                seen.add(call.call_id)
+                ids.add(call.call_id)
 
 
 def arguments_no_json(conversation: CheckedMessages) -> Breaches:
@@ -246,13 +247,13 @@ def text_after_call(conversation: CheckedMessages) -> Breaches:
 
 def first_not_user(conversation: CheckedMessages) -> Breaches:
     """A first message, system messages aside, that is not from the user."""
-    first = next(
+    start = next(
         (position for position, message in conversation.sent if message.role != "system"), None
     )
-    if first is not None and conversation.messages[first].role != "user":
+    if start is not None and conversation.messages[start].role != "user":
         yield Breach(
-            first,
-            f"the first message is from {conversation.messages[first].role}, not from the user",
+            start,
+            f"the first message is from {conversation.messages[start].role}, not from the user",
         )
 
 
@@ -262,51 +263,51 @@ def not_alternating(conversation: CheckedMessages) -> Breaches:
     Results belong to their call; either role may follow them. An answer may follow a summary by the
     assistant, with which it shares a message.
     """
-    before: Message | None = None
+    previous_role: Role | None = None
+    follows_summary = False
     for position, message in conversation.sent:
         if message.role == "system":
             continue
-        follows_summary = before is not None and before.is_summary and message.role == "assistant"
-        repeats = before is not None and before.role == message.role and message.role != "tool"
-        if repeats and not follows_summary:
+        repeats = message.role == previous_role and message.role != "tool"
+        if repeats and not (follows_summary and message.role == "assistant"):
             yield Breach(position, f"two messages from {message.role} in a row")
-        before = message
+        previous_role, follows_summary = message.role, message.is_summary
 
 
 def call_after_model(conversation: CheckedMessages) -> Breaches:
     """Calls right after another message of the model, or at the start."""
-    before: Role | None = None
-    begun = False
+    previous_role: Role | None = None
+    has_begun = False
     for position, message in conversation.sent:
         is_call = message.role == "assistant" and any(message.calls)
-        if is_call and before == "assistant":
+        if is_call and previous_role == "assistant":
             yield Breach(position, "a function call follows another model message")
-        elif is_call and not begun:
+        elif is_call and not has_begun:
             yield Breach(position, "a function call follows no user message")
-        before = message.role
-        begun |= before != "system"
+        previous_role = message.role
+        has_begun |= previous_role != "system"
 
 
 def system_not_first(conversation: CheckedMessages) -> Breaches:
     """System messages after a message of another role."""
-    begun = False
+    has_begun = False
     for position, message in conversation.sent:
-        if message.role == "system" and begun:
+        if message.role == "system" and has_begun:
             yield Breach(position, "a system message follows other messages")
-        begun |= message.role != "system"
+        has_begun |= message.role != "system"
 
 
 def system_out_of_place(conversation: CheckedMessages) -> Breaches:
     """System messages in the middle that follow no user turn, or that no assistant turn follows."""
-    before: Role | None = None
-    begun = False
+    previous_role: Role | None = None
+    has_begun = False
     for position, message in conversation.sent:
-        if message.role == "system" and before == "assistant":
+        if message.role == "system" and previous_role == "assistant":
             yield Breach(position, "a system message follows the assistant, not the user")
-        elif begun and before == "system" and message.role in ("user", "system"):
+        elif has_begun and previous_role == "system" and message.role in ("user", "system"):
             yield Breach(position, f"a {message.role} message follows a system message")
-        before = message.role
-        begun |= before != "system"
+        previous_role = message.role
+        has_begun |= previous_role != "system"
 
 
 def ends_with_assistant(conversation: CheckedMessages) -> Breaches:
@@ -314,11 +315,11 @@ def ends_with_assistant(conversation: CheckedMessages) -> Breaches:
 
     The API continues a message with a server tool that has no result yet.
     """
-    last, message = conversation.sent[-1] if conversation.sent else (-1, None)
+    end, message = conversation.sent[-1] if conversation.sent else (-1, None)
     if message is None or message.role != "assistant" or any(message.calls):
         return
-    if last not in _open_server_uses(conversation).values():
-        yield Breach(last, "the last message is from the assistant, so there is nothing to answer")
+    if end not in _open_server_uses(conversation).values():
+        yield Breach(end, "the last message is from the assistant, so there is nothing to answer")
 
 
 def lone_surrogate(conversation: CheckedMessages) -> Breaches:
@@ -331,11 +332,11 @@ def lone_surrogate(conversation: CheckedMessages) -> Breaches:
 def calls_without_tools(conversation: CheckedMessages) -> Breaches:
     """Calls in a request without tool schemas."""
     if not conversation.has_tools:
-        first = next(
+        first_position = next(
             (position for position, message in conversation.sent if any(message.calls)), None
         )
-        if first is not None:
-            yield Breach(first, "there are tool calls but no tool schemas")
+        if first_position is not None:
+            yield Breach(first_position, "there are tool calls but no tool schemas")
 
 
 def debug_members(conversation: CheckedMessages) -> Breaches:
@@ -343,8 +344,8 @@ def debug_members(conversation: CheckedMessages) -> Breaches:
     for position, message in conversation.sent:
         if message.metadata:
             names = " and ".join(name for name, _ in message.metadata)
-            what = f"{_result(message)} has {names}, which `truncate --no-metadata` leaves out"
-            yield Breach(position, what)
+            problem = f"{_result(message)} has {names}, which `truncate --no-metadata` leaves out"
+            yield Breach(position, problem)
 
 
 def pairing(no_call: str, no_result: str) -> tuple[Rule, ...]:

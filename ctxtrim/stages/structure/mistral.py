@@ -11,8 +11,8 @@ from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
 
 def _prompt_after_result(conversation: CheckedMessages) -> checks.Breaches:
     """User messages right after a tool result."""
-    for (_, before), (position, message) in pairwise(conversation.sent):
-        if before.role == "tool" and message.role == "user":
+    for (_, previous_message), (position, message) in pairwise(conversation.sent):
+        if previous_message.role == "tool" and message.role == "user":
             yield Breach(position, "a user message follows a tool result")
 
 

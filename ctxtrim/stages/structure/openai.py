@@ -7,7 +7,7 @@ anywhere.
 from ctxtrim.stages.structure import checks
 from ctxtrim.stages.structure.rule import Rule
 
-_UNANSWERED = (
+_NO_RESULT = (
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
     "'tool_call_id'. [pydantic/pydantic-ai#2360]"
 )
@@ -16,9 +16,9 @@ RULES: tuple[Rule, ...] = (
     *checks.pairing(
         "messages with role 'tool' must be a response to a preceeding message with "
         "'tool_calls'. [BerriAI/litellm#4931]",
-        _UNANSWERED,
+        _NO_RESULT,
     ),
-    Rule("tool-result-not-adjacent", checks.result_apart, _UNANSWERED),
+    Rule("tool-result-not-adjacent", checks.result_apart, _NO_RESULT),
     Rule("empty-content", checks.no_content, _NO_CONTENT),
     Rule("empty-content", checks.result_without_content, _NO_CONTENT),
     Rule(

@@ -139,27 +139,29 @@ def owns_place(place: Place) -> bool:
     return str(place.envelope.get("trajectory_format")).startswith("mini-swe-agent")
 
 
-def read(items: Iterable[Element], found: ListContents) -> None:
+def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of a list, without those that Roo Code does not send."""
-    linked: list[LinkedValue] = []
-    _read_all(items, found, linked)
-    if linked:
-        _link(found, linked)
+    linked_values: list[LinkedValue] = []
+    _read_all(items, contents, linked_values)
+    if linked_values:
+        _link(contents, linked_values)
 
 
-def _read_all(items: Iterable[Element], found: ListContents, linked: list[LinkedValue]) -> None:
+def _read_all(
+    items: Iterable[Element], contents: ListContents, linked_values: list[LinkedValue]
+) -> None:
     """Read one message per element.
 
     The usage on user messages is skipped: it counts a simulated user's prompt.
     """
     last_action: Part | None = None  # the action of the message before
-    messages = found.messages
+    messages = contents.messages
     for value, span, whole in items:
         try:
             name = value["role"]
             role = ROLES[name]
         except (KeyError, TypeError):
-            linked += _read_other(value, span, whole, found)
+            linked_values += _read_other(value, span, whole, contents)
             continue
         if role == "user" and last_action is not None and _may_be_observation(value):
             role = "tool"
@@ -168,41 +170,43 @@ def _read_all(items: Iterable[Element], found: ListContents, linked: list[Linked
         if role == "assistant":
             last_action = _action(value)
             if "usage" in value or "extra" in value:
-                _note(value, index, found)
+                _note(value, index, contents)
         elif role == "system" and "tools" in value:  # data of single turns
-            found.tools = found.tools or tools_in(value["tools"])
+            contents.tools = contents.tools or tools_in(value["tools"])
         content = value.get("content")
         if role == "tool":
-            _FUNCTIONS["add_results"](found, value, span, whole, _block)
+            _FUNCTIONS["add_results"](contents, value, span, whole, _block)
         elif len(value) == 2 and isinstance(content, str) and name not in _CALLS:
             parts = (Part("text", content, span=Span(span.line, span.path + _CONTENT)),)
             messages.append(Message(role, parts, index=index, spans=(whole,), action=last_action))
         else:
-            messages.append(_message(role, value, span, whole, last_action, found))
+            messages.append(_message(role, value, span, whole, last_action, contents))
         if "ts" in value and not ROO_LINKS.isdisjoint(value):
-            linked.append((value, whole, range(index, len(messages))))
+            linked_values.append((value, whole, range(index, len(messages))))
 
 
-def _note(value: dict[str, Any], index: int, found: ListContents) -> None:
+def _note(value: dict[str, Any], index: int, contents: ListContents) -> None:
     """Record the model and usage of an answer. mini-swe-agent keeps the response under `extra`."""
     response = members(members(value.get("extra")).get("response"))
-    found.model = string(response.get("model")) or found.model
-    of_message = value.get("usage") if is_complete(value) else None
-    usage = openai_usage(of_message or response.get("usage"), index)
-    found.usages += [usage] if usage else []
+    contents.model = string(response.get("model")) or contents.model
+    message_usage = value.get("usage") if is_complete(value) else None
+    usage = openai_usage(message_usage or response.get("usage"), index)
+    contents.usages += [usage] if usage else []
 
 
-def _read_other(value: Any, span: Span, whole: Span, found: ListContents) -> Iterator[LinkedValue]:
+def _read_other(
+    value: Any, span: Span, whole: Span, contents: ListContents
+) -> Iterator[LinkedValue]:
     """Read an item of the Responses API (mini-swe-agent) or encrypted reasoning of Roo Code, which
     is returned, or count an unknown message.
     """
     name = members(value).get("role")
     if name is not None:
-        found.uncounted += name not in _ASIDE
+        contents.uncounted += name not in _ASIDE
     elif is_response_or_output(value):
-        _FUNCTIONS["add_item"](value, span, found)
+        _FUNCTIONS["add_item"](value, span, contents)
     elif is_sealed(value):
-        yield value, whole, _add_reasoning(value, whole, found)
+        yield value, whole, _add_reasoning(value, whole, contents)
 
 
 def _may_be_observation(value: dict[str, Any]) -> bool:
@@ -233,9 +237,7 @@ _PLAIN = Envelope(options=chat_options({}))
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
-    """The tools, tool choice, model and id next to the messages. A system prompt there comes
-    first.
-    """
+    """The fields next to the messages of a conversation. A system prompt there comes first."""
     if len(value) == 1:  # the messages alone
         return _PLAIN
     tools, functions = value.get("tools"), value.get("functions")
@@ -273,7 +275,7 @@ def header(value: object) -> Envelope:
     response = members(value.get("response"))
     # the last: Helicone
     answers = (value, response, response.get("body"), value.get("response_body"))
-    answer = next((each for each in map(members, answers) if "choices" in each), None)
+    answer = next((answer for answer in map(members, answers) if "choices" in answer), None)
     if answer is not None and "messages" not in value:
         return envelope(answer, Span(0))
     if "eval" not in value and "info" not in value:
@@ -305,9 +307,9 @@ def _message(
     span: Span,
     whole: Span,
     action: Part | None,
-    found: ListContents,
+    contents: ListContents,
 ) -> Message:
-    """A message with another role."""
+    """A message that is no result."""
     content, name = value.get("content"), string(value.get("name"))
     content_span = Span(span.line, span.path + _CONTENT)
     parts: tuple[Part, ...] = ()
@@ -318,21 +320,21 @@ def _message(
     elif content is not None:
         parts = content_parts(content, content_span, _block)
         if role == "assistant" and isinstance(content, list):
-            parts = _sent(parts, content)
+            parts = _sent_parts(parts, content)
     if "images" in value:
         parts += _FUNCTIONS["images"](value, span)
     if role == "assistant" or "tool_calls" in value:
         if not _WITH_PARTS.isdisjoint(value):
             parts = _FUNCTIONS["with_members"](value, parts, span)
         if value.get("tool_calls") or value.get("tool_call") or value.get("function_call"):
-            parts = _FUNCTIONS["with_calls"](value, parts, span, found)
+            parts = _FUNCTIONS["with_calls"](value, parts, span, contents)
     is_demo = value.get("is_demo") is True
     message = Message(
         role,
         parts,
         name=name,
         is_injected=is_demo,
-        index=len(found.messages),
+        index=len(contents.messages),
         spans=(whole,),
         action=action,
         is_demo=is_demo,
@@ -342,7 +344,7 @@ def _message(
     return message
 
 
-def _sent(parts: tuple[Part, ...], content: list[Any]) -> tuple[Part, ...]:
+def _sent_parts(parts: tuple[Part, ...], content: list[Any]) -> tuple[Part, ...]:
     """The parts of a content without those of requests for approval (AI SDK)."""
     kinds = [members(block).get("type") for block in content]
     if _APPROVAL not in kinds:

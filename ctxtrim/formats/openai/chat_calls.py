@@ -1,6 +1,6 @@
 """Calls of Chat Completions: objects, JSON in a string, and messages with the role of a call."""
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 from msgspec.structs import replace
@@ -21,39 +21,42 @@ _COPIES = ("tool_use", "tool_call", "function_call")
 
 
 def with_calls(
-    value: dict[str, Any], parts: Sequence[Part], span: Span, found: ListContents
+    value: dict[str, Any], parts: Sequence[Part], span: Span, contents: ListContents
 ) -> tuple[Part, ...]:
-    """The parts of an answer's content, and its calls; `found` counts an answer with a string that
-    is no call in JSON.
+    """The parts of an answer's content, and its calls; `contents` counts an answer with a string
+    without calls as not read.
     """
     content = value.get("content")
     if isinstance(content, list):
         parts = _without_copies(parts, content, elements(value.get("tool_calls")))
-    every, is_unread = list(parts), False
-    for call, block in _stored(value, span):
+    all_parts, is_unread = list(parts), False
+    for call, block in _raw_calls(value, span):
         if isinstance(call, dict):
             call_id = None if block.path[-1] == _LEGACY else call.get("id")
-            every.append(_call(call, call_id, block))
+            all_parts.append(_call(call, call_id, block))
         elif isinstance(call, str):
             calls = _calls_in_string(call, block)
             is_unread = is_unread or not (calls or call in _NO_CALLS)
-            every += calls
-    found.uncounted += is_unread
-    return tuple(every)
+            all_parts += calls
+    contents.uncounted += is_unread
+    return tuple(all_parts)
 
 
-def _stored(value: dict[str, Any], span: Span) -> Iterator[tuple[Any, Span]]:
-    """The calls next to a content, which may be strings, and their spans."""
+def _raw_calls(value: dict[str, Any], span: Span) -> list[tuple[Any, Span]]:
+    """The calls next to a content as they are in the file, objects or strings, and their spans."""
     calls, call, legacy = value.get("tool_calls"), value.get("tool_call"), value.get(_LEGACY)
+    raw_calls: list[tuple[Any, Span]] = []
     if isinstance(calls, list):
+        line, path = span.line, (*span.path, "tool_calls")
         for index, element in enumerate(calls):
-            yield element, Span(span.line, (*span.path, "tool_calls", index))
+            raw_calls.append((element, Span(line, (*path, index))))
     elif calls:
-        yield calls, span.inside("tool_calls")
+        raw_calls.append((calls, span.inside("tool_calls")))
     if call and not calls:
-        yield call, span.inside("tool_call")
+        raw_calls.append((call, span.inside("tool_call")))
     if legacy:
-        yield legacy, span.inside(_LEGACY)
+        raw_calls.append((legacy, span.inside(_LEGACY)))
+    return raw_calls
 
 
 def _call(call: dict[str, Any], call_id: object, block: Span) -> Part:
@@ -78,38 +81,38 @@ def _without_copies(
 
     LangChain keeps the blocks of Anthropic and others next to its own calls.
     """
-    names = _langchain_ids(calls)
+    ids = _langchain_ids(calls)
 
     def is_copy(part: Part) -> bool:
-        place = part.block.path[-1] if part.block is not None and part.span is None else None
-        return isinstance(place, int) and _repeats(content[place], names)
+        position = part.block.path[-1] if part.block is not None and part.span is None else None
+        return isinstance(position, int) and _repeats(content[position], ids)
 
-    return tuple(part for part in parts if not is_copy(part)) if names else tuple(parts)
+    return tuple(part for part in parts if not is_copy(part)) if ids else tuple(parts)
 
 
 def _langchain_ids(calls: Iterable[Any]) -> set[str]:
     """The ids of the calls of LangChain among some calls."""
-    ids = (string(each.get("id")) for each in map(members, calls) if "args" in each)
+    ids = (string(call.get("id")) for call in map(members, calls) if "args" in call)
     return set(filter(None, ids))
 
 
-def _repeats(block: Any, names: Set[str]) -> bool:
+def _repeats(block: Any, ids: Set[str]) -> bool:
     """Whether a block of a content repeats a call with one of some ids."""
     value = members(block)
-    ids = (string(value.get("id")), string(value.get("call_id")))
-    return value.get("type") in _COPIES and not names.isdisjoint(ids)
+    block_ids = (string(value.get("id")), string(value.get("call_id")))
+    return value.get("type") in _COPIES and not ids.isdisjoint(block_ids)
 
 
 def with_copies(edit: Edit) -> Edit:
     """The edit with the removal of blocks that repeat dropped calls of LangChain."""
-    dropped: dict[Span, list[Any]] = {}
+    calls_by_message: dict[Span, list[Any]] = {}
     for span in edit.removed:
         if span.path[-2:-1] == ("tool_calls",):
             message = Span(span.line, span.path[:-2])
-            dropped.setdefault(message, []).append(edit.value_at(span))
+            calls_by_message.setdefault(message, []).append(edit.value_at(span))
     copies = {
         message.inside("content", position)
-        for message, calls in dropped.items()
+        for message, calls in calls_by_message.items()
         for position, block in enumerate(elements(members(edit.value_at(message)).get("content")))
         if _repeats(block, _langchain_ids(calls))
     }
@@ -137,10 +140,10 @@ def calls_in_content(content: Any, span: Span) -> tuple[Part, ...]:
         return tuple(calls_in(content, span))
     parts: list[Part] = []
     for part in content_parts(content, span, block_part):
-        at = part.block
-        text = members(content[at.path[-1]]).get("text") if at is not None else None
-        if at is not None and isinstance(text, str):
-            parts += calls_in(text, at.inside("text"), at)
+        block = part.block
+        text = members(content[block.path[-1]]).get("text") if block is not None else None
+        if block is not None and isinstance(text, str):
+            parts += calls_in(text, block.inside("text"), block)
         else:
             parts.append(part)
     return tuple(parts)

@@ -22,19 +22,24 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     site = sent_site(site, _listed)
     spell: _Spell = json_value
     neighbour = next(filter(_is_block, (site.earlier, site.later)), None)
-    found: list[Insertion] = []
+    insertions: list[Insertion] = []
     rest = list(run)
     if neighbour is not None:
         is_after = neighbour is site.earlier
         rest = list(dropwhile(_is_result, run))
         for message in run[: len(run) - len(rest)]:
-            found.append(Insertion(_result_block(message), neighbour.spans[0], is_after))
+            insertions.append(Insertion(_result_block(message), neighbour.spans[0], is_after))
     elif site.earlier is not None:
         spell = _spelling(site.value_of(site.earlier.spans[0]))
     if rest:
-        whole = Site(_whole(site.earlier), _whole(site.later), [_whole(site.any)], site.value_of)
-        found += insert_elements(rest, whole, spell)
-    return found
+        element_site = Site(
+            _element_message(site.earlier),
+            _element_message(site.later),
+            [_element_message(site.any)],
+            site.value_of,
+        )
+        insertions += insert_elements(rest, element_site, spell)
+    return insertions
 
 
 def _is_result(message: Message) -> bool:
@@ -58,7 +63,7 @@ def _listed(message: Message | None) -> Span | None:
     return _element(message)
 
 
-def _whole(message: M) -> M:
+def _element_message(message: M) -> M:
     """A message with the span of its element."""
     return message if message is None else replace(message, spans=(_element(message),))
 

@@ -27,25 +27,25 @@ from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Part, Span
 
 
-def add_item(value: dict[str, Any], span: Span, found: ListContents) -> None:
+def add_item(value: dict[str, Any], span: Span, contents: ListContents) -> None:
     """Add a response as one answer, or an output as a result."""
     if value.get("object") != "response":
-        read_items([Element(value, span, span)], found)
+        read_items([Element(value, span, span)], contents)
         return
     parts: list[Part] = []
     is_needed = False
     for position, item in enumerate(elements(value.get("output"))):
         item_span = span.inside("output", position)
         if after(kind_of(item)) is None:
-            found.uncounted += 1
+            contents.uncounted += 1
         else:
             parts += answer_parts(item, item_span, item_span)
             is_needed = is_needed or needs_reasoning(item)
     if not parts:  # nothing is sent
         return
-    index = len(found.messages)
+    index = len(contents.messages)
     message = Message("assistant", tuple(parts), index=index, spans=(span,))
-    found.messages.append(with_needed_reasoning(message) if is_needed else message)
-    found.model = string(value.get("model")) or found.model
+    contents.messages.append(with_needed_reasoning(message) if is_needed else message)
+    contents.model = string(value.get("model")) or contents.model
     usage = responses_usage(value.get("usage"), index)
-    found.usages += [usage] if usage else []
+    contents.usages += [usage] if usage else []

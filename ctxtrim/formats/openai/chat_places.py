@@ -59,9 +59,9 @@ def refuses_place(place: Place) -> bool:
     """Whether a list belongs to Responses, or a `message` to an event."""
     if place.path != (_ALONE,):
         return is_request(place)
-    around, message = place.envelope, members(place.items)
-    is_of_ollama = around.get("done") is True and isinstance(around.get("model"), str)
-    is_of_cohere = isinstance(around.get("finish_reason"), str) and "id" in around
+    envelope, message = place.envelope, members(place.items)
+    is_of_ollama = envelope.get("done") is True and isinstance(envelope.get("model"), str)
+    is_of_cohere = isinstance(envelope.get("finish_reason"), str) and "id" in envelope
     is_answer = message.get("role") == "assistant" and bool(
         message.get("content") or message.get("tool_calls")
     )

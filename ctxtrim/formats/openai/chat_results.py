@@ -18,7 +18,7 @@ _SDK_BLOCKS = ("tool-result", "tool-approval-response")
 
 
 def add_results(
-    found: ListContents,
+    contents: ListContents,
     value: dict[str, Any],
     span: Span,
     whole: Span,
@@ -26,12 +26,12 @@ def add_results(
 ) -> None:
     """Add the results of an element: one, or several blocks of the AI SDK.
 
-    ChatGLM3 writes the call next to the text of its result, which `found` counts as not read.
+    ChatGLM3 writes the call next to the text of its result, which `contents` counts as not read.
     """
-    messages, key = found.messages, "content"
+    messages, key = contents.messages, "content"
     if key not in value and isinstance(value.get("observation"), str):
         key = "observation"
-        found.uncounted += bool(value.get("parameters"))
+        contents.uncounted += bool(value.get("parameters"))
     content = value.get(key)
     if isinstance(content, list) and _has_results(content):
         from ctxtrim.formats.openai import ai_sdk  # for its messages only

@@ -49,12 +49,12 @@ _HEAD = 32  # events of a document inspected to detect it; those of hooks come f
 
 
 def sniff(value: object) -> Layout | None:
-    """Whether a value is an event, by its type and one of the keys of every event, or a document of
-    events.
+    """The layout of an event, which has a known type and a key of such events, or of a document of
+    events; None for other values.
     """
     events = event_list(value)
-    found = [value] if events is None else events[:_HEAD]
-    return "events" if any(map(_is_event, found)) else None
+    candidates = [value] if events is None else events[:_HEAD]
+    return "events" if any(map(_is_event, candidates)) else None
 
 
 def _is_event(value: object) -> bool:
@@ -74,9 +74,9 @@ def session_of(value: Mapping[str, Any]) -> str | None:
 
     A compaction has no parent either, but belongs to the session before it.
     """
-    streamed = stream_session(value)
-    if streamed is not None:
-        return streamed
+    stream_id = stream_session(value)
+    if stream_id is not None:
+        return stream_id
     is_compaction = "logicalParentUuid" in value or value.get("subtype") == "compact_boundary"
     is_root = "uuid" in value and value.get(ABOVE, "") is None and not is_compaction
     return string(value.get("sessionId")) if is_root and not value.get("isSidechain") else None
@@ -92,32 +92,32 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         events.append(event_of(value, span))
         name = string(value.get("sessionId")) if name is None else name
     events = as_loaded(events)
-    current = GRAPH.live(events)
-    messages = _messages(current, events)
+    live_events = GRAPH.live(events)
+    messages = _messages(live_events, events)
     models = (event.model for event in reversed(events) if event.kind == "assistant")
     return session(
         messages,
         lines,
         model=first_string(model for model in models if model != SYNTHETIC),
         id=name,
-        tools=_tools(current, events),
-        usages=tuple(_usages(current, events)),
+        tools=_tools(live_events, events),
+        usages=tuple(_usages(live_events, events)),
     )
 
 
-def _usages(current: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> Iterator[Usage]:
+def _usages(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> Iterator[Usage]:
     """The usage of each answer since the client last compacted the context or cleared results.
 
     Every line of a message repeats its usage; the last line has the right one.
     """
     cuts = (event.span for event in events if event.is_compaction or event.cleared is not None)
     cut = max(cuts, default=Span(-1))
-    found: dict[int | None, Usage] = {}
-    for event in current:
+    usages: dict[int | None, Usage] = {}
+    for event in live_events:
         if event.usage is not None and event.span > cut:
             model = string(event.model)
-            found[event.answer] = replace(event.usage, message=event.answer, model=model)
-    return iter(found.values())
+            usages[event.answer] = replace(event.usage, message=event.answer, model=model)
+    return iter(usages.values())
 
 
 def owner(array: Path) -> Path | None:
@@ -134,10 +134,15 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     earlier, later = site.earlier, site.later
     if earlier is not None and earlier.role == "system":
         earlier = None  # the snapshot of a prompt, which may be anywhere in the file
-    before = event_around(earlier.spans[-1]) if earlier is not None else None
-    after = event_around(later.spans[0]) if later is not None else None
-    if earlier is not None and later is not None and before is not None and before == after:
-        neighbour, cut = site.value_of(before), later.spans[0]
+    earlier_span = event_around(earlier.spans[-1]) if earlier is not None else None
+    later_span = event_around(later.spans[0]) if later is not None else None
+    if (
+        earlier is not None
+        and later is not None
+        and earlier_span is not None
+        and earlier_span == later_span
+    ):
+        neighbour, cut = site.value_of(earlier_span), later.spans[0]
         return [
             Insertion(json_value(message), earlier.spans[-1], is_after=True)
             if message.role == "tool"
@@ -145,7 +150,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
             for number, message in enumerate(run)
         ]
     is_after = site.follows(run)
-    span = (before if is_after else after) or event_around(site.any.spans[0])
+    span = (earlier_span if is_after else later_span) or event_around(site.any.spans[0])
     neighbour = site.value_of(span)
     return [
         Insertion(_event_of(message, neighbour, number), span, is_after)
@@ -183,32 +188,32 @@ def relink(edit: Edit) -> Edit:
     }
     if not cuts:
         return GRAPH.relink(edit)
-    dropped = set(edit.removed)
+    removed_spans = set(edit.removed)
     additions = [insertion for insertion in edit.inserted if not insertion.cuts]
     for event_span in dict.fromkeys(cuts.values()):
         value = edit.value_at(event_span)
         content = value["message"]["content"]
-        places = sorted(int(span.path[-1]) for span in cuts if cuts[span] == event_span)
-        for first, end in pairwise((*places, len(content))):
-            span = event_span.inside("message", "content", first)
+        positions = sorted(int(span.path[-1]) for span in cuts if cuts[span] == event_span)
+        for start, end in pairwise((*positions, len(content))):
+            span = event_span.inside("message", "content", start)
             additions += [
                 replace(insertion, span=event_span, is_after=True, cuts=False)
                 for insertion in edit.inserted
                 if insertion.span == span and insertion.cuts
             ]
             blocks = [
-                event_span.inside("message", "content", position) for position in range(first, end)
+                event_span.inside("message", "content", position) for position in range(start, end)
             ]
             rest = [content[int(block.path[-1])] for block in blocks if block not in edit.removed]
             additions.append(Insertion(_rest_of(value, rest), event_span, is_after=True))
-            dropped.update(blocks)
-    return GRAPH.relink(replace(edit, removed=dropped, inserted=additions))
+            removed_spans.update(blocks)
+    return GRAPH.relink(replace(edit, removed=removed_spans, inserted=additions))
 
 
 def _rest_of(value: dict[str, Any], content: Sequence[Any]) -> dict[str, Any]:
     """A copy of an event with other content, without the fields that belong only to its results."""
-    own = ("toolUseResult", "sourceToolAssistantUUID")
-    return {key: value[key] for key in value if key not in own} | {
+    result_fields = ("toolUseResult", "sourceToolAssistantUUID")
+    return {key: value[key] for key in value if key not in result_fields} | {
         "uuid": event_id(value.get("uuid"), dump(content)),
         "message": value["message"] | {"content": list(content)},
     }
@@ -233,14 +238,14 @@ class Companions:
         """The companions of a message that no message has yet."""
         if not self._prompts and not self._calls:
             return ()
-        found: list[Companion] = []
+        companions: list[Companion] = []
         for event in events:
             if event.id in self._prompts and event.id is not None:
-                found += self._prompts.pop(event.id)
+                companions += self._prompts.pop(event.id)
         for part in parts:
             if part.kind == "tool_call" and part.call_id in self._calls:
-                found += self._calls.pop(part.call_id)
-        return tuple(found)
+                companions += self._calls.pop(part.call_id)
+        return tuple(companions)
 
 
 FORMAT = Format(
@@ -256,48 +261,48 @@ FORMAT = Format(
 )
 
 
-def _messages(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> list[Message]:
-    """The messages of the live events, each at its first line. `others` are all events."""
-    sent: dict[str, str] = {}
-    for event in others:
-        sent |= event.replacements or {}
-    sent |= {name: CLEARED for event in others for name in event.cleared or ()}
-    companions = Companions(others)
-    spread: dict[str, list[ClaudeEvent]] = {}
+def _messages(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> list[Message]:
+    """The messages of the live events, each at its first line."""
+    client_texts: dict[str, str] = {}
     for event in events:
+        client_texts |= event.replacements or {}
+    client_texts |= {name: CLEARED for event in events for name in event.cleared or ()}
+    companions = Companions(events)
+    events_by_id: dict[str, list[ClaudeEvent]] = {}
+    for event in live_events:
         if event.kind == "assistant" and event.message_id:
-            spread.setdefault(event.message_id, []).append(event)
-    found = list(_prompt(events, others))
-    for event in events:
+            events_by_id.setdefault(event.message_id, []).append(event)
+    messages = list(_prompt(live_events, events))
+    for event in live_events:
         if event.kind == "assistant":
-            together = spread[event.message_id] if event.message_id else [event]
-            if together[0] is event:
-                found.append(_answer(together, len(found), companions))
-        messages, event.messages = event.messages, ()  # copied, and not needed any more
-        for message in messages:
-            own = companions.take((event,), ()) if message.spans == (event.span,) else ()
-            message = replace(message, index=len(found), companions=own)
-            found.append(_as_sent(message, sent) if sent else message)
-    return found
+            answer_events = events_by_id[event.message_id] if event.message_id else [event]
+            if answer_events[0] is event:
+                messages.append(_answer(answer_events, len(messages), companions))
+        event_messages, event.messages = event.messages, ()  # copied, and not needed any more
+        for message in event_messages:
+            lines = companions.take((event,), ()) if message.spans == (event.span,) else ()
+            message = replace(message, index=len(messages), companions=lines)
+            messages.append(_with_client_text(message, client_texts) if client_texts else message)
+    return messages
 
 
-def _prompt(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> Iterator[Message]:
+def _prompt(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> Iterator[Message]:
     """The system prompt of the last snapshot, if there is one; the client sends it again.
 
     Its spans are those of all snapshots.
     """
-    snapshots = _snapshots(events, others)
+    snapshots = _snapshots(live_events, events)
     for event in snapshots[-1:]:
         texts = elements((event.snapshot or {}).get("systemPrompt"))
         parts = tuple([Part("text", text) for text in texts if isinstance(text, str)])
-        spans = tuple([other.span for other in reversed(snapshots)])
+        spans = tuple([snapshot.span for snapshot in reversed(snapshots)])
         if parts:
             yield Message("system", parts, index=0, spans=spans)
 
 
-def _tools(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> str | None:
+def _tools(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> str | None:
     """The tools of the last snapshot with tools. The first snapshot of a session has none."""
-    for event in reversed(_snapshots(events, others)):
+    for event in reversed(_snapshots(live_events, events)):
         tools = elements((event.snapshot or {}).get("tools"))
         if tools:
             return dump([_tool(tool) for tool in tools])
@@ -312,29 +317,31 @@ def _tool(tool: Any) -> Any:
     return {**rest, "input_schema": tool["schema"]}
 
 
-def _snapshots(events: Sequence[ClaudeEvent], others: Sequence[ClaudeEvent]) -> list[ClaudeEvent]:
-    """The snapshots of the prompt of the main session, or of the subagent if events are its."""
-    if not events:
+def _snapshots(
+    live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]
+) -> list[ClaudeEvent]:
+    """The snapshots of the prompt of the main session, or of the subagent of the live events."""
+    if not live_events:
         return []
-    side = events[-1].is_sidechain
-    found = [event for event in others if event.snapshot and event.is_sidechain == side]
-    return sorted(found, key=lambda event: event.span)
+    is_sidechain = live_events[-1].is_sidechain
+    snapshots = [event for event in events if event.snapshot and event.is_sidechain == is_sidechain]
+    return sorted(snapshots, key=lambda event: event.span)
 
 
-def _answer(together: Sequence[ClaudeEvent], index: int, companions: Companions) -> Message:
+def _answer(events: Sequence[ClaudeEvent], index: int, companions: Companions) -> Message:
     """A message of the model, from all of its lines."""
-    parts = tuple(chain.from_iterable([event.parts for event in together]))
-    for event in together:
+    parts = tuple(chain.from_iterable([event.parts for event in events]))
+    for event in events:
         event.answer = index
-    spans = tuple(event.span for event in together)
-    found = companions.take(together, parts)
-    return Message("assistant", parts, index=index, spans=spans, companions=found)
+    spans = tuple(event.span for event in events)
+    lines = companions.take(events, parts)
+    return Message("assistant", parts, index=index, spans=spans, companions=lines)
 
 
-def _as_sent(message: Message, sent: Mapping[str, str]) -> Message:
+def _with_client_text(message: Message, client_texts: Mapping[str, str]) -> Message:
     """A result with the text that the client sends for it, which cannot be edited."""
     result = message.result
-    text = None if result is None else sent.get(result.call_id or "")
+    text = None if result is None else client_texts.get(result.call_id or "")
     if result is None or text is None:
         return message
     return replace(message, parts=(replace(result, text=text, span=None, block=None),))

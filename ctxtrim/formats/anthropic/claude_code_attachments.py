@@ -85,23 +85,23 @@ def attachment_message(attachment: dict[str, Any], rendered: object, span: Span)
     """The attachment of an event at `span` as a user message without spans; None if the client does
     not send it.
 
-    `rendered`: what the client records to have sent.
+    `rendered`: the messages that the client recorded as sent, if it did.
     """
     kind = string(attachment.get("type")) or ""
     is_typed = kind == "queued_command" and _is_typed(attachment)
     if isinstance(rendered, list):
-        sent = tuple(_rendered(rendered, span.inside("rendered")))
-        return Message("user", sent, is_injected=not is_typed) if sent else None
+        parts = tuple(_rendered_parts(rendered, span.inside("rendered")))
+        return Message("user", parts, is_injected=not is_typed) if parts else None
     if not _is_sent(kind, attachment):
         return None
     if kind == "queued_command":
         prompt_span = span.inside("attachment", "prompt")
-        prompt = content_parts(attachment.get("prompt"), prompt_span, _user_block)
-        queued = prompt or (Part("text", dump(attachment)),)
-        return Message("user", queued, is_injected=not is_typed)
-    parts = [Part("text", _text(kind, attachment))]
+        prompt_parts = content_parts(attachment.get("prompt"), prompt_span, _user_block)
+        parts = prompt_parts or (Part("text", dump(attachment)),)
+        return Message("user", parts, is_injected=not is_typed)
+    text = Part("text", _text(kind, attachment))
     media = _file(members(attachment.get("content"))) if kind == "file" else None
-    return Message("user", (*parts, *([media] if media else [])), is_injected=True)
+    return Message("user", (text, *([media] if media else [])), is_injected=True)
 
 
 def _is_sent(kind: str, attachment: dict[str, Any]) -> bool:
@@ -110,7 +110,7 @@ def _is_sent(kind: str, attachment: dict[str, Any]) -> bool:
     return kind != "hook_success" or attachment.get("hookEvent") in _HOOKS
 
 
-def _rendered(items: Sequence[Any], span: Span) -> Iterator[Part]:
+def _rendered_parts(items: Sequence[Any], span: Span) -> Iterator[Part]:
     """The parts of the messages that the client sent for an attachment."""
     for index, item in enumerate(items):
         yield from content_parts(

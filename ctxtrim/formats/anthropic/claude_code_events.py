@@ -102,24 +102,24 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
             if is_complete(message) and is_complete(value):
                 self.usage = anthropic_usage(message.get("usage"))
         else:
-            by_client = is_summary or bool(value.get("isMeta")) or _is_generated(value)
-            self._take_user(content, content_span, by_client, is_summary)
+            is_of_client = is_summary or bool(value.get("isMeta")) or _is_generated(value)
+            self._take_user(content, content_span, is_of_client, is_summary)
 
     def _take_user(
-        self, content: Any, content_span: Span, by_client: bool, is_summary: bool
+        self, content: Any, content_span: Span, is_of_client: bool, is_summary: bool
     ) -> None:
         """Read the messages of a user line, marked if the client wrote them."""
         if isinstance(content, str):
             part = Part("text", content, span=content_span)
-            found = [Message("user", (part,), spans=(self.span,))]
+            messages = [Message("user", (part,), spans=(self.span,))]
         else:
-            found = list(user_messages(content, content_span, 0))
-        for place, message in enumerate(found):
-            if message.role == "user" and (by_client or is_injected(_text(message))):
-                found[place] = replace(message, is_injected=True, is_summary=is_summary)
-        self.messages = tuple(found)
+            messages = list(user_messages(content, content_span, 0))
+        for position, message in enumerate(messages):
+            if message.role == "user" and (is_of_client or is_injected(_text(message))):
+                messages[position] = replace(message, is_injected=True, is_summary=is_summary)
+        self.messages = tuple(messages)
         self.results = tuple(
-            [message.parts[0].call_id for message in found if message.role == "tool"]
+            [message.parts[0].call_id for message in messages if message.role == "tool"]
         )
 
     def read_attachment(self, value: dict[str, Any]) -> None:
@@ -146,7 +146,7 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
         subtype, content = value.get("subtype"), value.get("content")
         self.is_compaction = subtype == "compact_boundary"
         if "microcompactMetadata" in value:
-            self.cleared = _cleared(value["microcompactMetadata"])
+            self.cleared = _cleared_ids(value["microcompactMetadata"])
         if subtype == "local_command" and isinstance(content, str):
             self.speaks = self.is_context = True
             part = Part("text", content, span=self.span.inside("content"))
@@ -167,8 +167,8 @@ def event_of(value: dict[str, Any], span: Span) -> ClaudeEvent:
     event.parent = value.get(ABOVE, UNSET)
     kind, message = value.get("type"), value.get("message")
     event.kind = kind = "user" if kind == "summary" and message is not None else string(kind)
-    of_subagent = isinstance(value.get("parent_tool_use_id"), str)  # only in streams
-    event.is_sidechain = value.get("isSidechain") is True or of_subagent
+    is_of_subagent = isinstance(value.get("parent_tool_use_id"), str)  # only in streams
+    event.is_sidechain = value.get("isSidechain") is True or is_of_subagent
     if kind in ("user", "assistant"):
         if isinstance(message, dict):
             event.read_message(value, message)
@@ -212,10 +212,10 @@ def _replacements(value: dict[str, Any]) -> dict[str, str] | None:
     """
     if value.get("agentId") is not None:
         return None
-    found = map(members, elements(value.get("replacements")))
+    items = map(members, elements(value.get("replacements")))
     return {
         item["toolUseId"]: item["replacement"]
-        for item in found
+        for item in items
         if isinstance(item.get("toolUseId"), str) and isinstance(item.get("replacement"), str)
     }
 
@@ -224,7 +224,7 @@ def _parts(content: Any, span: Span) -> tuple[Part, ...]:
     """The parts of a line of an answer."""
     if isinstance(content, str):
         return (Part("text", content, span=span),)
-    return tuple([block(value, inside(span, place)) for place, value in enumerate(content)])
+    return tuple([block(value, inside(span, position)) for position, value in enumerate(content)])
 
 
 def _text(message: Message) -> str:
@@ -232,8 +232,8 @@ def _text(message: Message) -> str:
     return next((part.text for part in message.parts if part.kind == "text"), "")
 
 
-def _cleared(details: object) -> list[str]:
-    """The ids of the calls that a cleaning of the context names."""
+def _cleared_ids(details: object) -> list[str]:
+    """The ids of the calls whose results a boundary says are cleared."""
     names = elements(members(details).get("compactedToolIds"))
     return [name for name in names if isinstance(name, str)]
 
@@ -244,20 +244,20 @@ def events_in(values: Iterable[Any]) -> Iterator[tuple[dict[str, Any], Span]]:
     A document is an array of them, or contains them under `loglines`.
     """
     for line, value in enumerate(values):
-        found = event_list(value)
-        if found is not None:
+        events = event_list(value)
+        if events is not None:
             keys = () if isinstance(value, list) else ("loglines",)
-            for index, item in enumerate(found):
-                if isinstance(item, dict):
-                    yield item, Span(line, (*keys, index))
+            for index, event in enumerate(events):
+                if isinstance(event, dict):
+                    yield event, Span(line, (*keys, index))
         elif isinstance(value, dict):
             yield value, Span(line)
 
 
 def event_list(value: object) -> list[Any] | None:
     """The list that a document of events is or contains; None for any other value."""
-    found = value.get("loglines") if isinstance(value, dict) else value
-    return found if isinstance(found, list) else None
+    events = value.get("loglines") if isinstance(value, dict) else value
+    return events if isinstance(events, list) else None
 
 
 def event_around(span: Span) -> Span:

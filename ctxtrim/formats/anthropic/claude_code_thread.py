@@ -32,30 +32,32 @@ def _outline(event: ClaudeEvent) -> ClaudeEvent:
 
 def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
     """The live events: those of the context, and those that link them."""
-    speaking = [index for index, event in enumerate(events) if event.speaks]
-    main = [index for index in speaking if not events[index].is_sidechain] or speaking
-    if not main:
+    indices = [index for index, event in enumerate(events) if event.speaks]
+    main_indices = [index for index in indices if not events[index].is_sidechain] or indices
+    if not main_indices:
         return set()
     lookup = EventIndex(events)
     if lookup.is_linked:
-        chain = set(takewhile(lambda index: not events[index].is_compaction, lookup.walk(main[-1])))
+        chain = set(
+            takewhile(lambda index: not events[index].is_compaction, lookup.walk(main_indices[-1]))
+        )
     else:
         chain = set(range(_after_compaction(events), len(events)))
-    side = events[main[-1]].is_sidechain
-    chain = {index for index in chain if events[index].is_sidechain == side}
+    is_sidechain = events[main_indices[-1]].is_sidechain
+    chain = {index for index in chain if events[index].is_sidechain == is_sidechain}
     first = min(chain, default=0)
     # compacted events stay out, even if they share an id
-    main = [index for index in main if index > first]
+    main_indices = [index for index in main_indices if index > first]
     ids = {events[index].message_id for index in chain if events[index].kind == "assistant"} - {
         None
     }
     chain.update(
         index
-        for index in main
+        for index in main_indices
         if events[index].message_id in ids and events[index].kind == "assistant"
     )
     calls = {call for index in chain for call in events[index].calls if call is not None}
-    chain.update(index for index in main if not calls.isdisjoint(events[index].results))
+    chain.update(index for index in main_indices if not calls.isdisjoint(events[index].results))
     return chain
 
 
@@ -64,13 +66,13 @@ def as_loaded(events: list[ClaudeEvent]) -> list[ClaudeEvent]:
     its summary.
     """
     compactions = [index for index, event in enumerate(events) if event.is_compaction]
-    main = [index for index in compactions if not events[index].is_sidechain] or compactions
-    if not main or not events[main[-1]].compaction:
+    main_indices = [index for index in compactions if not events[index].is_sidechain] or compactions
+    if not main_indices or not events[main_indices[-1]].compaction:
         return events
     # imported here: few sessions have such a compaction
     from ctxtrim.formats.anthropic.claude_code_compaction import in_context_order
 
-    return in_context_order(events, main[-1])
+    return in_context_order(events, main_indices[-1])
 
 
 def _with_preserved(events: EventEdit[ClaudeEvent], edit: Edit) -> Edit:
@@ -89,7 +91,9 @@ def _after_compaction(events: Sequence[ClaudeEvent]) -> int:
 
 GRAPH = EventGraph(
     event_of,
-    lambda values: as_loaded([_outline(event_of(*found)) for found in events_in(values)]),
+    lambda values: as_loaded(
+        [_outline(event_of(value, span)) for value, span in events_in(values)]
+    ),
     _thread,
     event_around,
     links=(ABOVE, *LINKS),

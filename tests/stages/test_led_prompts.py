@@ -96,6 +96,19 @@ def test_the_summary_of_a_model_is_quoted_in_the_room_that_is_left() -> None:
     assert prompt.endswith(f"\n\n[End of summary]\n\n{PROMPT}")
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\n"])
+def test_a_prompt_without_text_of_its_own_is_never_empty(blank: str) -> None:
+    summary = "[Previous conversation summary]\n" + "The quay is mended.\n" * 80
+    messages = [user(f"{summary}\n\n[End of summary]\n\n{blank}"), says("Well done.")]
+    least = tokens([user(OMITTED + blank), messages[1]])
+    for budget in (least, least + 10):
+        ran = run(conversation(messages), [("trim", {})], limit=budget)
+        assert ran.data is not None
+        assert json.loads(ran.data)["messages"] == [user(OMITTED + blank), messages[1]]
+    alone = tokens([user(OMITTED + blank)])
+    assert run(conversation(messages), [("trim", {})], limit=alone - 1).data is None
+
+
 def test_a_pinned_prompt_keeps_its_summary(ctxtrim: Run) -> None:
     data = conversation(summarized())
     ran = ctxtrim("trim", "--budget", "300", "--pin", "the last one", stdin=data)

@@ -205,9 +205,14 @@ class Forms:
         return self._priced(shorter, position, "stripped", f"reasoning of turn {turn}")
 
     def _without_summary(self, position: int) -> Form:
-        """A prompt without the summary that leads it."""
+        """A prompt without the summary that leads it; with a line for it if nothing else is left,
+        because providers reject empty messages.
+        """
         message = self.situation.messages[position]
-        shorter = with_leads(message, digests=leads(message).digests)
+        digests = leads(message).digests
+        shorter = with_leads(message, digests=digests)
+        if all(part.kind == "text" and not part.text.strip() for part in shorter.parts):
+            shorter = with_leads(message, markers.OMITTED, digests)
         form = self._priced(shorter, position, "truncated", _NO_ROOM)
         return self._shorter(form, position)
 

@@ -58,6 +58,11 @@ def marks_in(value: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(MARKS.values()) if has_list else ()
 
 
+def is_paired_by_member(block: Any) -> bool:
+    """Whether a block is a call or a result of Amazon Bedrock, which have no type."""
+    return isinstance(block, dict) and ("toolUse" in block or "toolResult" in block)
+
+
 def names_in(items: Iterable[Any]) -> Iterator[str]:
     """The names of the members of all objects among some values."""
     return chain.from_iterable([item for item in items if isinstance(item, dict)])

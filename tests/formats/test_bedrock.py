@@ -147,6 +147,45 @@ def test_a_log_is_the_request_with_its_answer() -> None:
     assert json.loads(out)["output"] == record["output"]
 
 
+REPLY = {"output": {"message": says("assistant", text("Three."))}, "stopReason": "end_turn"}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"request_body": {"messages": TALK}, "response_body": REPLY},
+        {"kwargs": {"messages": TALK}, "response": REPLY},
+        {"input": TALK, "output": REPLY["output"]},
+        {"input": TALK, "output": REPLY},
+    ],
+)
+def test_logs_of_clients_keep_calls_with_their_results(record: Value) -> None:
+    form, (found,) = formats_and_transcripts(line(record))
+    assert (form, found.messages[-1].parts[0].text) == ("bedrock", "Three.")
+    assert found.uncounted == 0
+    out = run(line(record), [("trim", {})], limit=90, model="gpt-4o").data
+    rest = [says("user", text("In metres.")), *TALK[3:]]
+    assert out == line(record).replace(json.dumps(TALK).encode(), json.dumps(rest).encode())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"messages": [says("system", text("Answer.")), *TALK]},
+        {"chat": {"messages": TALK}},
+        {"prompt": TALK},
+        {"items": TALK},
+    ],
+)
+def test_calls_are_not_read_as_text_by_other_formats(value: Value) -> None:
+    assert formats_and_transcripts(line(value)) == (None, [])
+
+
+def test_an_input_of_texts_is_one_of_responses() -> None:
+    value = {"model": "m", "instructions": "Answer.", "input": [says("user", text("How deep?"))]}
+    assert formats_and_transcripts(line(value))[0] == "openai-responses"
+
+
 def test_a_log_with_a_body_of_anthropic_is_anthropic() -> None:
     body = {"anthropic_version": "bedrock-2023-05-31", "messages": [says("user", text("How?"))]}
     body["messages"] = [{"role": "user", "content": "How deep?"}]

@@ -26,7 +26,7 @@ from ctxtrim.formats.message_lists import Dialect, Envelope
 from ctxtrim.formats.usage import bedrock_usage, log_usage
 from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model.request import RequestOptions
-from ctxtrim.text.json_paths import Path, each_element
+from ctxtrim.text.json_paths import Path, Place, each_element
 from ctxtrim.text.records import value_in
 
 _BLOCK_MEMBERS = frozenset((
@@ -105,6 +105,11 @@ def _tells(value: object) -> bool:
         return False
     blocks = map(members, message_in(value)[0]["content"])
     return any(_is_media(block) or not _BLOCK_MEMBERS.isdisjoint(block) for block in blocks)
+
+
+def refuses_place(place: Place) -> bool:
+    """Whether a list is an `input` without blocks of Converse, which clients of Responses send."""
+    return place.path[-1:] == ("input",) and not any(map(_tells, elements(place.items)))
 
 
 def _is_media(block: Mapping[str, Any]) -> bool:
@@ -189,14 +194,15 @@ DIALECT = Dialect(
         "messages",
         "[*].messages",
         "",
-        "request.messages + response.output.message",
+        "request.messages + kwargs.messages + response.output.message",
+        "request_body.messages + response_body.output.message",  # Helicone
         "body.messages",
         "data.messages",
         _LOG,
         each_element(_LOG),
         _BATCH,
         each_element(_BATCH),
-        "input.messages + output.message",  # also a response alone
+        "input + input.messages + output.message",  # also a response alone
     ),
     answers=(("message",),),
     takes_empty=True,
@@ -204,6 +210,7 @@ DIALECT = Dialect(
     relink=lazy_function(f"{_STRANDS}:relink"),
     claims=claims,
     has_foreign=has_foreign,
+    refuses_place=refuses_place,
     must_alternate=True,
     strict_roles="elements",
     text_block=text_block,

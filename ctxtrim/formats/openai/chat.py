@@ -14,7 +14,7 @@ from operator import methodcaller
 from typing import Any, cast
 
 from ctxtrim.formats.anthropic.detect import ROO_LINKS, LinkedValue, is_sealed
-from ctxtrim.formats.fields import marks_in, members, role_in, string
+from ctxtrim.formats.fields import is_paired_by_member, marks_in, members, role_in, string
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around
 from ctxtrim.formats.openai.chat_places import OTHER_PLACES, PLACES, refuses_place
@@ -123,6 +123,8 @@ def has_foreign(items: Sequence[Any]) -> bool:
 
 
 def _is_paired(block: Any) -> bool:
+    if is_paired_by_member(block):
+        return True
     return members(block).get("type") in _PAIRED and not _is_server_use(block)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site, content_owner
-from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.formats.fields import elements, is_paired_by_member, members, string
 from ctxtrim.formats.message_lists import Dialect, Envelope, sent_site
 from ctxtrim.formats.message_parts import system_prompt
 from ctxtrim.formats.openai.items import NO_MESSAGE, TEXTS, kind_of, read_items
@@ -110,7 +110,7 @@ def is_draft(place: Place) -> bool:
 
 def has_foreign(items: Sequence[Any]) -> bool:
     """Whether items are of another API with an `input`: calls or results of Chat Completions, which
-    clients log there, or turns or steps of Gemini's Interactions.
+    clients log there, those of Amazon Bedrock, or turns or steps of Gemini's Interactions.
     """
     return any(map(_is_foreign, items))
 
@@ -118,8 +118,11 @@ def has_foreign(items: Sequence[Any]) -> bool:
 def _is_foreign(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    has_role = value.get("role") in ("tool", "function", "model")
-    return has_role or bool(value.get("tool_calls")) or value.get("type") in _STEPS
+    if value.get("role") in ("tool", "function", "model") or value.get("tool_calls"):
+        return True
+    return value.get("type") in _STEPS or any(
+        map(is_paired_by_member, elements(value.get("content")))
+    )
 
 
 def owns_place(place: Place) -> bool:

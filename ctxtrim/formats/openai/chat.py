@@ -287,9 +287,9 @@ def header(value: object) -> Envelope:
     return Envelope(model=string(members(value.get("eval")).get("model")) or run)
 
 
-def _resolved(items: Iterable[Element], around: Mapping[str, Any]) -> Iterable[Element]:
+def _resolved(items: Iterable[Element], container: Mapping[str, Any]) -> Iterable[Element]:
     """The elements of a list; those of an inspect log with their attachments."""
-    attachments = around.get("attachments")
+    attachments = container.get("attachments")
     if not isinstance(attachments, dict) or not attachments:
         return items
     return cast(Iterable[Element], _FUNCTIONS["resolved"](items, attachments))

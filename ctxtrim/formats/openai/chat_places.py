@@ -43,7 +43,7 @@ _IN_VALUES = (
 )
 OTHER_PLACES = (
     *_IN_VALUES,
-    *(tuple(map(each_element, together)) for together in _IN_VALUES),
+    *(tuple(map(each_element, paths)) for paths in _IN_VALUES),
     ("data[*].messages",),
     ("results[*].messages",),
     ("conversations[*].messages",),

@@ -183,8 +183,8 @@ def _limited(location: str, name: str, limit: int, options: TrimConfig) -> Setti
     """
     must_be_whole(limit, f"{location}: {name}", least=1)
     settings = parse_options(location, options, {"budget": limit})
-    given = mappings.read(SettingsSource(location), options).shared
+    shared_values = mappings.read(SettingsSource(location), options).shared
     for key in ("budget", "context_window", "reserve"):
-        if key in given:
+        if key in shared_values:
             raise UsageError(f"{location}: {key}: not an option here; the limit is {name}")
     return settings

@@ -257,5 +257,5 @@ def _line(line: bytes) -> bytes:
 
 
 def _no_line(value: object) -> UsageError:
-    found = excerpt(repr(value))
-    return UsageError(f"run_lines: expected lines as bytes, found {found}; pass messages to run")
+    text = excerpt(repr(value))
+    return UsageError(f"run_lines: expected lines as bytes, found {text}; pass messages to run")

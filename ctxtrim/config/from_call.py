@@ -49,13 +49,13 @@ def call_config(location: str, preset: str, *options: Mapping[str, Any]) -> Conf
     call = SettingsSource(location)
     for mapping in options:
         _must_have_names(location, mapping)
-        given = mappings.read(SettingsSource(location), mapping, check=_convert)
-        if "budget" not in given.shared and not given.shared.keys().isdisjoint(_WINDOW):
+        source = mappings.read(SettingsSource(location), mapping, check=_convert)
+        if "budget" not in source.shared and not source.shared.keys().isdisjoint(_WINDOW):
             call.shared.pop("budget", None)
-        call.shared.update(given.shared)
-        call.models.update(given.models)
-        for stage in {**given.settings, **given.refused}:
-            call.settings[stage] = given.over(stage, call.settings.get(stage, {}))
+        call.shared.update(source.shared)
+        call.models.update(source.models)
+        for stage in {**source.settings, **source.refused}:
+            call.settings[stage] = source.over(stage, call.settings.get(stage, {}))
     assumed = {"preset": Value(preset, "default"), "enabled": Value(True, "default")}
     return Config(
         (

@@ -193,10 +193,12 @@ class Config(Struct, frozen=True, dict=True):
         owner = next(source for source in self.sources if "pipeline" in source.shared)
         entries = []
         for text in texts:
-            name, given = parse_stage(text, origin)
-            ignored = () if owner.is_trusted else restricted_settings(name, given)
-            own = {key: Value(value, origin) for key, value in given.items() if key not in ignored}
-            entries.append(PipelineEntry(name, tuple(given), self.settings(name, owner, own)))
+            name, settings = parse_stage(text, origin)
+            ignored = () if owner.is_trusted else restricted_settings(name, settings)
+            own = {
+                key: Value(value, origin) for key, value in settings.items() if key not in ignored
+            }
+            entries.append(PipelineEntry(name, tuple(settings), self.settings(name, owner, own)))
         return tuple(entries)
 
     def spec(self, text: str) -> Spec:
@@ -204,8 +206,8 @@ class Config(Struct, frozen=True, dict=True):
 
         Settings that the text does not name have their configured values.
         """
-        name, given = parse_stage(text, f"-s {excerpt(text)}")
-        return Spec(name, _values(self.settings(name)) | given)
+        name, settings = parse_stage(text, f"-s {excerpt(text)}")
+        return Spec(name, _values(self.settings(name)) | settings)
 
     def settings(
         self,
@@ -272,8 +274,8 @@ def configured(
     sources = (
         command_line(values),
         environment(variables),
-        *([_named(Path(named))] if named else []),
-        *_found(Path(named) if named else None),
+        *([_named_source(Path(named))] if named else []),
+        *_folder_sources(Path(named) if named else None),
         own_file(folder / "config.toml", is_trusted=True),
     )
     return Config(sources, Preference(folder / "rolling-context"), is_automatic)
@@ -284,13 +286,13 @@ def trusted(variables: Mapping[str, str], folder: Path) -> Config:
     named = variables.get(CONFIG)
     sources = (
         environment(variables),
-        *([_named(Path(named))] if named else []),
+        *([_named_source(Path(named))] if named else []),
         own_file(folder / "config.toml", is_trusted=True),
     )
     return Config(sources, Preference(folder / "rolling-context"))
 
 
-_FOUND: tuple[tuple[Path, Callable[[Path], SettingsSource]], ...] = (
+_FOLDER_FILES: tuple[tuple[Path, Callable[[Path], SettingsSource]], ...] = (
     (OWN, own_file),
     (PROJECT, project_table),
     (AGENTS, agents_file),
@@ -298,7 +300,7 @@ _FOUND: tuple[tuple[Path, Callable[[Path], SettingsSource]], ...] = (
 """The files of a project folder in order of precedence, each with its reader."""
 
 
-def _found(named: Path | None) -> list[SettingsSource]:
+def _folder_sources(named: Path | None) -> list[SettingsSource]:
     """The settings in the nearest folder with a configuration, without the file of `--config`.
 
     Folders from the working directory up to the root of its repository are searched; without a
@@ -310,11 +312,11 @@ def _found(named: Path | None) -> list[SettingsSource]:
     except FileNotFoundError:
         return []
     root = repository(here) or here
-    passed: list[SettingsSource] = []
+    lower_sources: list[SettingsSource] = []
     for level in range(len(here.relative_to(root).parts) + 1):
         folder = Path(*[".."] * level)
         sources, is_configured = [], bool(mode_of(folder / OWN))
-        for name, read in _FOUND:
+        for name, read in _FOLDER_FILES:
             if named is not None and is_same(folder / name, named):
                 is_configured = True
                 continue
@@ -322,12 +324,12 @@ def _found(named: Path | None) -> list[SettingsSource]:
             sources.append(source)
             is_configured |= not source.is_empty
         if is_configured:
-            return [*passed, *sources]
-        passed += [source for source in sources if source.notes]
-    return passed
+            return [*lower_sources, *sources]
+        lower_sources += [source for source in sources if source.notes]
+    return lower_sources
 
 
-def _named(path: Path) -> SettingsSource:
+def _named_source(path: Path) -> SettingsSource:
     """The settings in the file of `--config`, whose name decides the reader."""
     if path.name == PROJECT.name:
         return project_table(path, is_named=True)

@@ -113,9 +113,9 @@ def assign(
             continue
         if stage is None and setting.name == "pipeline":
             for text in result:
-                name, given = parse_stage(text, f"{location} {excerpt(text)}")
+                name, settings = parse_stage(text, f"{location} {excerpt(text)}")
                 if not source.is_trusted:
-                    for key in restricted_settings(name, given):
+                    for key in restricted_settings(name, settings):
                         source.note_restricted(f"{key} of {name} in pipeline")
         if stage is not None and is_refused:
             source.refused.setdefault(stage, {})[setting.name] = Value(result, location)

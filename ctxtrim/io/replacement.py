@@ -66,7 +66,7 @@ class InPlace:
         self._problem: OutputError | None = None
         try:
             with writing_errors(path):
-                self._found = os.fstat(self._old)
+                self._status = os.fstat(self._old)
                 self._must_be_replaceable()
                 self._temporary = Temporary(self._target.parent, self._target.name)
                 self._keep_group()
@@ -100,9 +100,9 @@ class InPlace:
         try:
             with writing_errors(self._path):
                 temporary.sync()
-                copy_owner(self._found, temporary.handle)
+                copy_owner(self._status, temporary.handle)
                 copy_attributes(self._target, temporary.handle)
-                copy_mode(self._found, temporary.path)
+                copy_mode(self._status, temporary.path)
                 with delayed():
                     end = self._unchanged_end()
                     if _CLOSES_FIRST:
@@ -136,7 +136,7 @@ class InPlace:
 
     def _must_be_replaceable(self) -> None:
         """Raise `OutputError` for a read-only file, and if links or the owner would be lost."""
-        status = self._found
+        status = self._status
         if not status.st_mode & 0o222 or not os.access(self._target, os.W_OK):
             raise OutputError(f"{self._path}: is read-only; make it writable, {_ELSEWHERE}")
         if status.st_nlink > 1:
@@ -155,10 +155,10 @@ class InPlace:
         if not hasattr(os, "fchown"):
             return
         try:
-            os.fchown(self._open().handle, -1, self._found.st_gid)
+            os.fchown(self._open().handle, -1, self._status.st_gid)
         except OSError as error:
             raise OutputError(
-                f"{self._path}: belongs to group {self._found.st_gid}, which the new file cannot "
+                f"{self._path}: belongs to group {self._status.st_gid}, which the new file cannot "
                 f"have ({reason(error)}); change the group, {_ELSEWHERE}"
             ) from error
 
@@ -170,14 +170,14 @@ class InPlace:
                 f"{self._path}: process {writer} has it open for writing; end that "
                 f"process first, {_ELSEWHERE}"
             )
-        end = self._before(self._found.st_size)
+        end = self._before(self._status.st_size)
         try:
             now = self._path.stat()
         except FileNotFoundError:
             raise OutputError(
                 f"{self._path}: was deleted while it was edited; nothing was written"
             ) from None
-        if not os.path.samestat(now, self._found) or _version(now) != _version(self._found):
+        if not os.path.samestat(now, self._status) or _version(now) != _version(self._status):
             raise ChangedError(
                 f"{self._path}: changed {ATTEMPTS} times while it was edited; end the program that "
                 f"writes it, {_ELSEWHERE}"
@@ -188,10 +188,10 @@ class InPlace:
         """Append what other programs appended to the former file until the rename."""
         writer = remaining_writer(self._old, _PATIENCE)
         now = os.fstat(self._old)
-        if now.st_size > self._found.st_size and self._before(self._found.st_size) == end:
-            os.lseek(self._old, self._found.st_size, os.SEEK_SET)
+        if now.st_size > self._status.st_size and self._before(self._status.st_size) == end:
+            os.lseek(self._old, self._status.st_size, os.SEEK_SET)
             _copy(self._old, temporary)
-        elif _version(now) != _version(self._found):
+        elif _version(now) != _version(self._status):
             kept = Temporary(self._target.parent, self._target.name)
             os.lseek(self._old, 0, os.SEEK_SET)
             _copy(self._old, kept)

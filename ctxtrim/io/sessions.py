@@ -185,7 +185,7 @@ def sessions(environment: Mapping[str, str]) -> list[Session]:
 def latest(newest: list[Session], here: Path) -> Session | None:
     """The newest session of the project around a folder, else the newest of all.
 
-    `found` has the newest first.
+    `newest`: all sessions, the newest first.
     """
     root = repository(here) or here
     for session in newest:

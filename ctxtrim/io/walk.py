@@ -100,11 +100,11 @@ def walk(folder: Path, scan: Scan) -> Iterator[Found]:
             if is_walked:
                 folders.append((path, real, rules))
             else:
-                yield from _found(entry, path, scan)
+                yield from _inputs(entry, path, scan)
         waiting += reversed(folders)
 
 
-def _found(entry: "os.DirEntry[str]", path: Path, scan: Scan) -> Iterator[Found]:
+def _inputs(entry: "os.DirEntry[str]", path: Path, scan: Scan) -> Iterator[Found]:
     """A file or session as an input, or with the reason why it is not read."""
     if scan.edits and entry.name.endswith(_READ_ONLY):
         yield Found(path, skipped="skipped: it cannot be edited in place; use -o")

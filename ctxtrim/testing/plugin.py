@@ -104,5 +104,5 @@ def _verdicts(error: pytest.ExceptionInfo[BaseException]) -> "list[BudgetVerdict
     kind = sys.modules[_VERDICT].BudgetVerdict
     message = str(error.value)
     values = error.traceback[-1].frame.f_locals.values()
-    found = {id(value): value for value in values if isinstance(value, kind) and not value}
-    return [verdict for verdict in found.values() if repr(verdict) in message]
+    verdicts = {id(value): value for value in values if isinstance(value, kind) and not value}
+    return [verdict for verdict in verdicts.values() if repr(verdict) in message]

@@ -36,7 +36,7 @@ class TextCounts:
         self._before: dict[str, int] = {}
         self._long: dict[str, int] = {}
         self._size = 0  # characters of this generation
-        self._found = 0  # characters of texts that this generation found
+        self._hit_size = 0  # characters of texts that this generation found
         self._is_used = True
         self._marks: set[int] = set()  # hashes of first texts, while the cache is not used
         self._is_chosen = False  # whether this transcript uses the cache is decided
@@ -52,7 +52,7 @@ class TextCounts:
     @property
     def _is_worth(self) -> bool:
         """Whether this generation found enough texts."""
-        return self._found >= _WORTH * self._size
+        return self._hit_size >= _WORTH * self._size
 
     def function(self, messages: Iterable[Message], count: CountText) -> CountText:
         """The function that counts the texts of this transcript, which has these messages."""
@@ -79,7 +79,7 @@ class TextCounts:
         size = len(text)
         tokens = self._known.get(text)
         if tokens is not None:
-            self._found += size
+            self._hit_size += size
             return tokens
         if size > _MAX_CHARACTERS:
             return self._of_long(count, text)
@@ -87,7 +87,7 @@ class TextCounts:
         if tokens is None:
             tokens = count(text)
         else:
-            self._found += size
+            self._hit_size += size
         if self._size + size > _MAX_CHARACTERS:
             self._renew()
         self._known[text] = tokens
@@ -111,7 +111,7 @@ class TextCounts:
     def _renew(self) -> None:
         self._before, self._known = self._known, {}
         self._size = 0
-        self._found = 0
+        self._hit_size = 0
 
 
 def keep(cache: dict[K, T], key: K, value: T) -> T:

@@ -11,18 +11,18 @@ from ctxtrim.text.escaping import clean
 _STATUS = "status"
 
 
-def rolling_context(wanted: str | None) -> int:
+def rolling_context(word: str | None) -> int:
     """Turn the configured pipeline on or off. `ctxtrim run` runs it if no stage and no preset is
     named.
 
     Without an argument, toggles it. The stored preference takes precedence over configuration
     files, but not over CTXTRIM_ENABLED and --enabled.
     """
-    if wanted not in (None, _STATUS, *WORDS):
-        raise UsageError(f"rolling-context {wanted}: expected on, off or status")
+    if word not in (None, _STATUS, *WORDS):
+        raise UsageError(f"rolling-context {word}: expected on, off or status")
     config = configuration({})
-    if wanted != _STATUS:
-        is_on = WORDS[wanted] if wanted is not None else not _stored(config)
+    if word != _STATUS:
+        is_on = WORDS[word] if word is not None else not _stored(config)
         sink = write_to(config.preference.path, makes_folders=True)
         sink.write(b"on\n" if is_on else b"off\n")
         sink.commit()
@@ -52,7 +52,7 @@ COMMAND = HelpfulCommand(
     rolling_context,
     [
         HelpfulArgument(
-            "wanted",
+            "word",
             "on|off|status",
             "Turn the pipeline on or off (also enable, disable), or show the status.",
             required=False,

@@ -25,9 +25,9 @@ from ctxtrim.text.records import one_line
 _WAL_MODE = b"\x02\x02"  # the file format versions for writing and reading, bytes 18 and 19
 _PATIENCE = 5  # seconds to wait for a writer that locks the database
 _COLUMNS = """
-    SELECT found.name, columns.name
-    FROM sqlite_master AS found JOIN pragma_table_info(found.name) AS columns
-    WHERE found.type = 'table'
+    SELECT tables.name, columns.name
+    FROM sqlite_master AS tables JOIN pragma_table_info(tables.name) AS columns
+    WHERE tables.type = 'table'
 """
 
 

@@ -48,7 +48,7 @@ class SessionFiles:
             journal = Journal.left(session.journal)
             if journal is not None:
                 _put_back(session, journal)
-            self._found = _versions(session)
+            self._first_versions = _versions(session)
         self._written: list[bytes] = []
 
     def write(self, data: bytes) -> None:
@@ -65,11 +65,11 @@ class SessionFiles:
         intended = b"".join(self._written)
         with writing_errors(session.path), delayed():
             plan = _plan(session, intended)
-            _must_be_replaceable(plan, self._found)
+            _must_be_replaceable(plan, self._first_versions)
             self._must_be_unchanged()
             before = session.document()
             journal = Journal.started(session.journal, before, intended)
-            mode = _strictest(self._found)
+            mode = _strictest(self._first_versions)
             try:
                 for path, data in plan.written.items():
                     self._replace(path, data, mode)
@@ -84,7 +84,7 @@ class SessionFiles:
 
     def _replace(self, path: Path, data: bytes, mode: int) -> None:
         """Write a file that is as it was found, or a new one with a mode."""
-        if path not in self._found:
+        if path not in self._first_versions:
             _write(path, data, mode)
             return
         sink = InPlace(path)
@@ -96,11 +96,11 @@ class SessionFiles:
             sink.discard()
 
     def _must_be_unchanged(self) -> None:
-        if _versions(self._session) != self._found:
+        if _versions(self._session) != self._first_versions:
             raise _changed(self._session.path)
 
     def _must_be_as_found(self, path: Path) -> None:
-        if not path.exists() or _version(path) != self._found[path]:
+        if not path.exists() or _version(path) != self._first_versions[path]:
             raise _changed(path)
 
 

@@ -105,6 +105,17 @@ def test_a_result_is_shortened_and_a_step_is_removed_with_its_lines() -> None:
     assert (ran.data, ran.findings) == (stream(*STEP_2, LAST), ())
 
 
+def test_debug_members_of_a_result_are_read_again() -> None:
+    """Those that the preset `rolling` writes, also if opencode wrote the part twice."""
+    old = step("0", part("text", "0b", text="First."), tool("0c", LONG), tool("0c", LONG + "!"))
+    data = stream(*old, *STEP_2, LAST)
+    truncate = [("truncate", {"max_tokens": 50, "metadata": True})]
+    ran = run(data, truncate)
+    out = ran.data or b""
+    assert (ran.findings, f'"_originalLength": {len(LONG) + 1}' in out.decode()) == ((), True)
+    assert run(out, truncate).data == out
+
+
 def test_each_session_is_a_transcript() -> None:
     other = step("3", part("text", "3b", "ses_2", text="Elsewhere."), session="ses_2")
     mixed = [*STEP_1[:3], *other[:2], *STEP_1[3:], *other[2:]]

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site, session
-from ctxtrim.formats.fields import members, string
+from ctxtrim.formats.fields import members, metadata_in, string
 from ctxtrim.formats.message_lists import ListContents, insert_elements
 from ctxtrim.formats.message_parts import event_id, text_of
 from ctxtrim.formats.opencode import sniff_run
@@ -31,10 +31,13 @@ from ctxtrim.text.records import JsonRecord
 
 
 class _Piece(NamedTuple):
-    """A part, and the lines with it, of which the last one has its newest state."""
+    """A part, the lines with it, of which the last one has its newest state, and the event of the
+    first one, which has the debug members of its result.
+    """
 
     part: dict[str, Any]
     lines: tuple[int, ...]
+    first_event: Mapping[str, Any]
 
     @property
     def span(self) -> Span:
@@ -51,8 +54,8 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
             part = event["part"]
             pieces = sessions.setdefault(event["sessionID"], {})
             key = string(part.get("id")) or line
-            earlier = pieces[key].lines if key in pieces else ()
-            pieces[key] = _Piece(part, (*earlier, line))
+            earlier = pieces.get(key, _Piece(part, (), event))
+            pieces[key] = _Piece(part, (*earlier.lines, line), earlier.first_event)
     return [
         transcript
         for name, pieces in sessions.items()
@@ -76,8 +79,8 @@ def _conversation(name: str, pieces: Sequence[_Piece], lines: Sequence[Line]) ->
             Message("user", (text,), is_injected=True, index=index, spans=(span,))
         )
     add_steps(answer, contents, None, has_usage)
-    places = {piece.span: piece.lines for piece in pieces}
-    messages = [_on_lines(message, places) for message in contents.messages]
+    by_span = {piece.span: piece for piece in pieces}
+    messages = [_on_lines(message, by_span) for message in contents.messages]
     return session(messages, lines, id=name, usages=tuple(contents.usages))
 
 
@@ -92,16 +95,20 @@ def _is_cleared(part: dict[str, Any]) -> bool:
     return bool(members(members(part.get("state")).get("time")).get("compacted"))
 
 
-def _on_lines(message: Message, places: Mapping[Span, tuple[int, ...]]) -> Message:
+def _on_lines(message: Message, by_span: Mapping[Span, _Piece]) -> Message:
     """A message that is removed with its lines. A part on several lines is not removed alone."""
     parts = []
     for part in message.parts:
-        lines = places.get(part.block) if part.block is not None else None
-        if lines is not None:
-            part = replace(part, block=Span(lines[0]) if len(lines) == 1 else None)
+        piece = by_span.get(part.block) if part.block is not None else None
+        if piece is not None:
+            part = replace(part, block=Span(piece.lines[0]) if len(piece.lines) == 1 else None)
         parts.append(part)
-    all_lines = sorted(line for span in message.spans for line in places[span])
-    return replace(message, parts=tuple(parts), spans=tuple(map(Span, all_lines)))
+    all_lines = sorted(line for span in message.spans for line in by_span[span].lines)
+    metadata = message.metadata
+    if message.role == "tool":
+        metadata = metadata_in(by_span[message.spans[0]].first_event)
+    spans = tuple(map(Span, all_lines))
+    return replace(message, parts=tuple(parts), spans=spans, metadata=metadata)
 
 
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:

@@ -3,8 +3,7 @@
 A conversation is `{"messages": […], "tools"?: […], "model"?, "id"?}`. A document may contain one,
 an array of them, or a bare array of messages. The legacy `function_call` and the role `function`
 are a call and a result without ids. Calls and results of the AI SDK are blocks (`ai_sdk`), also in
-histories of Roo Code, which keep messages that are not sent (`anthropic.roo_code`). Messages with
-other roles stay unchanged.
+histories of Roo Code, which keep messages that are not sent (`anthropic.roo_code`).
 """
 
 import re

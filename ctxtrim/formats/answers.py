@@ -104,6 +104,27 @@ def unread_answers(value: Any, lists: Sequence[Place]) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def unread_request(value: Any, answer: Place) -> tuple[str, ...]:
+    """The note about the request next to an answer that was read without it."""
+    start, path = 0, answer.path
+    for index, key in enumerate(path):
+        if isinstance(key, int) and path[index - 1] not in _CHOICES:
+            start = index + 1
+    log, box_name = members(_value_at(value, path[:start])), path[start]
+    for name in (*_NAMES, *_LISTS):
+        if box_name in _NAMES.get(name, ("response",)) and _has_messages(log.get(name)):
+            return (f"the request in `{name}` is not read",)
+    return ()
+
+
+def _has_messages(request: Any) -> bool:
+    """Whether the request of a log, or the list in it, has messages."""
+    value = _json_value(request)
+    body = _json_value(members(value).get("body"))
+    lists = [value, *(members(fields).get(name) for fields in (value, body) for name in _LISTS)]
+    return any(map(elements, lists))
+
+
 def _last_message(request: Place) -> dict[str, Any]:
     """The last message of a request; an empty object without one."""
     items = elements(request.items)

@@ -27,6 +27,7 @@ from ctxtrim.text.records import BLANK, JsonRecord, value_in
 _ROLES = frozenset(("role", "from"))  # members that messages of most formats have
 _element = partial(tuple.__new__, Element)  # without a call of a Python function
 _unread_answers = lazy_function("ctxtrim.formats.answers:unread_answers")
+_unread_request = lazy_function("ctxtrim.formats.answers:unread_request")
 
 
 def list_format(dialect: Dialect, path: str | None = None) -> Format:
@@ -153,7 +154,11 @@ class _Lists:
         """The conversation in some lists, with contents that are stored next to them."""
         dialect = self._dialect
         envelope = dialect.header(_top(value, lists[0].path))
-        notes = _unread_answers(value, lists) if may_have_answer(lists[0]) else ()
+        notes: tuple[str, ...] = ()
+        if isinstance(lists[0].items, dict) and lists[0].path:  # an answer without its request
+            notes = _unread_request(value, lists[0])
+        elif may_have_answer(lists[0]):
+            notes = _unread_answers(value, lists)
         if notes:
             envelope |= Envelope(options=RequestOptions(unread=notes))
         streams = []

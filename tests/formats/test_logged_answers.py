@@ -341,3 +341,11 @@ def test_an_answer_of_calls_alone_that_is_not_read_makes_an_estimate() -> None:
     answer = {"role": "assistant", "content": None, "tool_calls": [call]}
     record = {"input": [user("How deep?")], "output": answer}
     assert counted(record) == [("estimated", ["the answer in `output` is not read; not counted"])]
+
+
+def test_an_answer_whose_request_is_not_read_makes_an_estimate() -> None:
+    model = {"modelId": "amazon.nova-pro-v1:0"}
+    alone = model | {"response": OF_CONVERSE}
+    assert counted(alone | {"input": []})[0][1] == []
+    notes = ["the request in `input` is not read; not counted"]
+    assert counted(alone | {"input": CONVERSE[:3]}) == [("estimated", notes)]

@@ -78,7 +78,7 @@ class ListSearch:
                 lists = self._lists(places)
                 if not lists or lists[0].path in answers:
                     continue
-                if self._is_lone_answer(lists):
+                if isinstance(lists[0].items, dict) and self._is_lone_answer(lists):
                     lone_answers.append(lists)
                 elif any(map(is_own, lists)) and not any(map(self._is_foreign, lists[1:])):
                     matches.add(lists[0].among)
@@ -97,10 +97,9 @@ class ListSearch:
             unread += (lists for among, lists in other_lists.items() if among not in matches)
 
     def _is_lone_answer(self, lists: Sequence[Place]) -> bool:
-        """Whether some lists are a single answer, next to no list of messages."""
+        """Whether lists that begin with an object are a single answer without a list."""
         place = lists[0]
-        is_object = isinstance(place.items, dict) and bool(place.path)
-        return len(lists) == 1 and is_object and self._is_element(place)
+        return len(lists) == 1 and bool(place.path) and self._is_element(place)
 
     def _with_answer(self, value: object, lists: list[Place]) -> list[Place]:
         """Some lists of a conversation, and the answer next to a request in a log."""

@@ -29,34 +29,37 @@ def with_calls(
     content = value.get("content")
     if isinstance(content, list):
         parts = _without_copies(parts, content, elements(value.get("tool_calls")))
-    all_parts, is_unread = list(parts), False
-    for call, block in _raw_calls(value, span):
-        if isinstance(call, dict):
-            call_id = None if block.path[-1] == _LEGACY else call.get("id")
-            all_parts.append(_call(call, call_id, block))
-        elif isinstance(call, str):
-            calls = _calls_in_string(call, block)
-            is_unread = is_unread or not (calls or call in _NO_CALLS)
-            all_parts += calls
-    contents.uncounted += is_unread
-    return tuple(all_parts)
-
-
-def _raw_calls(value: dict[str, Any], span: Span) -> list[tuple[Any, Span]]:
-    """The calls next to a content as they are in the file, objects or strings, and their spans."""
+    all_parts, uncounted = list(parts), contents.uncounted
     calls, call, legacy = value.get("tool_calls"), value.get("tool_call"), value.get(_LEGACY)
-    raw_calls: list[tuple[Any, Span]] = []
     if isinstance(calls, list):
         line, path = span.line, (*span.path, "tool_calls")
         for index, element in enumerate(calls):
-            raw_calls.append((element, Span(line, (*path, index))))
+            block = Span(line, (*path, index))
+            if isinstance(element, dict):  # as almost always
+                all_parts.append(_call(element, element.get("id"), block))
+            else:
+                all_parts += _calls_in(element, block, contents)
     elif calls:
-        raw_calls.append((calls, span.inside("tool_calls")))
+        all_parts += _calls_in(calls, span.inside("tool_calls"), contents)
     if call and not calls:
-        raw_calls.append((call, span.inside("tool_call")))
-    if legacy:
-        raw_calls.append((legacy, span.inside(_LEGACY)))
-    return raw_calls
+        all_parts += _calls_in(call, span.inside("tool_call"), contents)
+    if isinstance(legacy, dict):
+        all_parts.append(_call(legacy, None, span.inside(_LEGACY)))
+    elif legacy:
+        all_parts += _calls_in(legacy, span.inside(_LEGACY), contents)
+    contents.uncounted = min(contents.uncounted, uncounted + 1)  # messages, not strings
+    return tuple(all_parts)
+
+
+def _calls_in(call: Any, block: Span, contents: ListContents) -> list[Part]:
+    """A call, or the calls in a string with JSON; `contents` counts a string without calls."""
+    if isinstance(call, dict):
+        return [_call(call, call.get("id"), block)]
+    if not isinstance(call, str):
+        return []
+    calls = _calls_in_string(call, block)
+    contents.uncounted += not (calls or call in _NO_CALLS)
+    return calls
 
 
 def _call(call: dict[str, Any], call_id: object, block: Span) -> Part:

@@ -3,9 +3,9 @@ keep with the ranges that a clip has to show.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 from msgspec import Struct
@@ -27,12 +27,14 @@ KEEP_SMALL = "Keep results of fewer than N tokens as if they were recent."
 class KeepReason(Struct, frozen=True, dict=True):
     """Why a result is kept (None: nothing keeps it).
 
-    `in_full`: size limits do not apply either. `uses`: how many later messages took a call argument
-    from it; `is_used`: a recent message did, and that is the reason. `find_ranges` finds `ranges`.
+    `facts` are those of its conversation. `in_full`: size limits do not apply either. `uses`: how
+    many later messages took a call argument from it; `is_used`: a recent message did, and that is
+    the reason.
     """
 
     reason: str | None
-    find_ranges: Callable[[], Iterable[Range]]
+    result: ToolResult
+    facts: "_Facts"  # a function for each result would need 200 bytes
     in_full: bool = False
     uses: int = 0
     is_used: bool = False
@@ -43,7 +45,7 @@ class KeepReason(Struct, frozen=True, dict=True):
 
         They are found only if the result is clipped.
         """
-        return tuple(self.find_ranges())
+        return tuple(self.facts.ranges(self.result))
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class _Facts:
         elif used := self.recent_uses(position):
             index = self.evidence.messages[used[0].position].index
             reason, is_used = f"message {index} uses it", True
-        return KeepReason(reason, partial(self.ranges, result), in_full, number, is_used)
+        return KeepReason(reason, result, self, in_full, number, is_used)
 
     @cached_property
     def active(self) -> Mapping[int, str]:

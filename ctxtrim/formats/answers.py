@@ -1,5 +1,4 @@
-"""The answers next to the requests of logs: those that belong to a conversation, and those that are
-not read.
+"""Answers in logs, next to their requests.
 
 ::
 
@@ -9,9 +8,10 @@ not read.
     answer   {"choices": [{"message"}]} | {"candidates": [{"content"}]} | {"output": {"message"}}
              | {"message"} | message | [{"message"}] | {"body": answer}
 
-An answer belongs to its request if the request ends with no answer, or if it may continue one. A
-message that repeats the last one of the list is no answer of its own: clients add the answer to the
-list that they log. One of several candidates is an answer only in the log of a request.
+An answer is read as the last message of its request if the request ends with a prompt or a result,
+or if the API continues an answer. A copy of the last message is not read again: some clients add
+the answer to the list that they log. Several candidates are read only if the log certainly has a
+request; then the first one counts. A finding names an answer or a request that is not read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ from ctxtrim.formats.message_lists import Predicate
 from ctxtrim.text.json_paths import Path, Place
 
 _LISTS = ("messages", "contents", "input")
-_NAMES = {
+_BOX_NAMES = {
     "request": ("response",),
     "request_body": ("response_body",),
     "body": ("response",),
@@ -31,16 +31,28 @@ _NAMES = {
 }
 """The members of a log that may have an answer, by the member with its request."""
 _REQUESTS = ("request", "request_body")
-"""Members that only the logs of requests have, whose answers are never anything else."""
+"""The members that certainly have the request of a log."""
 _CHOICES = {"choices": "message", "candidates": "content"}
 """The lists of a response that may be next to its request, and the member of their answers."""
 _TEXTS = ("message", "content", "delta", "text", "output", "tool_calls")
 """The members with the text of an answer, in a response or in one of its choices."""
-_ANSWERS = ("assistant", "model")
+_ROLES = ("assistant", "model")
+_PLACES: tuple[tuple[Path, bool, bool], ...] = (
+    (("choices", 0, "message"), True, False),
+    (("candidates", 0, "content"), True, False),
+    (("output", "message"), True, True),
+    ((0, "message"), True, False),
+    (("message",), False, False),
+    ((), False, False),
+)
+"""The paths of the answer in a response, with `is_of_api` and `may_continue` of the answer."""
 
 
 class _Box(NamedTuple):
-    """A member that may have an answer: its name, its value and its path."""
+    """A member that may have an answer: its name, its value and its path.
+
+    `is_logged`: its request is certainly one.
+    """
 
     name: str
     value: Any
@@ -69,7 +81,7 @@ def answer_to(value: Any, request: Place, knows: Predicate) -> Place | None:
     The response around it has no id if the request has one.
     """
     last_message = _last_message(request)
-    is_answered = last_message.get("role") in _ANSWERS
+    is_answered = last_message.get("role") in _ROLES
     for box in _boxes(value, request):
         if _has_candidates(box) and not box.is_logged:
             continue
@@ -99,20 +111,17 @@ def unread_answers(value: Any, lists: Sequence[Place]) -> tuple[str, ...]:
         if any(_repeats(answer.message, last_message) for answer in answers):
             continue
         is_certain = box.is_logged or any(answer.is_of_api for answer in answers)
-        if is_certain or last_message.get("role") not in _ANSWERS:
+        if is_certain or last_message.get("role") not in _ROLES:
             notes.append(f"the answer in `{box.name}` is not read")
     return tuple(notes)
 
 
 def unread_request(value: Any, answer: Place) -> tuple[str, ...]:
     """The note about the request next to an answer that was read without it."""
-    start, path = 0, answer.path
-    for index, key in enumerate(path):
-        if isinstance(key, int) and path[index - 1] not in _CHOICES:
-            start = index + 1
-    log, box_name = members(_value_at(value, path[:start])), path[start]
-    for name in (*_NAMES, *_LISTS):
-        if box_name in _NAMES.get(name, ("response",)) and _has_messages(log.get(name)):
+    log_path = _log_path(answer.path)
+    log, box_name = members(_value_at(value, log_path)), answer.path[len(log_path)]
+    for name in (*_BOX_NAMES, *_LISTS):
+        if box_name in _BOX_NAMES.get(name, ("response",)) and _has_messages(log.get(name)):
             return (f"the request in `{name}` is not read",)
     return ()
 
@@ -133,7 +142,7 @@ def _last_message(request: Place) -> dict[str, Any]:
 
 def _repeats(answer: dict[str, Any], message: dict[str, Any]) -> bool:
     """Whether an answer repeats a message, the last one of its request."""
-    if message.get("role") not in _ANSWERS:
+    if message.get("role") not in _ROLES:
         return False
     payload = _payload(message)
     return any(payload) and _payload(answer) == payload
@@ -153,20 +162,28 @@ def _payload(message: dict[str, Any]) -> list[Any]:
 
 def _boxes(value: Any, request: Place) -> Iterator[_Box]:
     """The members that may have the answer to a request."""
-    path = request.path
-    start = max((index + 1 for index, key in enumerate(path) if isinstance(key, int)), default=0)
-    keys = path[start:]
+    log_path = _log_path(request.path)
+    keys = request.path[len(log_path) :]
     if not keys or keys[-1] not in _LISTS or keys[1:-1] not in ((), ("body",)):
         return
-    log, name = members(_value_at(value, path[:start])), str(keys[0])
+    log, name = members(_value_at(value, log_path)), str(keys[0])
     names: tuple[str, ...] = ("response", *_CHOICES)
-    if name in _NAMES:
-        names = _NAMES[name]
+    if name in _BOX_NAMES:
+        names = _BOX_NAMES[name]
     elif len(keys) > 1:
         return
     for box_name in names:
         if box_name in log and (box_name not in _CHOICES or _has_answers(log, box_name)):
-            yield _Box(box_name, log[box_name], (*path[:start], box_name), name in _REQUESTS)
+            yield _Box(box_name, log[box_name], (*log_path, box_name), name in _REQUESTS)
+
+
+def _log_path(path: Path) -> Path:
+    """The path of the log that a path is in: up to the last index of an array of logs."""
+    end = 0
+    for index, key in enumerate(path):
+        if isinstance(key, int) and path[index - 1] not in _CHOICES:
+            end = index + 1
+    return path[:end]
 
 
 def _has_answers(log: dict[str, Any], name: str) -> bool:
@@ -209,7 +226,7 @@ def _answers(box: _Box) -> Iterator[_Answer]:
         answer = value
         for key in keys:
             answer = _member(answer, key)
-        if members(answer).get("role") in _ANSWERS:
+        if members(answer).get("role") in _ROLES:
             response = members(value) if keys else {}
             is_typed = answer.get("type") == "message"
             yield _Answer(
@@ -222,17 +239,6 @@ def _answers(box: _Box) -> Iterator[_Answer]:
             )
 
 
-_PLACES: tuple[tuple[Path, bool, bool], ...] = (
-    (("choices", 0, "message"), True, False),
-    (("candidates", 0, "content"), True, False),
-    (("output", "message"), True, True),
-    ((0, "message"), True, False),
-    (("message",), False, False),
-    ((), False, False),
-)
-"""The paths of the answer in a response, with `is_of_api` and `may_continue` of the answer."""
-
-
 def _member(value: Any, key: str | int) -> Any:
     """The member of an object, or the element of a list; None if there is none."""
     if isinstance(key, str):
@@ -243,11 +249,7 @@ def _member(value: Any, key: str | int) -> Any:
 
 def _is_answer(box: _Box) -> bool:
     """Whether a member has an answer; not an error, and not what an edit leaves without it."""
-    response = _json_value(box.value)
-    if box.name in _CHOICES:
-        response = {box.name: response}
-    if "body" in members(response) or "headers" in members(response):  # of HTTP
-        response = _json_value(response.get("body"))
+    response, _ = _response(box)
     if not isinstance(response, dict):
         return isinstance(response, (str, list)) and bool(response)
     if response.get("error"):

@@ -155,7 +155,7 @@ class _Lists:
         dialect = self._dialect
         envelope = dialect.header(_top(value, lists[0].path))
         notes: tuple[str, ...] = ()
-        if isinstance(lists[0].items, dict) and lists[0].path:  # an answer without its request
+        if self._search.is_lone_answer(lists):
             notes = _unread_request(value, lists[0])
         elif may_have_answer(lists[0]):
             notes = _unread_answers(value, lists)

@@ -78,7 +78,7 @@ class ListSearch:
                 lists = self._lists(places)
                 if not lists or lists[0].path in answers:
                     continue
-                if isinstance(lists[0].items, dict) and self._is_lone_answer(lists):
+                if self.is_lone_answer(lists):
                     lone_answers.append(lists)
                 elif any(map(is_own, lists)) and not any(map(self._is_foreign, lists[1:])):
                     matches.add(lists[0].among)
@@ -96,10 +96,12 @@ class ListSearch:
         if unread is not None:
             unread += (lists for among, lists in other_lists.items() if among not in matches)
 
-    def _is_lone_answer(self, lists: Sequence[Place]) -> bool:
-        """Whether lists that begin with an object are a single answer without a list."""
+    def is_lone_answer(self, lists: Sequence[Place]) -> bool:
+        """Whether the lists of a conversation are only an answer, without its request."""
         place = lists[0]
-        return len(lists) == 1 and bool(place.path) and self._is_element(place)
+        if not isinstance(place.items, dict) or len(lists) > 1:
+            return False
+        return bool(place.path) and self._is_element(place)
 
     def _with_answer(self, value: object, lists: list[Place]) -> list[Place]:
         """Some lists of a conversation, and the answer next to a request in a log."""

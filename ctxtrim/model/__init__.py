@@ -294,9 +294,9 @@ class Transcript(_Readable, frozen=True, eq=False):
     Stages change `messages`, never `source`.
 
     - `tools`: the JSON text of the tool schemas; `tool_choice`: the name of the only allowed tool,
-      or a word like `none`; `options`: the other request fields that cost tokens
+      or a mode such as `none`; `options`: the other request fields that cost tokens
     - `model`: the last model that answered; `usages`: the recorded usages of the answers, in order
-    - `id`: that of the conversation; `first_line`: the index of its line; `pointer`: its path there
+    - `id`: the conversation id; `first_line`: the index of its line; `pointer`: its path there
     - `locked`: why no stage may edit it; empty if stages may
     - `uncounted`: the number of messages with an unknown role, which are kept unchanged
     - `sessions`: the number of sessions whose lines are read as this conversation

@@ -33,7 +33,7 @@ def numbered(lines: Iterable[bytes], number: int = 1) -> Iterator[Numbered]:
             number += 1
 
 
-def whole(lines: Iterable[Numbered]) -> Iterator[Numbered]:
+def whole_lines(lines: Iterable[Numbered]) -> Iterator[Numbered]:
     """The same lines; an `InputError` if one is a part of a line above the size limit."""
     for number, line in lines:
         if isinstance(line, LinePart):
@@ -41,11 +41,11 @@ def whole(lines: Iterable[Numbered]) -> Iterator[Numbered]:
         yield number, line
 
 
-def short(lines: Iterator[Numbered], long: list[Numbered]) -> Iterator[Numbered]:
-    """The lines before one above the size limit, whose first part is added to `long`."""
+def lines_before_long(lines: Iterator[Numbered], long_lines: list[Numbered]) -> Iterator[Numbered]:
+    """The lines before one above the size limit, whose first part is added to `long_lines`."""
     for number, line in lines:
         if isinstance(line, LinePart):
-            long.append((number, line))
+            long_lines.append((number, line))
             return
         yield number, line
 

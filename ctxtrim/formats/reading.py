@@ -19,7 +19,7 @@ from ctxtrim.formats.arrays import LARGE, ConversationArray, conversation_array,
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, unread, whole_chunk
 from ctxtrim.formats.detection import Vote, extend_head, may_be_read, votes_for
-from ctxtrim.formats.lines import LineRecords, Numbered, numbered, short, whole
+from ctxtrim.formats.lines import LineRecords, Numbered, lines_before_long, numbered, whole_lines
 from ctxtrim.formats.other_files import reason_in
 from ctxtrim.text.records import (
     BLANK,
@@ -126,7 +126,8 @@ def open_reading(
         iter(lines), max_size, lambda data, number: conversation_array(data, number, formats, large)
     )
     long_lines: list[Numbered] = []
-    head_votes = extend_head(head, short(rest, long_lines) if array is None else iter(()), formats)
+    more_lines = lines_before_long(rest, long_lines) if array is None else iter(())
+    head_votes = extend_head(head, more_lines, formats)
     rest = chain(long_lines, rest)
     votes = votes_for([record.value for record in head], head_votes, formats)
     file_format, layout = next(iter(votes), (None, None))
@@ -140,7 +141,7 @@ def open_reading(
             first_chunks = chain(first_chunks, array.chunks())
         chunks = chain(first_chunks, line_chunks(file_format, formats, rest))
     else:
-        chunks = first_chunks = _at_once(file_format, head, whole(rest), max_size)
+        chunks = first_chunks = _at_once(file_format, head, whole_lines(rest), max_size)
     first_lines = _lines_of(head) if is_lines and array is None else ()
     return Reading(
         format=file_format,
@@ -210,7 +211,7 @@ def _leading_blanks(
     blanks = BytesIO()
     first_line: bytes | None = None
     number = 1
-    for number, line in whole(numbered(lines)):
+    for number, line in whole_lines(numbered(lines)):
         if not is_blank(line):
             first_line = line
             break
@@ -254,7 +255,7 @@ def _blank_records(lines: Iterable[Numbered]) -> Iterator[JsonRecord]:
 def _document(lines: Iterator[bytes], number: int, max_size: int) -> bytes:
     """The bytes of a document that starts at line `number`; an `InputError` if it is too large."""
     data = BytesIO()  # whose bytes are not copied
-    for line_number, line in whole(numbered(lines, number)):
+    for line_number, line in whole_lines(numbered(lines, number)):
         if data.tell() + len(line) > max_size:
             raise InputError(too_large("the document", max_size), line_number)
         data.write(line)

@@ -301,18 +301,18 @@ def _line_groups(file: BinaryIO, max_size: int) -> Iterator[Iterable[bytes]]:
             start.write(more)
             if not more.endswith(b"\n"):
                 continue
-            yield _last(start, max_size, begins)
+            yield _line_end(start, max_size, begins)
             start, begins = BytesIO(), True
         lines = rest.readlines()
         if lines and not lines[-1].endswith(b"\n"):
             start.write(lines.pop())
         yield lines
     if start.tell():
-        yield _last(start, max_size, begins)
+        yield _line_end(start, max_size, begins)
 
 
-def _last(start: BytesIO, max_size: int, begins: bool) -> Iterable[bytes]:
-    """A line, or its last part."""
+def _line_end(start: BytesIO, max_size: int, begins: bool) -> Iterable[bytes]:
+    """A whole line, or the last part of one."""
     line = start.getvalue()
     return [line] if begins else line_parts(line, max_size, begins=False)
 
@@ -331,12 +331,12 @@ def _packed_lines(file: BinaryIO, kind: Compression, max_size: int) -> Iterator[
             _copy(file, spool)
             spool.seek(0)
             file = spool
-        _check(unpacked(file, kind), max_size)
+        _check_packed(unpacked(file, kind), max_size)
         file.seek(0)
         yield from _bounded_lines(BufferedReader(Unpacked(unpacked(file, kind)), _PIECE), max_size)
 
 
-def _check(blocks: Iterator[bytes], max_size: int) -> None:
+def _check_packed(blocks: Iterator[bytes], max_size: int) -> None:
     """Read all blocks; an `InputError` if the first line has more than `max_size` bytes."""
     size = 0
     for block in blocks:

@@ -26,7 +26,7 @@ from ctxtrim.errors import (
     place_of,
     source_name,
 )
-from ctxtrim.formats.lines import numbered, whole
+from ctxtrim.formats.lines import numbered, whole_lines
 from ctxtrim.io.inputs import Input, reading
 from ctxtrim.io.outputs import Sink, Stdout, in_place, write_to
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError
@@ -133,7 +133,7 @@ def _attempts(archive: Archive, task: Restoration) -> int:
 def _read(file: str, max_size: int) -> bytes:
     try:
         with reading(Input(file, file), max_size) as lines:
-            return b"".join(line for _, line in whole(numbered(lines)))
+            return b"".join(line for _, line in whole_lines(numbered(lines)))
     except InputError as error:
         raise InputError(f"{place_of(file, error.line)}: {error}") from error
 

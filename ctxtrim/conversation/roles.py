@@ -37,7 +37,7 @@ class RoleOrder:
 
     @cached_property
     def alternates(self) -> bool:
-        """Whether user and assistant alternate, as strictly as the provider demands it or not."""
+        """Whether user and assistant alternate: elements if the order is strict, else messages."""
         return self.is_strict or is_alternating(self.shape)
 
     @cached_property

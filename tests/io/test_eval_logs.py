@@ -277,6 +277,15 @@ def test_memory_is_that_of_one_sample(tmp_path: Path) -> None:
         (log(), "the inspect log has no samples"),
         (packed({"header.json": HEADER, "samples/1_epoch_1/sample.json": {}}), "in pieces"),
     ],
+    ids=[
+        "cut at the end",
+        "cut in the middle",
+        "start alone",
+        "zeros",
+        "other archive",
+        "no samples",
+        "sample in pieces",
+    ],  # an archive contains the time
 )
 def test_a_bad_log_is_refused_as_a_whole(
     ctxtrim: Run, tmp_path: Path, data: bytes, error: str

@@ -234,6 +234,16 @@ def test_a_compaction_replaces_what_it_does_not_keep() -> None:
     ]
 
 
+@pytest.mark.parametrize("mode", ["compaction", "build"])
+def test_an_interrupted_compaction_replaces_nothing(mode: str) -> None:
+    unfinished = summary(9, "Wha")
+    del unfinished["info"]["finish"]
+    unfinished["info"]["mode"] = mode
+    assert len(texts(session(*TALK, marker(8), unfinished))) == len(EXPECTED) + 1
+    complete = texts(session(*COMPACTED))
+    assert texts(session(*COMPACTED, marker(8), unfinished))[:-1] == complete
+
+
 def edited(data: bytes, *messages: int | str) -> list[dict[str, Any]]:
     """The messages of a session of which some messages, by position, and new texts are left."""
     (chunk,) = read(data)

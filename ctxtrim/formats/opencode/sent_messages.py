@@ -65,7 +65,8 @@ def _last_compaction(values: Sequence[Any]) -> tuple[int | None, int, int]:
             continue
         parent = info.get("parentID")
         marker = markers.get(parent, -1) if isinstance(parent, str) else -1
-        if "finish" not in info and position > boundary:
+        is_old = marker < 0 and info.get("mode") != "compaction"
+        if is_old and "finish" not in info and position > boundary:
             summary, boundary = position, position
         elif info.get("finish") and position > marker > boundary:
             summary, boundary = position, marker

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from builders import call, contents, conversation, result, step, user
+from conftest import Run
 from harness import read, run
 from pictures import PICTURE, URL
 
@@ -337,6 +338,14 @@ THOUGHT = "I look at the lamp. "
             40,
         ),
         ({"reasoning_details": [None, {"type": "reasoning.text"}, 7]}, "", 0),
+        (
+            {"reasoning": [{"type": "thinking", "thinking": THOUGHT, "signature": "AB"}]},
+            THOUGHT,
+            2,
+        ),
+        ({"thinking": [{"type": "text", "text": THOUGHT}]}, THOUGHT, 0),
+        ({"reasoning_content": {"text": THOUGHT}}, THOUGHT, 0),
+        ({"reasoning_content": THOUGHT, "reasoning": [{"text": THOUGHT}]}, THOUGHT, 0),
         ({"reasoning": THOUGHT, "reasoning_content": THOUGHT}, THOUGHT, 0),
         ({"reasoning": "Hm. ", "reasoning_content": THOUGHT}, f"Hm. {THOUGHT}", 0),
     ],
@@ -345,6 +354,35 @@ def test_reasoning_in_blocks_counts_once(members: dict[str, Any], text: str, sea
     parts = [part for part in answer(**members).parts if part.kind == "reasoning"]
     assert "".join(part.text for part in parts) == text
     assert sum(part.sealed for part in parts) == sealed
+
+
+@pytest.mark.parametrize(
+    ("members", "is_estimate"),
+    [
+        ({"reasoning": [{"type": "thinking", "thinking": THOUGHT}]}, False),
+        ({"reasoning": [{"text": THOUGHT}, THOUGHT]}, True),
+        ({"thinking": {"steps": [THOUGHT]}, "reasoning": [7]}, True),
+        ({"thinking": {"steps": [THOUGHT]}, "reasoning": THOUGHT}, False),
+        ({"reasoning": None, "thinking": [], "reasoning_content": {}}, False),
+    ],
+)
+def test_reasoning_in_an_unknown_form_makes_an_estimate(
+    ctxtrim: Run, members: dict[str, Any], is_estimate: bool
+) -> None:
+    talk = [user("Does it burn?"), {"role": "assistant", "content": "Yes.", **members}]
+    ran = ctxtrim("count", "--json", "-m", "gpt-4o", stdin=conversation(talk))
+    row = json.loads(ran.out)["transcripts"][0]
+    assert (row["exactness"] == "estimated") == is_estimate
+    text = "1 message has an unknown role or form; kept unchanged, not counted"
+    assert [finding["message"] for finding in row["findings"]] == [text] * is_estimate
+
+
+def test_blocks_of_reasoning_are_removed(ctxtrim: Run) -> None:
+    blocks = {"reasoning": [{"type": "thinking", "thinking": THOUGHT, "signature": "AB"}]}
+    told = {"role": "assistant", "content": "It burns."}
+    data = conversation([user("Does it burn?"), told | blocks, user("Since when?")])
+    ran = ctxtrim("trim", "--thinking", "strip", "-m", "gpt-4o", stdin=data)
+    assert ran.out == conversation([user("Does it burn?"), told, user("Since when?")])
 
 
 def test_a_spoken_answer_is_a_sound_of_unknown_length() -> None:

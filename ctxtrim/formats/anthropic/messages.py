@@ -84,7 +84,7 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
             )
         messages = _messages(role, content, inner_span, whole, len(contents.messages), first)
         if role == "assistant" and not _REASONING_MEMBERS.isdisjoint(message):
-            messages = _with_reasoning(messages, message, span.inside(*keys))
+            messages = _with_reasoning(messages, message, span.inside(*keys), contents)
         position = len(contents.messages)
         last = contents.messages[-1] if position > start else None
         contents.messages += _marked(messages, message, last)
@@ -101,13 +101,13 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
 
 
 def _with_reasoning(
-    messages: Iterator[Message], answer: dict[str, Any], span: Span
+    messages: Iterator[Message], answer: dict[str, Any], span: Span, contents: ListContents
 ) -> Iterator[Message]:
     """The messages of an answer, with the reasoning next to its content."""
     if not _REASONING.isdisjoint(answer):
         from ctxtrim.formats.anthropic.roo_code import with_reasoning  # for few agents
 
-        return with_reasoning(messages, answer, span)
+        return with_reasoning(messages, answer, span, contents)
     from ctxtrim.formats.anthropic import droid  # for few sessions
 
     return droid.with_reasoning(messages, answer, span)

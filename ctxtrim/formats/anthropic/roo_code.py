@@ -81,13 +81,13 @@ def link(contents: ListContents, values: Sequence[LinkedValue]) -> None:
 
 
 def with_reasoning(
-    messages: Iterable[Message], answer: dict[str, Any], span: Span
+    messages: Iterable[Message], answer: dict[str, Any], span: Span, contents: ListContents
 ) -> Iterator[Message]:
     """The messages in the content of an answer, with the reasoning next to it."""
     from ctxtrim.formats.openai.answer_parts import with_members
 
     for message in messages:
-        yield replace(message, parts=with_members(answer, message.parts, span))
+        yield replace(message, parts=with_members(answer, message.parts, span, contents))
 
 
 def _hide_unsent(contents: ListContents, elements: Sequence[LinkedElement]) -> None:

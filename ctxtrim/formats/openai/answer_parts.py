@@ -5,23 +5,31 @@ from typing import Any
 
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.model import Part, Span
 
 # the last two: Ollama and data for gpt-oss, Cohere
 _REASONING = ("reasoning", "reasoning_content", "thinking", "tool_plan")
 # of OpenRouter, LiteLLM, and Hermes Agent
 _BLOCKS = ("reasoning_details", "thinking_blocks", "codex_reasoning_items")
+_TEXTS = ("text", "thinking", "summary")
+_SEALED = ("data", "signature", "encrypted_content")
 
 
-def with_members(value: dict[str, Any], parts: Sequence[Part], span: Span) -> tuple[Part, ...]:
-    """The parts of an answer's content, with those in its members before and after them."""
+def with_members(
+    value: dict[str, Any], parts: Sequence[Part], span: Span, contents: ListContents
+) -> tuple[Part, ...]:
+    """The parts of an answer's content, with those in its members before and after them;
+    `contents` counts an answer with reasoning in an unknown form.
+    """
     refusal = value.get("refusal")
     place = span.inside("refusal")
     refusals = (Part("text", refusal, source=place),) if isinstance(refusal, str) else ()
-    return (*_reasoning(value, span), *parts, *refusals, *_audio(value, span))
+    reasoning = _reasoning(value, span, contents)
+    return (*reasoning, *parts, *refusals, *_audio(value, span))
 
 
-def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
+def _reasoning(value: dict[str, Any], span: Span, contents: ListContents) -> list[Part]:
     """The reasoning of an answer, encrypted first.
 
     A text that two members repeat counts once, and goes with its copy. The texts in its blocks
@@ -30,17 +38,23 @@ def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
     the summary.
     """
     texts: list[Part] = []
+    lists = [(key, elements(value.get(key))) for key in _BLOCKS]
+    others: list[Any] = []
     for key in _REASONING:
         text, text_span = value.get(key), span.inside(key)
         if any(part.text == text for part in texts):
             texts.append(Part("reasoning", block=text_span))
         elif isinstance(text, str):
             texts.append(Part("reasoning", text, span=text_span, block=text_span))
-    lists = [(key, elements(value.get(key))) for key in _BLOCKS]
+        elif text:
+            blocks = text if isinstance(text, list) else [text]
+            lists.append((key, blocks))
+            others += blocks
     keys: tuple[str, ...] = ()
     if not any(part.text for part in texts):
         is_sealed = any(_sealed(blocks) for _, blocks in lists)
-        keys = ("text", "thinking") if is_sealed else ("text", "thinking", "summary")
+        keys = _TEXTS[:2] if is_sealed else _TEXTS
+        contents.uncounted += any(map(_is_unknown, others))
     block_parts = []
     for key, blocks in lists:
         if blocks:  # also without tokens of their own: they go with the text
@@ -50,9 +64,14 @@ def _reasoning(value: dict[str, Any], span: Span) -> list[Part]:
     return [*block_parts, *texts]
 
 
+def _is_unknown(block: Any) -> bool:
+    """Whether a block has no known text."""
+    return next(_strings([block], *_TEXTS, *_SEALED), None) is None
+
+
 def _sealed(blocks: Iterable[Any]) -> int:
     """The characters of encrypted reasoning and signatures."""
-    return sum(map(len, _strings(blocks, "data", "signature", "encrypted_content")))
+    return sum(map(len, _strings(blocks, *_SEALED)))
 
 
 def _audio(value: dict[str, Any], span: Span) -> tuple[Part, ...]:

@@ -326,7 +326,7 @@ def _message(
         parts += _FUNCTIONS["images"](value, span)
     if role == "assistant" or "tool_calls" in value:
         if not _WITH_PARTS.isdisjoint(value):
-            parts = _FUNCTIONS["with_members"](value, parts, span)
+            parts = _FUNCTIONS["with_members"](value, parts, span, contents)
         if value.get("tool_calls") or value.get("tool_call") or value.get("function_call"):
             parts = _FUNCTIONS["with_calls"](value, parts, span, contents)
     is_demo = value.get("is_demo") is True

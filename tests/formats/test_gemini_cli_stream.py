@@ -59,6 +59,19 @@ def test_the_stream_is_one_conversation(ctxtrim: Run) -> None:
     assert ctxtrim("check", stdin=stream(*TALK)).code == 0
 
 
+def test_a_prompt_without_a_time_belongs_to_the_stream(ctxtrim: Run) -> None:
+    """Programs that log the stream write such a prompt before it."""
+    prompt = json.dumps(message("user", "Is it deep?") | {"ts": 7}).encode() + b"\n"
+    for number in range(1, len(TALK) + 1):
+        data = prompt + stream(*TALK[:number])
+        (chunk,) = read(data)
+        assert chunk.format is not None
+        assert chunk.format.name == "gemini-cli-stream"
+        assert chunk.transcripts[0].messages[0].parts[0].text == "Is it deep?"
+    checked = ctxtrim("check", "-m", "gpt-4o", stdin=data)
+    assert (checked.code, checked.out) == (0, b"1 transcript, 6 messages, fits\n")
+
+
 def test_only_the_text_of_a_result_is_shortened() -> None:
     out = run(stream(*TALK), [("truncate", {"max_tokens": 20})]).data or b""
     edited = [json.loads(line) for line in out.splitlines()]

@@ -77,9 +77,12 @@ def take_stream(value: object) -> Layout | None:
 
 
 def is_stream_message(event: dict[str, Any]) -> bool:
-    """Whether an event of the stream is a prompt, or a piece of an answer."""
-    is_message = event.get("type") == "message" and "timestamp" in event
-    return is_message and role_in(event, "role", STREAM_ROLES) is not None and "content" in event
+    """Whether an event of the stream is a prompt, or a piece of an answer.
+
+    Programs that log the stream put the prompt before it, without a time.
+    """
+    is_text = event.get("type") == "message" and isinstance(event.get("content"), str)
+    return is_text and role_in(event, "role", STREAM_ROLES) is not None
 
 
 _STREAM = "ctxtrim.formats.gemini.gemini_cli_stream"

@@ -42,7 +42,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
             call = call_part(arguments, event["tool_id"], event["tool_name"], home, span)
             _add("assistant", call, span, drafts)
         elif is_stream_message(event):
-            text = Part("text", string(event["content"]) or "", span=span.inside("content"))
+            text = Part("text", event["content"], span=span.inside("content"))
             _add(STREAM_ROLES[event["role"]], text, span, drafts)
     messages = [draft.message(index) for index, draft in enumerate(drafts)]
     return session(messages, lines, model=model, id=name)

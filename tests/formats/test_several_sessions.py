@@ -144,9 +144,18 @@ def kimi(name: str) -> list[Event]:
     ]
 
 
+def antigravity(name: str) -> list[Event]:
+    """A conversation that is restarted has its next steps in the same file."""
+    step = {"step_index": 0, "created_at": name, "status": "DONE", "content": PROMPT}
+    return [
+        step | {"source": "USER_EXPLICIT", "type": "USER_INPUT"},
+        step | {"step_index": 1, "source": "MODEL", "type": "PLANNER_RESPONSE"},
+    ]
+
+
 PROGRAMS: list[Callable[[str], list[Event]]] = [
     claude_code, claude_stream, qwen, gemini_cli, gemini_stream, pi, copilot, codex, codex_exec,
-    droid, droid_exec, cursor_agent, kimi,
+    droid, droid_exec, cursor_agent, kimi, antigravity,
 ]  # fmt: skip
 
 

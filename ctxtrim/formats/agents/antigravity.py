@@ -5,7 +5,7 @@ are their results, in order. The program is not open source: kinds and sources o
 are taken from sessions and from the reader of agent-sessions (`AntigravityTranscriptParser`, 2026).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Format, Insertion, Layout, Site, no_owner, session
@@ -30,6 +30,15 @@ def sniff(value: object) -> Layout | None:
     if not isinstance(value, dict) or type(value.get("step_index")) is not int:
         return None
     return "events" if isinstance(value.get("type"), str) else None
+
+
+def session_of(value: Mapping[str, Any]) -> str | None:
+    """The time of the first prompt of a conversation; None for other steps.
+
+    An inserted step has the time of its neighbour.
+    """
+    is_first = value.get("type") == "USER_INPUT" and value.get("step_index") == 0
+    return string(value.get("created_at")) if is_first else None
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
@@ -104,4 +113,4 @@ def _json_value(message: Message, neighbour: dict[str, Any]) -> dict[str, Any]:
     return fields | {"status": "DONE"} | time | {"content": text_of(message.parts)}
 
 
-FORMAT = Format("antigravity", sniff, read, no_owner, insert)
+FORMAT = Format("antigravity", sniff, read, no_owner, insert, session_of=session_of)

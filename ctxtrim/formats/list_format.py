@@ -183,7 +183,9 @@ class _Lists:
             messages_as(expected, envelope.preamble), uncounted=talk.foreign_count
         )
         self._dialect.read(talk.elements, contents)
-        messages = tuple(contents.messages)
+        messages, options = tuple(contents.messages), envelope.options
+        if contents.unread:
+            options |= RequestOptions(unread=contents.unread)
         return Transcript(
             messages,
             Source(lines, messages),
@@ -195,7 +197,7 @@ class _Lists:
             uncounted=contents.uncounted,
             usages=tuple(contents.usages) or ((envelope.usage,) if envelope.usage else ()),
             records_calls=self._dialect.records_calls,
-            options=envelope.options,
+            options=options,
             strict_roles=envelope.strict_roles,
             marks=envelope.marks,
         )

@@ -68,7 +68,8 @@ class ListContents(Struct):
 
     `uncounted`: the number of messages with an unknown role. `model`: the last model that a message
     names. `id` and `tools`: the list's id and tool schemas if the elements contain them.
-    `more_tools`: schemas that elements add to those of the request.
+    `more_tools`: schemas that elements add to those of the request. `unread`: the parts that the
+    elements lack, in words.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -78,6 +79,7 @@ class ListContents(Struct):
     id: str | None = None
     tools: str | None = None
     more_tools: list[Any] = field(default_factory=list)
+    unread: tuple[str, ...] = ()
 
     def all_tools(self, tools: str | None) -> str | None:
         """The tool schemas of a request (JSON text, or None) and those that elements add."""

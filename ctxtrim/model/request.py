@@ -7,6 +7,8 @@ from msgspec import Struct
 Api = Literal["chat", "responses", "anthropic", "gemini"]
 
 _CONTINUED = frozenset(("previous_response_id", "conversation"))
+NO_RESULTS = "the file lacks the results of all calls"
+"""The part that is not read of a session whose program does not write results."""
 
 
 class OutputFormat(Struct, frozen=True):
@@ -39,6 +41,11 @@ class RequestOptions(Struct, frozen=True):
     def continues_stored(self) -> bool:
         """Whether the provider has earlier messages, whose calls may be answered here (OpenAI)."""
         return not _CONTINUED.isdisjoint(self.hidden)
+
+    @property
+    def omits_results(self) -> bool:
+        """Whether the program that wrote the file leaves out all results of calls."""
+        return NO_RESULTS in self.unread
 
     def __or__(self, later: "RequestOptions") -> "RequestOptions":
         """The combined fields of two parts of one request; the first value wins."""

@@ -95,9 +95,9 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
             _note(message, contents)
     _leave_out(contents, rows, linked_values)
     if any(call.call_id is None for message in contents.messages for call in message.calls):
-        from ctxtrim.formats.anthropic.call_order import by_order  # for calls without ids only
+        from ctxtrim.formats.anthropic.call_order import pair  # for calls without ids only
 
-        contents.messages[start:] = by_order(contents.messages[start:])
+        pair(contents, start)
 
 
 def _with_reasoning(

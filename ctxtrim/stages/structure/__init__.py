@@ -37,7 +37,7 @@ def findings(
 
     A breach of a rule that only applies to requests is a warning in recordings.
     """
-    conversation = checked(transcript, shape)
+    conversation = checked(transcript, shape, is_request)
     rules_by_breach: dict[tuple[Breach, Code], list[Rule]] = {}
     for rule in rules:
         for breach in rule.breaches(conversation):

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.findings import Code, Severity
@@ -34,8 +35,13 @@ class CheckedMessages(Struct, frozen=True, dict=True):
         ]
 
 
-def checked(transcript: Transcript, shape: Shape) -> CheckedMessages:
-    """The messages of a transcript, to be checked."""
+def checked(transcript: Transcript, shape: Shape, is_request: bool = False) -> CheckedMessages:
+    """The messages of a transcript, to be checked.
+
+    In a recording that omits all results, no call lacks its result.
+    """
+    if transcript.options.omits_results and not is_request:
+        shape = replace(shape, unanswered=())
     has_calls = transcript.records_calls and not transcript.options.continues_stored
     return CheckedMessages(
         transcript.messages,

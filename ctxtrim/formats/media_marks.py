@@ -4,11 +4,12 @@
 
     {"messages": [{"content": "<image> Which berth is this?"}], "images": ["berth.jpg"]}
 
-The n-th mark is the n-th attachment. [hiyouga/LLaMA-Factory, data/README.md; modelscope/ms-swift,
-docs on custom data sets]
+The n-th mark is the n-th attachment. A block without data, `{"type": "image"}`, is a mark too.
+[hiyouga/LLaMA-Factory, data/README.md; modelscope/ms-swift, docs on custom data sets;
+huggingface/trl, docs on data set formats]
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -60,19 +61,32 @@ def _without_mark(edit: Edit, holder: Span) -> Iterator[Span]:
         if mark in new_text:
             raise NotEditableError(f"a new message has a mark {mark} without an attachment")
         attachments = elements(value.get(key))
-        kept = [
-            is_kept
-            for span, text in _texts(value, holder)
+        marks = [
+            (index, is_kept)
+            for span, text, index in _texts(value, holder)
             for is_kept in _kept(edit, span, text, mark)
         ]
-        if all(kept):
+        kept = [index for index, is_kept in marks if is_kept]
+        if len(kept) == len(marks):
             continue
-        if len(kept) != len(attachments):
+        if len(marks) != len(attachments):
             raise NotEditableError(
-                f"{len(kept)} marks {mark} for {len(attachments)} values in `{key}`: it is "
+                f"{len(marks)} marks {mark} for {len(attachments)} values in `{key}`: it is "
                 "unclear which of them belong to the edited messages"
             )
-        yield from (holder.inside(key, index) for index, is_kept in enumerate(kept) if not is_kept)
+        _check_indices(kept)
+        for number, (_, is_kept) in enumerate(marks):
+            if not is_kept:
+                yield holder.inside(key, number)
+
+
+def _check_indices(kept: Sequence[int | None]) -> None:
+    """Refuse an edit after which the `index` of a block points to another attachment."""
+    for number, index in enumerate(kept):
+        if index is not None and index != number:
+            raise NotEditableError(
+                f"the `index` {index} of a block that stays would point to another attachment"
+            )
 
 
 def _is_in(span: Span, holder: Span) -> bool:
@@ -80,20 +94,36 @@ def _is_in(span: Span, holder: Span) -> bool:
     return span.line == holder.line and span.path[: len(holder.path)] == holder.path
 
 
-def _texts(value: dict[str, Any], holder: Span) -> Iterator[tuple[Span, str]]:
-    """The texts of the messages in an object, with their spans."""
+def _texts(value: dict[str, Any], holder: Span) -> Iterator[tuple[Span, str, int | None]]:
+    """The texts of the messages in an object, with their spans.
+
+    A block without data is a mark, with its index if it has one.
+    """
     for key, items in value.items():
         if key in MARKS:
             continue
         messages = value_in(items) if isinstance(items, str) else items
-        for index, message in enumerate(elements(messages)):
+        for number, message in enumerate(elements(messages)):
             for name in ("content", "value"):
-                content, span = members(message).get(name), holder.inside(key, index, name)
+                content, span = members(message).get(name), holder.inside(key, number, name)
                 if isinstance(content, str):
-                    yield span, content
+                    yield span, content, None
                 for position, block in enumerate(elements(content)):
-                    if isinstance(text := members(block).get("text"), str):
-                        yield span.inside(position, "text"), text
+                    place = span.inside(position)
+                    if mark := _mark_of(block):
+                        index = block.get("index")
+                        yield place, mark, index if isinstance(index, int) else None
+                    elif isinstance(text := members(block).get("text"), str):
+                        yield place.inside("text"), text, None
+
+
+def _mark_of(block: Any) -> str | None:
+    """The mark that an attachment without data stands for; None for any other block."""
+    mark = f"<{members(block).get('type')}>"
+    if mark not in MARKS.values():
+        return None
+    values = [value for key, value in block.items() if key != "type"]  # numbers are no data
+    return None if any(value and isinstance(value, (str, list, dict)) for value in values) else mark
 
 
 def _kept(edit: Edit, span: Span, text: str, mark: str) -> list[bool]:

@@ -93,3 +93,49 @@ def test_lists_out_of_step_are_not_edited(ctxtrim: Run) -> None:
     ran = ctxtrim("trim", "--budget", "60", stdin=data)
     assert "1 marks <image> for 2 values in `images`" in ran.err
     assert ran.code != 0
+
+
+def shown(caption: str, **image: Any) -> list[dict[str, Any]]:
+    return [{"type": "image", **image}, {"type": "text", "text": caption}]
+
+
+@pytest.mark.parametrize("image", [{}, {"text": None, "index": None, "image": None}])
+def test_a_block_without_data_is_a_mark(ctxtrim: Run, image: dict[str, Any]) -> None:
+    talk = [
+        {"role": "user", "content": shown("<image>And this?", **image)},
+        {"role": "assistant", "content": WORDS},
+        {"role": "user", "content": shown("Name the ship.", image="data:image/png;base64,AAAA")},
+        {"role": "assistant", "content": WORDS},
+        {"role": "user", "content": shown("And this?", **image)},
+        {"role": "assistant", "content": "A tug."},
+    ]
+    data = json.dumps({"images": ["a.png", "b.png", "c.png"], "messages": talk}).encode()
+    ran = ctxtrim("trim", "--budget", "40000", stdin=data)
+    assert json.loads(ran.out) == {"images": ["c.png"], "messages": talk[4:]}
+
+
+def test_the_attachment_of_a_dropped_block_is_removed(ctxtrim: Run) -> None:
+    talk = [
+        {"role": "user", "content": shown("Name the ship.")},
+        {"role": "assistant", "content": "A tug."},
+        {"role": "user", "content": shown("And this?")},
+        {"role": "assistant", "content": "A ferry."},
+    ]
+    data = json.dumps({"messages": talk, "images": ["a.png", "b.png"]}).encode()
+    ran = ctxtrim("run", "-s", "drop-images:clock=turns,max-age=0", stdin=data)
+    left = json.loads(ran.out)
+    assert [block["type"] for block in left["messages"][0]["content"]] == ["text", "text"]
+    assert (left["messages"][1:], left["images"]) == (talk[1:], ["b.png"])
+
+
+def test_a_block_keeps_its_index_or_is_not_edited(ctxtrim: Run) -> None:
+    talk = [
+        {"role": "user", "content": shown(WORDS, index=0)},
+        {"role": "assistant", "content": WORDS},
+        {"role": "user", "content": shown("And this?", index=1)},
+        {"role": "assistant", "content": "A tug."},
+    ]
+    data = json.dumps({"messages": talk, "images": ["a.png", "b.png"]}).encode()
+    ran = ctxtrim("trim", "--budget", "40000", stdin=data)
+    assert "the `index` 1 of a block that stays would point to another attachment" in ran.err
+    assert ran.code != 0

@@ -12,8 +12,16 @@ from ctxtrim.text.records import value_in
 
 _METADATA = frozenset(METADATA)
 _START = 8  # characters of a message that show whether it may be JSON
-MARKS = {"images": "<image>", "videos": "<video>", "audios": "<audio>"}
-"""The marks in texts, by the key of the list next to the messages with their attachments."""
+MARKS = {
+    "<image>": ("images", "image"),
+    "<video>": ("videos", "video"),
+    "<audio>": ("audios", "audio"),
+}
+"""The marks in texts, and the keys next to the messages with their attachments: that of a list, and
+that of a single one, which may also be a list.
+"""
+MEDIA_KEYS = frozenset(chain.from_iterable(MARKS.values()))
+_FILE = frozenset(("bytes", "path"))  # of Hugging Face's `datasets`
 _LOG_LISTS = ("events", "logEvents")
 # FilteredLogEvent, OutputLogEvent and LiveTailSessionLogEvent of AmazonCloudWatchLogs, and the
 # events of subscription filters [docs.aws.amazon.com]
@@ -52,10 +60,14 @@ def marks_in(value: Mapping[str, Any]) -> tuple[str, ...]:
     """The marks of attachments, if an object lists some; all of them, as a mark without an
     attachment is an error.
     """
-    if MARKS.keys().isdisjoint(value):  # as almost always
+    if MEDIA_KEYS.isdisjoint(value):  # as almost always
         return ()
-    has_list = any(isinstance(value.get(key), list) for key in MARKS)
-    return tuple(MARKS.values()) if has_list else ()
+    return tuple(MARKS) if any(is_media(value.get(key)) for key in MEDIA_KEYS) else ()
+
+
+def is_media(value: Any) -> bool:
+    """Whether a value next to the messages is an attachment, as a path or a file, or a list."""
+    return isinstance(value, (str, list)) or not _FILE.isdisjoint(members(value))
 
 
 def is_paired_by_member(block: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Attachments in lists next to the messages, of which each belongs to a mark in a text.
+"""Attachments next to the messages, of which each belongs to a mark in a text.
 
 ::
 
@@ -6,9 +6,10 @@
 
 The n-th mark is the n-th attachment. A block without data, `{"type": "image"}`, is a mark too.
 [hiyouga/LLaMA-Factory, data/README.md; modelscope/ms-swift, docs on custom data sets;
-huggingface/trl, docs on data set formats]
+huggingface/trl, docs on data set formats; haotian-liu/LLaVA, docs/Finetune_Custom_Data.md]
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any
@@ -17,11 +18,11 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import MARKS, elements, members
+from ctxtrim.formats.fields import MARKS, MEDIA_KEYS, elements, is_media, members
 from ctxtrim.model import Span
 from ctxtrim.text.records import dump, value_in
 
-_KEYS = [b'"' + name.encode() for name in MARKS]  # the end may be escaped, inside a string
+_KEY = re.compile(rb'"(?:image|video|audio)s?["\\]')  # the end may be escaped, inside a string
 _DEEPEST = 3  # keys and indices before the list of messages
 
 
@@ -35,7 +36,7 @@ def _holders(edit: Edit) -> list[Span]:
     """The objects around edited messages that have attachments next to the messages."""
     spans = {*edit.removed, *edit.texts, *(insertion.span for insertion in edit.inserted)}
     lines = {span.line for span in spans}
-    lines = {line for line in lines if edit.mentions(line, _KEYS)}
+    lines = {line for line in lines if _KEY.search(edit.lines[line].data)}
     # most messages share these objects; the key and the index of a message follow
     paths = {
         (span.line, span.path[:depth])
@@ -47,7 +48,7 @@ def _holders(edit: Edit) -> list[Span]:
     for line, path in paths:
         holder = Span(line, path)
         value = members(edit.value_at(holder))
-        if any(isinstance(value.get(key), list) for key in MARKS):
+        if any(is_media(value.get(key)) for key in MEDIA_KEYS):
             holders.append(holder)
     return holders
 
@@ -57,10 +58,9 @@ def _without_mark(edit: Edit, holder: Span) -> Iterator[Span]:
     value = edit.value_at(holder)
     insertions = [insertion.value for insertion in edit.inserted if _is_in(insertion.span, holder)]
     new_text = dump(insertions)
-    for key, mark in MARKS.items():
+    for mark, (list_key, single_key) in MARKS.items():
         if mark in new_text:
             raise NotEditableError(f"a new message has a mark {mark} without an attachment")
-        attachments = elements(value.get(key))
         marks = [
             (index, is_kept)
             for span, text, index in _texts(value, holder)
@@ -69,15 +69,26 @@ def _without_mark(edit: Edit, holder: Span) -> Iterator[Span]:
         kept = [index for index, is_kept in marks if is_kept]
         if len(kept) == len(marks):
             continue
+        key = list_key if is_media(value.get(list_key)) else single_key
+        attachments = _attachments(value.get(key), holder.inside(key))
         if len(marks) != len(attachments):
             raise NotEditableError(
                 f"{len(marks)} marks {mark} for {len(attachments)} values in `{key}`: it is "
                 "unclear which of them belong to the edited messages"
             )
         _check_indices(kept)
-        for number, (_, is_kept) in enumerate(marks):
-            if not is_kept:
-                yield holder.inside(key, number)
+        if key == single_key and not kept:
+            yield holder.inside(key)  # readers open what is there, also an empty list
+        else:
+            pairs = zip(attachments, marks, strict=True)
+            yield from (attachment for attachment, (_, is_kept) in pairs if not is_kept)
+
+
+def _attachments(value: Any, span: Span) -> list[Span]:
+    """The attachments under a key next to the messages: the elements of a list, or a single one."""
+    if isinstance(value, list):
+        return [span.inside(index) for index in range(len(value))]
+    return [span] if is_media(value) else []
 
 
 def _check_indices(kept: Sequence[int | None]) -> None:
@@ -100,7 +111,7 @@ def _texts(value: dict[str, Any], holder: Span) -> Iterator[tuple[Span, str, int
     A block without data is a mark, with its index if it has one.
     """
     for key, items in value.items():
-        if key in MARKS:
+        if key in MEDIA_KEYS:
             continue
         messages = value_in(items) if isinstance(items, str) else items
         for number, message in enumerate(elements(messages)):
@@ -120,7 +131,7 @@ def _texts(value: dict[str, Any], holder: Span) -> Iterator[tuple[Span, str, int
 def _mark_of(block: Any) -> str | None:
     """The mark that an attachment without data stands for; None for any other block."""
     mark = f"<{members(block).get('type')}>"
-    if mark not in MARKS.values():
+    if mark not in MARKS:
         return None
     values = [value for key, value in block.items() if key != "type"]  # numbers are no data
     return None if any(value and isinstance(value, (str, list, dict)) for value in values) else mark

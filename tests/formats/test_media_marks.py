@@ -139,3 +139,48 @@ def test_a_block_keeps_its_index_or_is_not_edited(ctxtrim: Run) -> None:
     ran = ctxtrim("trim", "--budget", "40000", stdin=data)
     assert "the `index` 1 of a block that stays would point to another attachment" in ran.err
     assert ran.code != 0
+
+
+@pytest.mark.parametrize(("key", "make"), [("messages", roles), ("conversations", senders)])
+@pytest.mark.parametrize("image", ["a.jpg", ["a.jpg"], {"bytes": None, "path": "a.jpg"}])
+def test_a_single_attachment_is_removed_with_its_mark(
+    ctxtrim: Run, key: str, make: Any, image: Any
+) -> None:
+    talk = make(f"<image>{WORDS}", WORDS, "And this?", "A tug.")
+    data = json.dumps({"id": 7, "image": image, key: talk}).encode()
+    ran = ctxtrim("trim", "--budget", "60", stdin=data)
+    assert json.loads(ran.out) == {"id": 7, key: talk[2:]}
+
+
+def test_a_single_key_may_have_a_list(ctxtrim: Run) -> None:
+    talk = senders(f"<video>{WORDS}", WORDS, "<video>And this?", "A tug.")
+    data = json.dumps({"video": ["a.mp4", "b.mp4"], "conversations": talk}).encode()
+    ran = ctxtrim("trim", "--budget", "60", stdin=data)
+    assert json.loads(ran.out) == {"video": ["b.mp4"], "conversations": talk[2:]}
+
+
+def test_a_summary_quotes_the_mark_of_a_single_attachment_in_brackets(ctxtrim: Run) -> None:
+    old = senders(f"<image>Name the ship. {WORDS}", WORDS, f"Why? {WORDS}", WORDS)
+    data = json.dumps(
+        {"image": "a.jpg", "conversations": [*old, *senders("And this?", "A tug.")]}
+    ).encode()
+    ran = ctxtrim("summarize", "--keep-recent-turns", "1", stdin=data)
+    left = json.loads(ran.out)
+    assert "[image]Name the ship." in left["conversations"][0]["value"]
+    assert left.keys() == {"conversations"}
+
+
+def test_the_voice_of_a_request_is_no_attachment(ctxtrim: Run) -> None:
+    request = {"audio": {"voice": "alloy", "format": "wav"}}
+    talk = roles(f"The tag <audio>. {WORDS}", WORDS, "And this?", "A tug.")
+    data = json.dumps({"messages": talk, **request}).encode()
+    ran = ctxtrim("trim", "--budget", "60", stdin=data)
+    assert json.loads(ran.out) == {"messages": talk[2:], **request}
+
+
+def test_a_mark_of_another_kind_than_the_attachment_is_not_edited(ctxtrim: Run) -> None:
+    talk = senders(f"<image>{WORDS}", WORDS, "And this?", "A tug.")
+    data = json.dumps({"video": "a.mp4", "conversations": talk}).encode()
+    ran = ctxtrim("trim", "--budget", "60", stdin=data)
+    assert "1 marks <image> for 0 values in `image`" in ran.err
+    assert ran.code != 0

@@ -47,15 +47,21 @@ def _holders(edit: Edit) -> list[Span]:
     holders = []
     for line, path in paths:
         holder = Span(line, path)
-        value = members(edit.value_at(holder))
+        value = _object_at(edit, holder)
         if any(is_media(value.get(key)) for key in MEDIA_KEYS):
             holders.append(holder)
     return holders
 
 
+def _object_at(edit: Edit, span: Span) -> dict[str, Any]:
+    """The object at a span, also one that a string contains; an empty one if there is none."""
+    value = edit.value_at(span)
+    return members(value_in(value) if isinstance(value, str) else value)
+
+
 def _without_mark(edit: Edit, holder: Span) -> Iterator[Span]:
     """The attachments of an object whose marks are removed."""
-    value = edit.value_at(holder)
+    value = _object_at(edit, holder)
     insertions = [insertion.value for insertion in edit.inserted if _is_in(insertion.span, holder)]
     new_text = dump(insertions)
     for mark, (list_key, single_key) in MARKS.items():

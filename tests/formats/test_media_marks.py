@@ -95,6 +95,19 @@ def test_lists_out_of_step_are_not_edited(ctxtrim: Run) -> None:
     assert ran.code != 0
 
 
+@pytest.mark.parametrize("left_images", [[], ["b.jpg"]])
+def test_attachments_of_a_record_in_a_string_are_removed(
+    ctxtrim: Run, left_images: list[str]
+) -> None:
+    mark = "<image>" * len(left_images)
+    talk = roles(f"<image>{WORDS}", WORDS, f"{mark}And this?", "A tug.")
+    record = {"messages": talk, "images": ["a.jpg", *left_images]}
+    event = {"timestamp": 1, "message": json.dumps(record)}
+    ran = ctxtrim("trim", "--budget", "60", stdin=json.dumps(event).encode())
+    left = json.loads(json.loads(ran.out)["message"])
+    assert left == {"messages": talk[2:], "images": left_images}
+
+
 def shown(caption: str, **image: Any) -> list[dict[str, Any]]:
     return [{"type": "image", **image}, {"type": "text", "text": caption}]
 

@@ -20,6 +20,7 @@ from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import MARKS, MEDIA_KEYS, elements, is_media, members
 from ctxtrim.model import Span
+from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump, value_in
 
 _KEY = re.compile(rb'"(?:image|video|audio)s?["\\]')  # the end may be escaped, inside a string
@@ -28,40 +29,35 @@ _DEEPEST = 3  # keys and indices before the list of messages
 
 def relink(edit: Edit) -> Edit:
     """The edit, which also removes the attachments whose marks it removes."""
-    removed = {span for holder in _holders(edit) for span in _without_mark(edit, holder)}
+    removed = {
+        span for holder, value in _holders(edit) for span in _without_mark(edit, holder, value)
+    }
     return replace(edit, removed=edit.removed | removed) if removed else edit
 
 
-def _holders(edit: Edit) -> list[Span]:
+def _holders(edit: Edit) -> Iterator[tuple[Span, dict[str, Any]]]:
     """The objects around edited messages that have attachments next to the messages."""
     spans = {*edit.removed, *edit.texts, *(insertion.span for insertion in edit.inserted)}
     lines = {span.line for span in spans}
-    lines = {line for line in lines if _KEY.search(edit.lines[line].data)}
-    # most messages share these objects; the key and the index of a message follow
-    paths = {
-        (span.line, span.path[:depth])
-        for span in spans
-        if span.line in lines
-        for depth in range(min(len(span.path) - 1, _DEEPEST))
+    paths: dict[int, set[Path]] = {
+        line: set() for line in lines if _KEY.search(edit.lines[line].data)
     }
-    holders = []
-    for line, path in paths:
-        holder = Span(line, path)
-        value = _object_at(edit, holder)
-        if any(is_media(value.get(key)) for key in MEDIA_KEYS):
-            holders.append(holder)
-    return holders
+    for span in spans:
+        if span.line in paths:
+            # most messages share these objects; the key and the index of a message follow
+            depths = range(min(len(span.path) - 1, _DEEPEST))
+            paths[span.line].update(span.path[:depth] for depth in depths)
+    for line, paths_in_line in paths.items():
+        values: dict[Path, Any] = {}  # a string is parsed once for all paths into it
+        for path in sorted(paths_in_line, key=len):
+            value = values[path[:-1]][path[-1]] if path else edit.values[line]
+            values[path] = value = value_in(value) if isinstance(value, str) else value
+            if any(is_media(members(value).get(key)) for key in MEDIA_KEYS):
+                yield Span(line, path), value
 
 
-def _object_at(edit: Edit, span: Span) -> dict[str, Any]:
-    """The object at a span, also one that a string contains; an empty one if there is none."""
-    value = edit.value_at(span)
-    return members(value_in(value) if isinstance(value, str) else value)
-
-
-def _without_mark(edit: Edit, holder: Span) -> Iterator[Span]:
+def _without_mark(edit: Edit, holder: Span, value: dict[str, Any]) -> Iterator[Span]:
     """The attachments of an object whose marks are removed."""
-    value = _object_at(edit, holder)
     insertions = [insertion.value for insertion in edit.inserted if _is_in(insertion.span, holder)]
     new_text = dump(insertions)
     for mark, (list_key, single_key) in MARKS.items():

@@ -7,6 +7,8 @@
 The n-th mark is the n-th attachment. A block without data, `{"type": "image"}`, is a mark too.
 [hiyouga/LLaMA-Factory, data/README.md; modelscope/ms-swift, docs on custom data sets;
 huggingface/trl, docs on data set formats; haotian-liu/LLaVA, docs/Finetune_Custom_Data.md]
+
+In `objects`, ms-swift lists boxes and names for other marks, and the images to which they belong.
 """
 
 import re
@@ -23,7 +25,9 @@ from ctxtrim.model import Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump, value_in
 
-_KEY = re.compile(rb'"(?:image|video|audio)s?["\\]')  # the end may be escaped, inside a string
+# the end of a key may be escaped, inside a string
+_KEY = re.compile(rb'"(?:(?:image|video|audio)s?|objects)["\\]')
+_OBJECT_MARKS = {"ref": "<ref-object>", "bbox": "<bbox>"}
 _DEEPEST = 3  # keys and indices before the list of messages
 
 
@@ -52,12 +56,36 @@ def _holders(edit: Edit) -> Iterator[tuple[Span, dict[str, Any]]]:
         for path in sorted(paths_in_line, key=len):
             value = values[path[:-1]][path[-1]] if path else edit.values[line]
             values[path] = value = value_in(value) if isinstance(value, str) else value
-            if any(is_media(members(value).get(key)) for key in MEDIA_KEYS):
+            if _is_holder(members(value)):
                 yield Span(line, path), value
+
+
+def _is_holder(value: dict[str, Any]) -> bool:
+    """Whether an object has attachments or boxes next to messages."""
+    return _has_boxes(value) or any(is_media(value.get(key)) for key in MEDIA_KEYS)
+
+
+def _has_boxes(value: dict[str, Any]) -> bool:
+    """Whether an object has boxes or names for marks; often the lists are there but empty."""
+    objects = members(value.get("objects"))
+    return any(objects.get(key) for key in _OBJECT_MARKS)
+
+
+def _check_boxes(edit: Edit, holder: Span, value: dict[str, Any]) -> None:
+    """Refuse an edit that removes a mark from an object with boxes."""
+    for mark in (*_OBJECT_MARKS.values(), *MARKS):
+        for span, text, _ in _texts(value, holder):
+            if not all(_kept(edit, span, text, mark)):
+                raise NotEditableError(
+                    f"a mark {mark} would be removed, but the boxes in `objects` belong to the "
+                    "marks in their order"
+                )
 
 
 def _without_mark(edit: Edit, holder: Span, value: dict[str, Any]) -> Iterator[Span]:
     """The attachments of an object whose marks are removed."""
+    if _has_boxes(value):
+        _check_boxes(edit, holder, value)
     insertions = [insertion.value for insertion in edit.inserted if _is_in(insertion.span, holder)]
     new_text = dump(insertions)
     for mark, (list_key, single_key) in MARKS.items():

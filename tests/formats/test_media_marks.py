@@ -197,3 +197,39 @@ def test_a_mark_of_another_kind_than_the_attachment_is_not_edited(ctxtrim: Run) 
     ran = ctxtrim("trim", "--budget", "60", stdin=data)
     assert "1 marks <image> for 0 values in `image`" in ran.err
     assert ran.code != 0
+
+
+BOXES = {"ref": ["ship"], "bbox": [[1, 2, 3, 4], [5, 6, 7, 8]], "image_id": [0, 1]}
+
+
+@pytest.mark.parametrize(
+    ("first", "attached", "mark"),
+    [
+        ("<image>Find the ship: <bbox>.", {"images": ["a.jpg", "b.jpg"]}, "<bbox>"),
+        ("<image>Find the <ref-object>.", {"images": ["a.jpg", "b.jpg"]}, "<ref-object>"),
+        ("<image>Look.", {"images": ["a.jpg", "b.jpg"]}, "<image>"),
+        ("Find the ship: <bbox>.", {}, "<bbox>"),
+    ],
+)
+def test_a_conversation_with_boxes_keeps_its_marks(
+    ctxtrim: Run, first: str, attached: dict[str, Any], mark: str
+) -> None:
+    talk = roles(f"{first} {WORDS}", WORDS, "<image>And this?", "At <bbox>.")
+    data = json.dumps({"messages": talk, **attached, "objects": BOXES}).encode()
+    ran = ctxtrim("trim", "--budget", "60", stdin=data)
+    assert f"a mark {mark} would be removed, but the boxes in `objects` belong to the" in ran.err
+    assert ran.code != 0
+
+
+def test_messages_without_marks_are_dropped_also_with_boxes(ctxtrim: Run) -> None:
+    talk = roles(f"Hello. {WORDS}", WORDS, "<image>And this?", "At <bbox>.")
+    row = {"images": ["a.jpg"], "objects": {"ref": [], "bbox": [[1, 2, 3, 4]]}}
+    ran = ctxtrim("trim", "--budget", "60", stdin=json.dumps({"messages": talk, **row}).encode())
+    assert json.loads(ran.out) == {"messages": talk[2:], **row}
+
+
+def test_lists_without_boxes_are_no_reason_to_keep_marks(ctxtrim: Run) -> None:
+    talk = roles(f"<image>{WORDS}", WORDS, "And this?", "At a <bbox>.")
+    row = {"images": ["a.jpg"], "objects": {"ref": [], "bbox": []}}
+    ran = ctxtrim("trim", "--budget", "60", stdin=json.dumps({"messages": talk, **row}).encode())
+    assert json.loads(ran.out) == {"messages": talk[2:], **row, "images": []}

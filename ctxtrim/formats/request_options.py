@@ -10,13 +10,16 @@ from ctxtrim.text.records import dump
 Fields = Mapping[str, Any]
 
 _PLAIN_CHAT = RequestOptions("chat")
-_COSTLY = frozenset(("response_format", "thinking", "documents", "chat_template_kwargs"))
+_COSTLY = frozenset((
+    "response_format", "thinking", "documents", "chat_template_kwargs", "prediction",
+))  # fmt: skip
 _IN_TEMPLATES = ("custom_instructions", "xml_tools", "python_tools")
 """Arguments of the template of SmolLM3 with text of the prompt."""
 
 
 def chat_options(fields: Fields) -> RequestOptions:
-    """OpenAI Chat Completions: `response_format` with a `json_schema`; `json_object` costs nothing.
+    """OpenAI Chat Completions: `response_format` with a `json_schema`, and `prediction`;
+    `json_object` costs nothing.
 
     Compatible APIs also have `thinking`, such as DeepSeek's, `documents` (Cohere, vLLM) and
     `chat_template_kwargs` (SmolTalk2, vLLM). The cost of the last two depends on the template of
@@ -31,6 +34,7 @@ def chat_options(fields: Fields) -> RequestOptions:
         "chat",
         output=_output(output_format, "schema"),
         reasoning="enabled" if is_thinking else None,
+        prediction=bool(members(fields.get("prediction"))),
         hidden=hidden,
         unread=tuple(_unread(fields)),
     )

@@ -24,15 +24,17 @@ class RequestOptions(Struct, frozen=True):
 
     `api` is the API of the request; None if the file does not show it. `reasoning` is the mode that
     the request selects: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` is an
-    option of Anthropic. `hidden`: the fields whose text only the provider has. `base`: the id of a
-    session in another file that this one continues. `unread`: the parts of the recorded request and
-    its answer that are not read, in words.
+    option of Anthropic. `prediction`: the request predicts its answer (OpenAI). `hidden`: the
+    fields whose text only the provider has. `base`: the id of a session in another file that this
+    one continues. `unread`: the parts of the recorded request and its answer that are not read, in
+    words.
     """
 
     api: Api | None = None
     output: OutputFormat | None = None
     reasoning: str | None = None
     task_budget: bool = False
+    prediction: bool = False
     hidden: tuple[str, ...] = ()
     base: str | None = None
     unread: tuple[str, ...] = ()
@@ -54,6 +56,7 @@ class RequestOptions(Struct, frozen=True):
             output=self.output or later.output,
             reasoning=self.reasoning or later.reasoning,
             task_budget=self.task_budget or later.task_budget,
+            prediction=self.prediction or later.prediction,
             hidden=tuple(dict.fromkeys(self.hidden + later.hidden)),
             base=self.base or later.base,
             unread=tuple(dict.fromkeys(self.unread + later.unread)),

@@ -36,7 +36,8 @@ class RequestFraming(Struct, frozen=True):
     Reasoning: `thinking`, `adaptive` and `pro` are the reasoning modes of a request; `pro_answer`
     is added per answer in the history in mode `pro`; `kept` once if there is an answer, for
     reasoning that the API stores and counts although the request does not contain it.
-    `task_budget`: once if the request has one. `citations`: once if a message is a source to cite.
+    `task_budget`, `prediction`: once if the request has one. `citations`: once if a message
+    is a source to cite.
 
     `estimates` names the addends of `costs` with too little evidence: a request with one of them is
     an estimate.
@@ -61,6 +62,7 @@ class RequestFraming(Struct, frozen=True):
     pro_answer: int = 0
     kept: int = 0
     task_budget: int = 0
+    prediction: int = 0
     citations: int = 0
     estimates: tuple[str, ...] = ()
 
@@ -92,6 +94,8 @@ class RequestFraming(Struct, frozen=True):
             costs |= self._reasoning(options, answers)
         if options.task_budget:
             costs["task_budget"] = self.task_budget
+        if options.prediction:
+            costs["prediction"] = self.prediction
         if self.citations and _has_sources(transcript):
             costs["citations"] = self.citations
         return costs
@@ -119,7 +123,8 @@ class RequestFraming(Struct, frozen=True):
         is_unknown = is_partial or options.reasoning == "pro"
         if is_unknown or any(name in costs for name in self.estimates):
             return "estimated"
-        return "exact" if options.output is None else "bounded"
+        is_bounded = options.output is not None or options.prediction
+        return "bounded" if is_bounded else "exact"
 
     def _forced_prompt(self) -> int:
         return self.tools if self.tools_forced is None else self.tools_forced

@@ -39,6 +39,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "tools": CHAT | {"tools": [TOOL]},
     "tool_choice": CHAT | {"tools": [TOOL], "tool_choice": "required"},
     "thinking of a chat": {"model": "deepseek-chat", "thinking": {"type": "enabled"}},
+    "prediction": CHAT | {"prediction": {"type": "content", "content": "Three metres."}},
     "web_search_options": CHAT | {"web_search_options": {}},
     "system": CLAUDE,
     "output_format": CLAUDE | {"output_format": FORMAT},

@@ -55,6 +55,15 @@ def test_openai_writes_structured_output_as_a_heading_and_a_short_schema() -> No
     assert count({"messages": [user("x")]} | chat, "gpt-4o").exactness == "bounded"
 
 
+@pytest.mark.parametrize("text", ["Pier 4 is closed.", "Pier 4 is closed. " * 90])
+def test_a_predicted_answer_costs_the_same_for_any_text(text: str) -> None:
+    plain, none = {"messages": [user("x")]}, {"prediction": None}
+    predicted = {"prediction": {"type": "content", "content": text}}
+    assert added(plain, predicted, "gpt-4o") == 16
+    assert count(plain | predicted, "gpt-4o").exactness == "bounded"
+    assert count(plain | none, "gpt-4o") == count(plain, "gpt-4o")
+
+
 def test_a_property_with_the_name_of_a_keyword_is_a_property() -> None:
     inner = {"type": "object", "required": ["city"]}
     schema = {"type": "object", "properties": {"properties": inner}}

@@ -12,6 +12,10 @@ PARALLEL = (
     "community.openai.com/t/538914 and /t/816259: parallel calls, and their "
     "results escaped to ASCII"
 )
+PREDICTED = (
+    "learn.microsoft.com, predicted outputs (gpt-4o-mini), and python.langchain.com, ChatOpenAI "
+    "(gpt-4o): 16 for predictions of 72 and 119 tokens"
+)
 PAIRS = "fitted on recorded-counts"
 HARMONY = "openai-harmony 0.0.8: what it renders for gpt-oss"
 
@@ -37,6 +41,7 @@ _OPENAI: FactTable = {
     "output_answer": Fact(
         6, f"{PAIRS}: up to 3, from one repository; an allowance of twice that", 14
     ),
+    "prediction": Fact(16, PREDICTED),
     "estimates": Fact(
         ("tool_prompt",), "no source for tools that OpenAI runs, or that have no declaration"
     ),

@@ -217,6 +217,15 @@ def test_attachments_next_to_the_text_are_read(more: Value) -> None:
     ]
 
 
+def test_a_chat_with_attachments_alone_is_recognized() -> None:
+    prompt = {"id": "u", "role": "user", "content": "Look."}
+    form, found = format_and_transcript(line([prompt | {"experimental_attachments": [IMAGE]}]))
+    assert (form, kinds(found.messages)) == ("ai-sdk-ui", [("user", ["text", "attachment"])])
+    for other in ([], [{"name": "pier.png"}], "pier.png"):
+        form, _ = format_and_transcript(line([prompt | {"experimental_attachments": other}]))
+        assert form == "openai-chat"
+
+
 def test_a_line_replaces_an_attachment_next_to_the_text() -> None:
     prompt = {"id": "u", "role": "user", "content": "Look.", "experimental_attachments": [IMAGE]}
     data = line([prompt, says("assistant", text("A pier.")), says("user", text("And?"))])

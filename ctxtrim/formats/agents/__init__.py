@@ -74,9 +74,17 @@ def knows_ui(value: object) -> bool:
     parts = elements(members(value).get("parts"))
     if parts:
         return all(map(knows_ui_part, parts))
-    calls = elements(members(value).get("toolInvocations"))  # before version 4.2
-    has_calls = bool(calls) and all("toolCallId" in members(call) for call in calls)
-    return has_calls and "content" in members(value)
+    if "content" not in members(value):
+        return False
+    return _lists(value, "toolInvocations", "toolCallId") or _lists(
+        value, "experimental_attachments", "url"
+    )
+
+
+def _lists(value: object, name: str, key: str) -> bool:
+    """Whether a message before version 4.2 has a list whose elements all have a key."""
+    items = elements(members(value).get(name))
+    return bool(items) and all(key in members(item) for item in items)
 
 
 def admits_ui(value: object) -> bool:

@@ -105,8 +105,10 @@ def gemini_options(fields: Fields) -> RequestOptions:
 _SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
 _CACHES = ("cachedContent", "cached_content")
 _ONLINE = ":online"  # OpenRouter's suffix of models that search the web first
+_PRESET = "@preset/"  # OpenRouter: a stored configuration, which may have a system prompt and tools
 _INJECTING = frozenset((
-    "plugins", "web_search_options", "data_sources", "mcp_servers", "container",
+    "plugins", "web_search_options", "data_sources", "dataSources", "mcp_servers", "container",
+    "preset",
 ))  # fmt: skip
 _HARMLESS = ("auto-router", "moderation", "response-healing")  # plugins that add no text
 
@@ -125,17 +127,22 @@ def _stored(fields: Fields) -> tuple[str, ...]:
 
 
 def _injected(fields: Fields) -> tuple[str, ...]:
-    """The fields by which a provider adds text: searches, documents, tools of a server, skills."""
-    is_online = (string(fields.get("model")) or "").endswith(_ONLINE)
-    if not is_online and _INJECTING.isdisjoint(fields):
+    """The fields by which a provider adds text: searches, documents, tools of a server, skills,
+    stored prompts.
+    """
+    model = string(fields.get("model")) or ""
+    adds_by_name = model.endswith(_ONLINE) or _PRESET in model
+    if not adds_by_name and _INJECTING.isdisjoint(fields):
         return ()
     additions = {
-        "model": is_online,
+        "model": adds_by_name,
         "plugins": any(map(_adds_text, elements(fields.get("plugins")))),
         "web_search_options": isinstance(fields.get("web_search_options"), dict),
         "data_sources": elements(fields.get("data_sources")),
+        "dataSources": elements(fields.get("dataSources")),  # Azure before 2024
         "mcp_servers": elements(fields.get("mcp_servers")),
         "container": elements(members(fields.get("container")).get("skills")),
+        "preset": string(fields.get("preset")),
     }
     return tuple(name for name, value in additions.items() if value)
 

@@ -34,6 +34,10 @@ def counted(request: dict[str, Any]) -> tuple[str, list[str]]:
         (RESPONSES | {"store": False, "plugins": [{"id": "web"}]}, "plugins"),
         (CHAT | {"web_search_options": {}}, "web_search_options"),
         (CHAT | {"data_sources": [{"type": "azure_search"}]}, "data_sources"),
+        (CHAT | {"dataSources": [{"type": "AzureCognitiveSearch"}]}, "dataSources"),
+        (CHAT | {"preset": "harbour-guide"}, "preset"),
+        (CHAT | {"model": "@preset/gpt-4o"}, "model"),
+        (CHAT | {"model": "openai/gpt-4o@preset/gpt-4o"}, "model"),
         (
             CLAUDE | {"mcp_servers": [{"type": "url", "url": "https://x", "name": "y"}]},
             "mcp_servers",
@@ -88,6 +92,7 @@ def test_the_estimate_ends_with_the_item_that_the_provider_ran(ctxtrim: Run, kin
         CHAT | {"conversation": "a", "prompt": {"id": "b"}},  # notes of a log
         CHAT | {"plugins": [{"id": "web", "enabled": False}, {"id": "response-healing"}]},
         CHAT | {"data_sources": [], "container": {"skills": []}, "mcp_servers": []},
+        CHAT | {"dataSources": [], "preset": None},
     ],
 )
 def test_fields_that_add_no_text_leave_a_count_exact(request_body: dict[str, Any]) -> None:

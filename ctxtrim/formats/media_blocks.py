@@ -27,12 +27,13 @@ def output_text(text: str) -> dict[str, Any]:
 def block_part(value: Any, span: Span, spell: Callable[[str], Any] = text_block) -> Part:
     """An attachment block; any other block counts as its whole JSON text and is never edited.
 
+    A block of an unknown type may refer to more, such as a file, so its count is an estimate.
     `spell` writes a text that replaces the attachment.
     """
     media = media_of(value) if isinstance(value, dict) else None
     if media is not None:
         return Part("attachment", media=media, block=span, text_block=spell)
-    return Part("text", dump(value), block=span)
+    return Part("text", dump(value), block=span, stored=isinstance(value, dict))
 
 
 def text_or_block(value: Any, span: Span) -> Part:

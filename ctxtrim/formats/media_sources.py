@@ -48,9 +48,18 @@ def _image_url(block: Block) -> MediaSource:
     return MediaSource("image", url, detail=block.get("detail"), file_id=file_id)
 
 
+def _image_file(block: Block) -> MediaSource:
+    """OpenAI's Assistants: `image_file` is an object with `file_id` and `detail`."""
+    inner = block.get("image_file")
+    inner = inner if isinstance(inner, Mapping) else block
+    return MediaSource("image", detail=inner.get("detail"), file_id=inner.get("file_id"))
+
+
 def _document_url(block: Block) -> MediaSource:
-    """Mistral: `document_url` is a document's URL or data; a PDF unless it shows another type."""
-    inner = block.get("document_url")
+    """Mistral: `document_url`, Z.ai: `file_url`; a URL or data, of a PDF unless it shows another
+    type.
+    """
+    inner = block.get("document_url", block.get("file_url"))
     url = inner.get("url") if isinstance(inner, Mapping) else inner
     if isinstance(url, str) and url[:5].lower() == "data:":
         return MediaSource("pdf", url)
@@ -185,7 +194,9 @@ _FRAMES = frozenset((
 ))  # fmt: skip
 _READERS: dict[str, Callable[[Block], MediaSource | None]] = {
     "image_url": _image_url,
+    "image_file": _image_file,
     "document_url": _document_url,
+    "file_url": _document_url,
     "input_image": _image_url,
     "computer_screenshot": _image_url,
     "image_generation_call": _generated,

@@ -72,6 +72,7 @@ def result_parts(
                     block=part.block,
                     source=part.source,
                     cites=part.cites,
+                    stored=part.stored,
                 )
             )
     if not has_text:

@@ -158,7 +158,7 @@ class Part(_Readable, frozen=True, eq=False):
     - `sealed`: the number of characters of encrypted reasoning attached to the part
     - `server`: how the part relates to tools that the provider runs
     - `cites`: a source that the answer must cite, for which the provider adds a prompt
-    - `stored`: the provider has further text of the part, such as reasoning that `text` summarizes
+    - `stored`: the provider may have more of it: reasoning that `text` summarizes, an unknown block
     - `span`: the place of the string that contains `text`; None if it cannot be rewritten
     - `block`: the place of the element to remove with the part; None if it cannot be removed alone
     - `source`: the place of the value with the part, if it has more than `text` and is not `block`

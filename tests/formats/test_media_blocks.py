@@ -450,11 +450,12 @@ def test_no_block_raises(kind: str, value: Any) -> None:
 
 @pytest.mark.parametrize("as_object", [False, True])
 def test_a_document_in_a_data_url_is_media_and_not_text(as_object: bool) -> None:
-    """Mistral: `document_url` is the URL, or an object with it."""
+    """Mistral: `document_url` is the URL, or an object with it; Z.ai: `file_url`."""
     url = "data:application/pdf;base64," + b64(b"%PDF-1.4\n1 0 obj << /Type /Page >> endobj\n")
     media = media_of({"type": "document_url", "document_url": {"url": url} if as_object else url})
     assert media is not None
     assert (media.kind, media.pages) == ("pdf", 1)
+    assert media_of({"type": "file_url", "file_url": {"url": url} if as_object else url}) == media
     assert media_of({"type": "document_url", "document_url": "https://x.test/a.pdf"}) == Media(
         "pdf"
     )

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from builders import user
+from builders import call, user
 from conftest import Run
 from harness import run
 
@@ -104,6 +104,61 @@ def test_an_item_that_the_provider_stored_makes_an_estimate(more: dict[str, Any]
     items = [{"id": "msg_1"} | more, user("How deep?")]
     exactness, messages = counted(RESPONSES | {"input": items})
     assert (exactness, len(messages)) == ("estimated", 1)
+
+
+UPLOAD = {"type": "container_upload", "file_id": "file_1"}
+LINK = {"type": "resource_link", "uri": "file:///tides.csv"}
+VIDEO = {"type": "video", "source": {"type": "url", "url": "https://tides.example/a.mp4"}}
+
+
+@pytest.mark.parametrize("block", [UPLOAD, LINK, VIDEO], ids=lambda block: block["type"])
+@pytest.mark.parametrize("place", ["prompt", "result"])
+@pytest.mark.parametrize("api", ["chat", "responses", "anthropic"])
+def test_a_block_that_refers_to_other_content_makes_an_estimate(
+    block: dict[str, Any], place: str, api: str
+) -> None:
+    def exactness(*blocks: dict[str, Any]) -> str:
+        return counted(asks(api, place, list(blocks)))[0]
+
+    text = {"type": "text", "text": "How deep?"}
+    assert exactness(text) != "estimated"
+    assert exactness(text, block) == "estimated"
+
+
+def asks(api: str, place: str, blocks: list[dict[str, Any]]) -> dict[str, Any]:
+    """A request of an API with blocks in its prompt or in a result."""
+    prompt = user("How deep?") | ({"content": blocks} if place == "prompt" else {})
+    output = blocks if place == "result" else "2 m"
+    if api == "responses":
+        answer = {"type": "function_call_output", "call_id": "c1", "output": output}
+        return RESPONSES | {"input": [prompt, CALL, answer]}
+    if api == "chat":
+        talk = [prompt, call("c1"), {"role": "tool", "tool_call_id": "c1", "content": output}]
+        return CHAT | {"messages": talk}
+    use = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+    answer = {"type": "tool_result", "tool_use_id": "c1", "content": output}
+    talk = [prompt, {"role": "assistant", "content": [use]}, user("") | {"content": [answer]}]
+    return CLAUDE | {"messages": talk}
+
+
+def test_sources_and_files_of_cline_are_no_estimate() -> None:
+    """They contain all that the model reads."""
+    text = [{"type": "text", "text": "2 m at low tide."}]
+    source = {"type": "search_result", "source": "x", "title": "Tides", "content": text}
+    file = {"type": "file", "path": "tides.txt", "content": "2 m"}
+    for block in (source, file):
+        assert counted(asks("anthropic", "result", [block]))[0] != "estimated"
+
+
+def test_an_image_file_costs_as_much_as_any_image_of_unknown_size() -> None:
+    image = {"type": "image_file", "image_file": {"file_id": "file_1"}}
+    url = {"type": "image_url", "image_url": {"url": "https://tides.example/a.png"}}
+    rows = [
+        run(json.dumps(asks("chat", "prompt", [block])).encode(), tokenizer=None).rows[0].count
+        for block in (image, url)
+    ]
+    assert rows[0] == rows[1]
+    assert rows[0].exactness == "bounded"
 
 
 CALL = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}

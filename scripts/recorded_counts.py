@@ -188,6 +188,9 @@ Some estimates are too low, because no known rule explains the recorded counts:
 - a file listing on Qwen 3 1.7B (19 tokens)
 - an unknown model
 
+Some examples in OpenAI's reference of Responses, recorded before its release (March 2025), have more input tokens than
+any recorded request of the same form: 36 for a prompt that costs 18.
+
 Mistral Small 3.2 counts as on Venice. `reasoning.mode: "pro"` of OpenAI has no known rule: 1,550 tokens are added, and
 110 for each answer in the history. xAI sometimes counts reasoning again that the request does not contain; its
 allowance is the largest recorded one.

@@ -12,6 +12,7 @@ from ctxtrim.model import Transcript
 from ctxtrim.model.request import OutputFormat, RequestOptions
 from ctxtrim.tokens.text_counts import CountText
 from ctxtrim.tokens.tokenizer import Exactness
+from ctxtrim.tokens.tool_schemas import EMPTY_LINE
 
 Addends = dict[str, int]
 """Tokens by purpose."""
@@ -23,7 +24,8 @@ _ANY = ("any", "required")
 class RequestFraming(Struct, frozen=True):
     """The tokens of a request besides its messages.
 
-    Tools: `declares` writes schemas as declarations, and `declared` is added. Without declarations
+    Tools: `declares` writes schemas as declarations, and `declared` is added, and `empty_line` for
+    each empty line that they have. Without declarations
     the schemas count as JSON; `tools` is added once (`tools_forced` if a tool must be called),
     `tool` per tool, and `own_tools` for the provider's own tools, by the beginning of their type.
     `forbidden`, `required` and `forced` are the tool choices none, any and one by name; the name
@@ -36,8 +38,8 @@ class RequestFraming(Struct, frozen=True):
     Reasoning: `thinking`, `adaptive` and `pro` are the reasoning modes of a request; `pro_answer`
     is added per answer in the history in mode `pro`; `kept` once if there is an answer, for
     reasoning that the API stores and counts although the request does not contain it.
-    `task_budget`, `prediction`: once if the request has one. `citations`: once if a message
-    is a source to cite.
+    `task_budget`, `prediction`: once if the request has one. `citations`: once if a message is a
+    source to cite.
 
     `estimates` names the addends of `costs` with too little evidence: a request with one of them is
     an estimate.
@@ -45,6 +47,7 @@ class RequestFraming(Struct, frozen=True):
 
     declares: Callable[[str], str | None] | None = None
     declared: int = 0
+    empty_line: int = 0
     tools: int = 0
     tools_forced: int | None = None
     tool: int = 0
@@ -106,7 +109,11 @@ class RequestFraming(Struct, frozen=True):
         """
         declarations = self.declares(tools) if self.declares is not None else None
         if declarations is not None:
-            return {"schemas": count(declarations), "declarations": self.declared}
+            return {
+                "schemas": count(declarations),
+                "declarations": self.declared,
+                "empty_lines": self.empty_line * declarations.split("\n").count(EMPTY_LINE),
+            }
         schemas = json.loads(tools)
         number = len(schemas) if isinstance(schemas, list) else 1
         costs = {

@@ -2,9 +2,11 @@
 
 The namespace and its comments follow hmarr/openai-chat-tokens,
 pamelafox/openai-messages-token-helper and n0isy/openai-tokens-count. Recorded requests showed the
-rest: nested objects are not indented; lines of a description are stripped and empty lines left out;
-titles, descriptions, defaults and bounds are comments; and a union has a line for each of its
-types. `additionalProperties: false`, `strict`, `$schema` and the format of a property cost nothing.
+rest: nested objects are not indented; lines of a description are stripped; titles, descriptions,
+defaults and bounds are comments; and a union has a line for each of its types.
+`additionalProperties: false`, `strict`, `$schema` and the format of a property cost nothing. Empty
+lines at the ends of a description are left out, and for gpt-4o all. No recorded request to a
+reasoning model has others.
 
 No request with schemas under `allOf`, `additionalProperties`, `patternProperties` or `prefixItems`
 was recorded. They cost as much as properties, because a bound must not leave out their texts. All
@@ -32,6 +34,7 @@ _READ = (
     "strict", "$schema",
 )  # fmt: skip
 _PARAMETERS = ("parameters", "input_schema", "inputSchema")  # OpenAI, Anthropic, MCP
+EMPTY_LINE = "//"  # of a description
 _NESTED = 40  # maximum depth of references; a schema may refer to itself
 _REFERENCES = 1_000  # maximum references of a function; a tree doubles them at each depth
 
@@ -41,10 +44,18 @@ class _NoToolError(Exception):
 
 
 def render(tools: str) -> str | None:
-    """Tool schemas (JSON text) as a model reads them.
+    """Tool schemas (JSON text) as a model reads them, without the empty lines of descriptions.
 
     None if they are not a list of named functions, or have too many references.
     """
+    declarations = render_empty_lines(tools)
+    if declarations is None:
+        return None
+    return "\n".join(line for line in declarations.split("\n") if line != EMPTY_LINE)
+
+
+def render_empty_lines(tools: str) -> str | None:
+    """The same with an empty comment for each empty line between others."""
     try:
         declarations = [_declaration(tool) for tool in json.loads(tools)]
     except (_NoToolError, AttributeError, KeyError, TypeError, OverflowError, RecursionError):
@@ -218,9 +229,9 @@ def _title(schema: dict[str, Any]) -> Iterable[str]:
 
 def _description(schema: dict[str, Any]) -> Iterator[str]:
     description = schema.get("description")
-    for line in description.split("\n") if isinstance(description, str) else ():
-        if line.strip():
-            yield f"// {line.strip()}"
+    text = description.strip() if isinstance(description, str) else ""
+    for line in text.split("\n") if text else ():
+        yield f"// {line.strip()}" if line.strip() else EMPTY_LINE
 
 
 def _format(schema: Any) -> str:

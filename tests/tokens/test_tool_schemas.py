@@ -204,6 +204,30 @@ def test_the_texts_of_parameters_count() -> None:
     assert f"// Find\ntype f = (_: {{\n{comments}isbn?: string,\n}}) => any;" in declared
 
 
+@pytest.mark.parametrize(("model", "each"), [("gpt-4o", 0), ("o3-mini", 3), ("gpt-5", 3)])
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_empty_lines_of_descriptions_cost_tokens_for_reasoning_models(
+    model: str, each: int, api: str
+) -> None:
+    """Without a recorded request, they may not cost less than public logs show."""
+
+    def tokens(separator: str, end: str = "") -> int:
+        about = end + separator.join(("Look around.", "* north", "* south")) + end
+        inner = {"type": "string", "description": separator.join(("Where to", "look"))}
+        tools = [tool("look", about, {"type": "object", "properties": {"place": inner}})]
+        if api == "responses":
+            tools = [{"type": "function", **tools[0]["function"]}]
+        place = "input" if api == "responses" else "messages"
+        data = json.dumps({"model": model, place: [user("x")], "tools": tools}).encode()
+        (talk,) = read(data)[0].transcripts
+        return Metering(tokenizer, model).meter(talk).counter.tokens(talk)
+
+    added = tokens("\n\n") - tokens("\n")
+    assert added == 0 if each == 0 else added >= 3 * each
+    assert tokens("\n \n") == tokens("\n\n")
+    assert tokens("\n", end="\n\n") == tokens("\n")
+
+
 def test_repeated_types_of_nested_schemas_do_not_multiply() -> None:
     inner: dict[str, Any] = {"type": "string"}
     for _ in range(40):

@@ -16,6 +16,10 @@ PREDICTED = (
     "learn.microsoft.com, predicted outputs (gpt-4o-mini), and python.langchain.com, ChatOpenAI "
     "(gpt-4o): 16 for predictions of 72 and 119 tokens"
 )
+EMPTY_LINES = (
+    "an allowance: public logs of o3-mini on Responses, May 2025, have 39 tokens more for tools "
+    "with 13 empty lines in texts; no recorded request has any"
+)
 PAIRS = "fitted on recorded-counts"
 HARMONY = "openai-harmony 0.0.8: what it renders for gpt-oss"
 
@@ -50,6 +54,8 @@ _VERIFIED = Fact(True, COOKBOOK, 617)
 _REASONING: FactTable = _OPENAI | {
     "assistant": Fact(2, "the channel of an answer in openai-harmony", 9),
     "sealed": Fact(0.1, f"{PAIRS}: reasoning_details of gpt-5", 6),
+    "declares": Fact(tool_schemas.render_empty_lines, f"{N0ISY}; {PAIRS}", 280),
+    "empty_line": Fact(3, EMPTY_LINES),
 }
 _GPT_5: FactTable = _REASONING | {
     "declared": Fact(84, f"{PAIRS}: 80 to 84 on Chat Completions", 36),

@@ -81,7 +81,7 @@ TOKENIZERS = (
 )
 # The API's own counts verified the frame of plain messages for the chat models of "openai" alone.
 FRAMINGS = (
-    ("gpt-3.5-turbo-0301", "generic"),  # one more token per message than the successors
+    ("gpt-3.5-turbo-0301", "openai-0301"),
     ("gpt-4o.*search|gpt-5-search", "openai-search"),
     ("gpt-4o.*(audio|realtime|transcribe)|gpt-3.5-turbo-instruct", "openai-reasoning"),
     (r"gpt-4\.5|chatgpt", "openai-reasoning"),  # no recorded request

@@ -335,7 +335,7 @@ def test_gemini_2_5_pro_uses_the_smaller_of_two_limits() -> None:
     ("name", "tokenizer", "framing", "image"),
     [
         ("gpt-3.5-turbo", "cl100k_base", "openai", 1_445),
-        ("gpt-3.5-turbo-0301", "cl100k_base", "generic", 1_445),
+        ("gpt-3.5-turbo-0301", "cl100k_base", "openai-0301", 1_445),
         ("gpt-4-turbo", "cl100k_base", "openai", 1_445),
         ("gpt-4o-search-preview", "o200k_base", "openai-search", 1_445),
         ("gpt-5-search-api", "o200k_base", "openai-search", 4_916),

@@ -64,6 +64,15 @@ def test_a_predicted_answer_costs_the_same_for_any_text(text: str) -> None:
     assert count(plain | none, "gpt-4o") == count(plain, "gpt-4o")
 
 
+@pytest.mark.parametrize(("number", "recorded"), [(1, 14), (2, 21), (50, 357)])
+def test_messages_of_the_first_gpt_3_5_turbo_cost_as_in_its_last_months(
+    number: int, recorded: int
+) -> None:
+    talk = [{"role": "system", "content": "x"}, *[user("x")] * (number - 1)]
+    counted = count({"messages": talk}, "gpt-3.5-turbo-0301")
+    assert (counted.tokens, counted.exactness) == (recorded, "bounded")
+
+
 def test_a_property_with_the_name_of_a_keyword_is_a_property() -> None:
     inner = {"type": "object", "required": ["city"]}
     schema = {"type": "object", "properties": {"properties": inner}}

@@ -12,6 +12,7 @@ PARALLEL = (
     "community.openai.com/t/538914 and /t/816259: parallel calls, and their "
     "results escaped to ASCII"
 )
+FORUM_0301 = "community.openai.com/t/431326: 14, 21 and 357 tokens for 1, 2 and 50 texts of one"
 PREDICTED = (
     "learn.microsoft.com, predicted outputs (gpt-4o-mini), and python.langchain.com, ChatOpenAI "
     "(gpt-4o): 16 for predictions of 72 and 119 tokens"
@@ -90,6 +91,8 @@ TABLES: dict[str, FactTable] = {
             ("priming",), "OpenAI: these models always search the web; the prompts are not public"
         )
     },
+    "openai-0301": _OPENAI
+    | {"priming": Fact(7, FORUM_0301), "message": Fact(6, f"{FORUM_0301}; openai-cookbook: 5")},
     "harmony": {
         "priming": Fact(
             65,

@@ -430,6 +430,22 @@ def test_logs_in_an_array_are_reported_like_logs_on_lines() -> None:
         assert codes == [[], ["not-counted"]]
 
 
+@pytest.mark.parametrize("body", ["", "_body"])
+def test_the_usage_of_a_request_with_its_response_is_read(body: str) -> None:
+    answer = {"message": says("assistant", text("Three."))}
+    usage = {"inputTokens": 40, "cacheReadInputTokens": 860, "outputTokens": 5}
+    request = {"modelId": "m", "messages": [says("user", text("How deep?"))]}
+    response = {"output": answer, "stopReason": "end_turn", "usage": usage}
+    _, (found,) = formats_and_transcripts(
+        line({f"request{body}": request, f"response{body}": response})
+    )
+    assert [part.text for message in found.messages for part in message.parts] == [
+        "How deep?",
+        "Three.",
+    ]
+    assert [(own.prompt_tokens, own.completion_tokens) for own in found.usages] == [(900, 5)]
+
+
 def test_the_usage_of_a_batch_is_that_of_its_answer() -> None:
     answer = {"message": says("assistant", text("Three."))}
     usage = {"inputTokens": 40, "cacheReadInputTokens": 860, "outputTokens": 5}

@@ -36,6 +36,7 @@ _BLOCK_MEMBERS = frozenset((
 _MEDIA = ("image", "document", "video", "audio")
 _REQUEST = ("toolConfig", "inferenceConfig", "additionalModelRequestFields", "guardrailConfig")
 _OPENAI = ("tool_calls", "tool_call_id", "function_call")
+_ANSWERS = ("modelOutput", "response", "response_body")  # of a batch, of logs of clients
 SYSTEM = ("system", "systemPrompt", "system_prompt")
 """The members next to the messages that may contain the system prompt; the last two are those of
 snapshots of Strands Agents."""
@@ -137,14 +138,14 @@ def owner(array: Path) -> Path | None:
 
 
 def header(value: object) -> Envelope:
-    """The model and the usage of a logged invocation or a record of a batch, its id, and bodies
-    that are not read.
+    """The model and the usage of a logged invocation, a record of a batch or a request with its
+    response, its id, and bodies that are not read.
     """
     record = members(value)
     request, response = members(record.get("input")), members(record.get("output"))
     answer = _opened(response.get("outputBodyJson"))
     events = _events(answer)
-    answers = [members(answer), members(record.get("modelOutput"))]
+    answers = [members(answer), *(members(record.get(key)) for key in _ANSWERS)]
     sources = [*answers, *(members(event.get("metadata")) for event in events), record]
     usages = [bedrock_usage(source.get("usage")) for source in sources]
     usage = next(filter(None, [*usages, log_usage(request, response)]), None)

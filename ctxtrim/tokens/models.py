@@ -53,6 +53,11 @@ class Model(Struct, frozen=True):
         return not self.is_known and not self.source
 
     @property
+    def has_public_weights(self) -> bool:
+        """Whether other hosts may have it, with compressed weights."""
+        return self.provider not in ("OpenAI", "Anthropic") or self.framing == "harmony"
+
+    @property
     def image(self) -> int:
         """The maximum tokens of one image."""
         return POLICIES[self.image_policy].image_most
@@ -98,17 +103,20 @@ _SPELLINGS = (
 # A name may be followed by a hyphen and anything but another version number. 2024-08-06, 05-20 and
 # 08-2024 are dates, 8b is a size.
 _FOLLOWS = re.compile(r"-(?!\d{1,2}(?:-|$))|-\d\d-\d\d(?:\d\d)?(?:-|$)|$")
-# What may follow the name of the same model: dates, numbers, versions, and words for modes, hosts
-# and compressed weights. Other words may name another model, such as gpt-4o-distill-llama-3-8b.
+# What may follow the name of the same model: dates, numbers, versions, words for modes and hosts,
+# and for models with public weights words for their compression. Other words may name another
+# model, such as gpt-4o-distill-llama-3-8b.
 _WORDS = (
     r"v?\d+|latest|preview|default|free|extended|beta|nitro|floor|exacto|vision"
     r"|thinking|think|fast|none|minimal|low|medium|high|xhigh|max"
-    r"|cloud|maas|gguf|mlx|mxfp\d*|fp\d+|bf16|q\d|\d+bit"
+    r"|cloud|maas"
 )
-_SAME = re.compile(rf"(?:-(?:{_WORDS}))*(?:-ft-.*)?")
+_WEIGHTS = r"gguf|mlx|mxfp\d*|fp\d+|bf16|q\d|\d+bit"
+_SAME = re.compile(rf"(?:-(?:{_WORDS}|{_WEIGHTS}))*(?:-ft-.*)?")
+_SAME_CLOSED = re.compile(rf"(?:-(?:{_WORDS}))*(?:-ft-.*)?")
 # The same for sizes and tuned weights of open models: the registry has one window for all of them.
 _SAME_LIMITS = re.compile(
-    rf"(?:-(?:{_WORDS}|[ae]?\d+[be]|v?\d+p\d+b?|instruct|it|chat|base|hf|awq|gptq|int\d))*"
+    rf"(?:-(?:{_WORDS}|{_WEIGHTS}|[ae]?\d+[be]|v?\d+p\d+b?|instruct|it|chat|base|hf|awq|gptq|int\d))*"
 )
 _LONG = re.compile(r"\[1m\]$")  # Claude Code's suffix for a window of 1,000,000 tokens
 _SIZE = re.compile(r":(\d{1,4})k$")  # Bedrock's suffix for a window of that many thousand tokens
@@ -173,9 +181,10 @@ def _variant(bare: str) -> Model | None:
         for end in ends:
             model = models.get(spelled[:end])
             if model is not None and _FOLLOWS.match(spelled, end):
-                if _SAME.fullmatch(spelled, end):
+                is_open = model.has_public_weights
+                if (_SAME if is_open else _SAME_CLOSED).fullmatch(spelled, end):
                     return model
-                is_derived = not _SAME_LIMITS.fullmatch(spelled, end)
+                is_derived = not (is_open and _SAME_LIMITS.fullmatch(spelled, end))
                 return replace(model, is_known=False, is_derived=is_derived)
     return next(
         (models[f"{spelled}-preview"] for spelled in spellings if f"{spelled}-preview" in models),

@@ -180,7 +180,8 @@ def test_dates_modes_and_hosts_do_not_change_a_model(name: str) -> None:
     [
         "someone/gpt-4o-distill-llama-3-8b", "chavinlo/gpt-4-x-alpaca", "gpt-4-chinese-llama",
         "gpt-4o-mini-audio", "gpt-4o-mini-realtime", "gpt-4o-mini-tts", "gpt-4o-transcribe",
-        "gpt-4o-transcribe-diarize", "openai/gpt-4o:online",
+        "gpt-4o-transcribe-diarize", "openai/gpt-4o:online", "gpt-4o-gguf", "gpt-4-8bit",
+        "mlx-community/gpt-4o-q4", "someone/claude-sonnet-4-5-GGUF",
     ],
 )  # fmt: skip
 def test_a_count_for_a_derived_model_is_an_estimate(name: str, ctxtrim: Run) -> None:
@@ -197,6 +198,7 @@ DERIVED = (
     "gpt-5.3-codex-swift",
     "someone/gpt-4o-distill-llama-3-8b",
     "deepseek-r1-distill-qwen-14b",
+    "gpt-4o-gguf",
 )
 SAME_LIMITS = (
     "gpt-4o-2024-08-06", "meta-llama/Llama-3.1-8B-Instruct", "Qwen/Qwen3-Coder-30B-A3B-FP8",

@@ -51,13 +51,16 @@ def _unread(fields: Fields) -> Iterator[str]:
 
 
 def responses_options(fields: Fields) -> RequestOptions:
-    """OpenAI Responses: `text.format` with a schema, and `reasoning.mode`."""
+    """OpenAI Responses: `text.format`, and `reasoning.mode`. No request with `json_object` is
+    recorded.
+    """
     output_format = members(members(fields.get("text")).get("format"))
     mode = members(fields.get("reasoning")).get("mode")
     return RequestOptions(
         "responses",
         output=_output(output_format, "schema"),
         reasoning="pro" if mode == "pro" else None,
+        any_json=output_format.get("type") == "json_object",
         hidden=_stored(fields) + _injected(fields),
     )
 

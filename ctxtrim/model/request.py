@@ -24,10 +24,10 @@ class RequestOptions(Struct, frozen=True):
 
     `api` is the API of the request; None if the file does not show it. `reasoning` is the mode that
     the request selects: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` is an
-    option of Anthropic. `prediction`: the request predicts its answer (OpenAI). `hidden`: the
-    fields whose text only the provider has. `base`: the id of a session in another file that this
-    one continues. `unread`: the parts of the recorded request and its answer that are not read, in
-    words.
+    option of Anthropic. `prediction`: the request predicts its answer (OpenAI). `any_json`: the
+    answer of Responses must be JSON, without a schema. `hidden`: the fields whose text only the
+    provider has. `base`: the id of a session in another file that this one continues. `unread`: the
+    parts of the recorded request and its answer that are not read, in words.
     """
 
     api: Api | None = None
@@ -35,6 +35,7 @@ class RequestOptions(Struct, frozen=True):
     reasoning: str | None = None
     task_budget: bool = False
     prediction: bool = False
+    any_json: bool = False
     hidden: tuple[str, ...] = ()
     base: str | None = None
     unread: tuple[str, ...] = ()
@@ -57,6 +58,7 @@ class RequestOptions(Struct, frozen=True):
             reasoning=self.reasoning or later.reasoning,
             task_budget=self.task_budget or later.task_budget,
             prediction=self.prediction or later.prediction,
+            any_json=self.any_json or later.any_json,
             hidden=tuple(dict.fromkeys(self.hidden + later.hidden)),
             base=self.base or later.base,
             unread=tuple(dict.fromkeys(self.unread + later.unread)),

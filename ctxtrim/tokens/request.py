@@ -130,8 +130,8 @@ class RequestFraming(Struct, frozen=True):
         is_unknown = is_partial or options.reasoning == "pro"
         if is_unknown or any(name in costs for name in self.estimates):
             return "estimated"
-        is_bounded = options.output is not None or options.prediction
-        return "bounded" if is_bounded else "exact"
+        is_plain = options.output is None and not options.prediction and not options.any_json
+        return "exact" if is_plain else "bounded"
 
     def _forced_prompt(self) -> int:
         return self.tools if self.tools_forced is None else self.tools_forced

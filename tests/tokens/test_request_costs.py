@@ -55,6 +55,14 @@ def test_openai_writes_structured_output_as_a_heading_and_a_short_schema() -> No
     assert count({"messages": [user("x")]} | chat, "gpt-4o").exactness == "bounded"
 
 
+def test_json_without_a_schema_is_bounded_on_responses_where_none_was_recorded() -> None:
+    wanted = {"type": "json_object"}
+    chat, responses = {"messages": [user("x")]}, {"input": "x", "store": False}
+    assert count(chat | {"response_format": wanted}, "gpt-4o").exactness == "exact"
+    assert count(responses | {"text": {"format": {"type": "text"}}}, "gpt-4o").exactness == "exact"
+    assert count(responses | {"text": {"format": wanted}}, "gpt-4o").exactness == "bounded"
+
+
 @pytest.mark.parametrize("text", ["Pier 4 is closed.", "Pier 4 is closed. " * 90])
 def test_a_predicted_answer_costs_the_same_for_any_text(text: str) -> None:
     plain, none = {"messages": [user("x")]}, {"prediction": None}

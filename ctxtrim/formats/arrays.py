@@ -25,17 +25,21 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.chunks import ArrayPart, Chunk, Placing, chunk_of, is_line, is_unread, unread
 from ctxtrim.model import Document, Line, Transcript
+from ctxtrim.text import json_spans
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import REJECTED, JsonRecord, decode
+from ctxtrim.text.records import BOM, REJECTED, JsonRecord, decode, value_of
 
 LARGE: Final = 1 << 22
 """Bytes of the smallest array that is read one element at a time."""
 
 _GROUP = 1 << 20  # bytes of the elements that are looked at together
-_NESTED = re.compile(rb"[ \t\r\n]*+\[[ \t\r\n]*+[\[{]")
-_BETWEEN = re.compile(rb"[ \t\r\n]*+[\[,][ \t\r\n]*+")
+_NESTED = re.compile(rb"(?:\xef\xbb\xbf)?+[ \t\r\n]*+\[[ \t\r\n]*+[\[{]")
+_BETWEEN = re.compile(rb"(?:\xef\xbb\xbf)?+[ \t\r\n]*+[\[,][ \t\r\n]*+")
 _END = re.compile(rb"[ \t\r\n]*+\][ \t\r\n]*+\Z")
-_split = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_raw_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+_Element = msgspec.Raw | memoryview
+"""The bytes of an element."""
 
 
 class ConversationArray(Struct, frozen=True):
@@ -75,11 +79,11 @@ class ConversationArray(Struct, frozen=True):
 
     def _chunk(self, line: Line, element: memoryview, place: Placing) -> Chunk:
         """The chunk of an element in the format of the array, else in the first that reads it."""
-        record = JsonRecord(line.data, line.number, [decode(element)])
+        record = JsonRecord(line.data, line.number, [_decoded(element)])
         chunk = chunk_of(self.format, [record], (line,), place)
         if chunk.error is not None or _is_read(chunk):
             return chunk
-        record.value = [decode(element)]  # reading takes messages out of it
+        record.value = [_decoded(element)]  # reading takes messages out of it
         other = _reader_of(record.value, self.formats)
         if other is not None:
             return chunk_of(other, [record], (line,), place)
@@ -110,7 +114,7 @@ def conversation_array(
     if len(data) < large or _NESTED.match(data) is None:
         return None
     try:
-        elements = _split(data)
+        elements = _raw_elements(data.removeprefix(BOM))
         reading = _format(elements, formats)
     except REJECTED:
         return None
@@ -133,17 +137,14 @@ def _mixed_array(chunk: Chunk, formats: Sequence[Format]) -> ConversationArray |
     if file_format is None or _NESTED.match(data) is None:
         return None
     readers: set[str | None] = set()
-    try:
-        elements = _split(data)
-        for element in elements:
-            value = decode(element)
-            reader = _reader_of([value], formats)
-            if reader is not None:
-                readers.add(reader.name)
-            elif is_unread(value):
-                readers.add(None)
-    except REJECTED:
-        return None
+    elements = _split(data)
+    for element in elements:
+        value = _decoded(element)
+        reader = _reader_of([value], formats)
+        if reader is not None:
+            readers.add(reader.name)
+        elif is_unread(value):
+            readers.add(None)
     if len(readers) < 2:
         return None
     sizes = [len(memoryview(element)) for element in elements]
@@ -165,12 +166,28 @@ def _may_be_mixed(chunk: Chunk) -> bool:
     pointers = {transcript.pointer[:1] for transcript in chunk.transcripts}
     if not pointers or () in pointers:  # the array is one conversation
         return False
+    rest = [element for index, element in enumerate(_split(data)) if (index,) not in pointers]
+    return not all(map(_is_empty, map(_decoded, rest)))
+
+
+def _split(data: bytes) -> Sequence[_Element]:
+    """The elements of an array, also if only Python's parser accepts it; none of other bytes."""
+    text = data.removeprefix(BOM)
     try:
-        elements = _split(data)
-        rest = [element for index, element in enumerate(elements) if (index,) not in pointers]
-        return not all(map(_is_empty, map(decode, rest)))
+        return _raw_elements(text)
     except REJECTED:
-        return False
+        pass
+    content = json_spans.document(text.decode("latin-1"))
+    view = memoryview(text)
+    return [view[start:end] for start, _, end in content[0]] if content is not None else ()
+
+
+def _decoded(element: _Element) -> Any:
+    """The value of an element."""
+    try:
+        return decode(element)
+    except REJECTED:
+        return value_of(bytes(element))
 
 
 def _is_empty(value: Any) -> bool:

@@ -17,6 +17,7 @@ from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.rows import Details
 from ctxtrim.stream import done_chunks
 from ctxtrim.stream.job import Done, Job
+from ctxtrim.text.records import BOM, value_of
 from ctxtrim.tokenizers import tokenizer
 
 Stages = Sequence[tuple[str, dict[str, Any]]]
@@ -90,6 +91,7 @@ ARRAYS = {
     "many lines": json.dumps(TALKS, indent=2).encode() + b"\n",
     "spaces": b"\r\n[ " + b" ,\r\n\t".join(SPELLED) + b"]\r\n\n",
     "logs": json.dumps([*map(logged, range(4)), chat(4)]).encode(),
+    "a byte order mark": BOM + b" [" + b", ".join(SPELLED) + b"]\n",
     "other characters": b"[%b]" % b",".join((*SPELLED, json.dumps("größe").encode(), GERMAN)),
     UNREAD: json.dumps([TALKS[0], {"a": 1}, 7, None, TALKS[1]]).encode(),
     "more lines": json.dumps(TALKS).encode() + b"\n" + json.dumps(TALKS[:2]).encode() + b"\n",
@@ -201,13 +203,14 @@ MIXED = {
 
 @pytest.mark.parametrize("name", MIXED)
 @pytest.mark.parametrize("large", [1, NEVER])
+@pytest.mark.parametrize("start", [b"", BOM])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_an_array_of_several_formats_is_read_as_the_same_values_on_lines(
-    name: str, large: int, indent: int | None
+    name: str, large: int, indent: int | None, start: bytes
 ) -> None:
     values = MIXED[name]
     lines = b"".join(json.dumps(value).encode() + b"\n" for value in values)
-    data = json.dumps(values, indent=indent).encode() + b"\n"
+    data = start + json.dumps(values, indent=indent).encode() + b"\n"
     for stages, options in (RUNS["count"], RUNS["truncate"], ([("trim", {})], {"limit": 90})):
         on_lines = merged(results(lines, stages, NEVER, **options))
         in_array = merged(results(data, stages, large, **options))
@@ -216,8 +219,23 @@ def test_an_array_of_several_formats_is_read_as_the_same_values_on_lines(
         ]
         assert [row.pointer[0] for row in in_array.rows] == list(range(len(values)))
         assert in_array.data is not None and on_lines.data is not None
-        assert json.loads(in_array.data) == list(map(json.loads, on_lines.data.splitlines()))
+        assert in_array.data.startswith(start)
+        assert value_of(in_array.data) == list(map(json.loads, on_lines.data.splitlines()))
         assert in_array.data == data or in_array.is_changed
+
+
+@pytest.mark.parametrize("large", [1, NEVER])
+@pytest.mark.parametrize("value", [b"NaN", rb'"half of \ud83d"'])
+def test_values_that_only_python_accepts_hide_no_element_of_another_format(
+    value: bytes, large: int
+) -> None:
+    plain = json.dumps(PLAIN | {"note": 0}).encode().replace(b'"note": 0', b'"note": %b' % value)
+    data = b"[%b, %b]\n" % (json.dumps(RESPONSES).encode(), plain)
+    done = merged(results(data, [("trim", {})], large, limit=60))
+    assert [row.format for row in done.rows] == ["openai-responses", "openai-chat"]
+    assert done.is_changed
+    assert done.data is not None
+    assert done.data.endswith(plain + b"]\n")
 
 
 @pytest.mark.parametrize("large", [1, NEVER])

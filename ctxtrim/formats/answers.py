@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from ctxtrim.formats.fields import elements, json_in, members, string
 from ctxtrim.formats.message_lists import Predicate
+from ctxtrim.model import Companion, Span
 from ctxtrim.text.json_paths import Path, Place
 
 _LISTS = ("messages", "contents", "input")
@@ -107,13 +108,43 @@ def unread_answers(value: Any, lists: Sequence[Place]) -> tuple[str, ...]:
             return ()
         if not _is_answer(box):
             continue
-        answers = list(_answers(box))
-        if any(_repeats(answer.message, last_message) for answer in answers):
-            continue
-        is_certain = box.is_logged or any(answer.is_of_api for answer in answers)
-        if is_certain or last_message.get("role") not in _ROLES:
+        if _has_candidates(box) or not any(
+            _repeats(answer, last_message) for _, answer in _messages(box)
+        ):
             notes.append(f"the answer in `{box.name}` is not read")
     return tuple(notes)
+
+
+def other_answers(
+    span: Span, value: Any, lists: Sequence[Place], knows: Predicate
+) -> tuple[Companion, ...]:
+    """The answers in a log at a span that would be read, or named by a finding, if the last message
+    of its lists were another one.
+    """
+    last_message = _last_message(lists[0])
+    companions = []
+    for box in _boxes(value, lists[0]):
+        if _has_candidates(box) and not box.is_logged:
+            continue
+        for path, answer in _messages(box):
+            if any(place.path[: len(path)] == path for place in lists[1:]):
+                continue
+            is_copy = _repeats(answer, last_message)
+            if is_copy or (isinstance(answer, dict) and knows(answer)):
+                kind = f"answer in `{box.name}`"
+                companions.append(Companion(span.inside(*path), kind, is_copy))
+    return tuple(companions)
+
+
+def _messages(box: _Box) -> list[tuple[Path, Any]]:
+    """The text or the messages in a box that may be its answer, and their paths; none is inside
+    another.
+    """
+    value, path = _response(box)
+    if isinstance(value, str):
+        return [(path, value)]
+    answers = [(answer.path, answer.message) for answer in _answers(box)]
+    return [answer for answer in answers if answer[0] == path] or answers
 
 
 def unread_request(value: Any, answer: Place) -> tuple[str, ...]:
@@ -140,24 +171,24 @@ def _last_message(request: Place) -> dict[str, Any]:
     return members(items[-1]) if items else {}
 
 
-def _repeats(answer: dict[str, Any], message: dict[str, Any]) -> bool:
+def _repeats(answer: str | dict[str, Any], message: dict[str, Any]) -> bool:
     """Whether an answer repeats a message, the last one of its request."""
     if message.get("role") not in _ROLES:
         return False
     payload = _payload(message)
+    if isinstance(answer, str):
+        answer = {"content": answer}
     return any(payload) and _payload(answer) == payload
 
 
 def _payload(message: dict[str, Any]) -> list[Any]:
-    """The content, calls and parts of a message, None for each that is empty; text blocks as one
-    text.
-    """
-    content = message.get("content")
+    """The content and the calls of a message, None if there are none; text blocks as one text."""
+    content = message.get("content") or message.get("parts")
     blocks = elements(content)
     texts = list(filter(None, (string(members(block).get("text")) for block in blocks)))
     if texts and len(texts) == len(blocks):
         content = "".join(texts)
-    return [value or None for value in (content, message.get("tool_calls"), message.get("parts"))]
+    return [content or None, message.get("tool_calls") or None]
 
 
 def _boxes(value: Any, request: Place) -> Iterator[_Box]:

@@ -5,6 +5,8 @@ from functools import partial
 from itertools import chain, islice, repeat, tee
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtrim.formats.base import Edit, Format, Layout
 from ctxtrim.formats.fields import json_in, log_messages
 from ctxtrim.formats.lines import LineRecords
@@ -19,13 +21,14 @@ from ctxtrim.formats.message_lists import (
     messages_as,
 )
 from ctxtrim.loading.lazy_table import lazy_function
-from ctxtrim.model import Line, Message, Source, Span, Transcript
+from ctxtrim.model import Companion, Line, Message, Source, Span, Transcript
 from ctxtrim.model.request import RequestOptions
 from ctxtrim.text.json_paths import Path, Place
 from ctxtrim.text.records import BLANK, JsonRecord, value_in
 
 _ROLES = frozenset(("role", "from"))  # members that messages of most formats have
 _element = partial(tuple.__new__, Element)  # without a call of a Python function
+_other_answers = lazy_function("ctxtrim.formats.answers:other_answers")
 _unread_answers = lazy_function("ctxtrim.formats.answers:unread_answers")
 _unread_request = lazy_function("ctxtrim.formats.answers:unread_request")
 
@@ -55,12 +58,15 @@ def list_format(dialect: Dialect, path: str | None = None) -> Format:
 
 
 class _Talk(NamedTuple):
-    """One conversation: elements, envelope, JSON path, and the number of foreign elements."""
+    """One conversation: elements, envelope, JSON path, the number of foreign elements, and what
+    belongs to the last message.
+    """
 
     elements: Iterable[Element]
     envelope: Envelope
     pointer: Path
     foreign_count: int = 0
+    companions: tuple[Companion, ...] = ()
 
 
 class _Lists:
@@ -155,10 +161,12 @@ class _Lists:
         dialect = self._dialect
         envelope = dialect.header(_top(value, lists[0].path))
         notes: tuple[str, ...] = ()
+        companions: tuple[Companion, ...] = ()
         if self._search.is_lone_answer(lists):
             notes = _unread_request(value, lists[0])
         elif may_have_answer(lists[0]):
             notes = _unread_answers(value, lists)
+            companions = _other_answers(span, value, lists, self._search.is_answer)
         if notes:
             envelope |= Envelope(options=RequestOptions(unread=notes))
         streams = []
@@ -167,7 +175,7 @@ class _Lists:
             elements, resolved = _elements(span, place, consumes), dialect.resolved
             streams.append(elements if resolved is None else resolved(elements, place.envelope))
         pointer = (*span.path, *_pointer(lists))
-        return _Talk(chain.from_iterable(streams), envelope, pointer)
+        return _Talk(chain.from_iterable(streams), envelope, pointer, companions=companions)
 
     def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The conversations in some records. Their values lose the elements that were read."""
@@ -183,6 +191,9 @@ class _Lists:
             messages_as(expected, envelope.preamble), uncounted=talk.foreign_count
         )
         self._dialect.read(talk.elements, contents)
+        if contents.messages and contents.messages[-1].companions != talk.companions:
+            last_message = replace(contents.messages[-1], companions=talk.companions)
+            contents.messages[-1] = last_message
         messages, options = tuple(contents.messages), envelope.options
         if contents.unread:
             options |= RequestOptions(unread=contents.unread)

@@ -141,6 +141,9 @@ def _collect(
             visibility_changes.append((original, edited))
         else:
             _apply(file_format, change, edits)
+            for companion in original.companions:
+                if companion.is_copy:
+                    edits.remove(companion.span)
     for span in _dropped(transcript):
         edits.remove(span)
     if visibility_changes and file_format.visibility is not None:

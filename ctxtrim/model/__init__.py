@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ctxtrim.model.request import RequestOptions, Usage
 from ctxtrim.text.json_paths import Path
@@ -199,10 +198,15 @@ class Part(_Readable, frozen=True, eq=False):
 
 
 class Companion(NamedTuple):
-    """A line of type `kind` that is removed with its message and never sent, such as progress."""
+    """A line, or a value in a line, that is removed with its message and never sent, such as
+    progress; `kind` names it.
+
+    `is_copy`: it repeats the message, so it is also removed if the message is edited.
+    """
 
     span: Span
     kind: str
+    is_copy: bool = False
 
 
 class Message(_Readable, frozen=True, eq=False):
@@ -223,7 +227,7 @@ class Message(_Readable, frozen=True, eq=False):
       dropped together
     - `index`: the position among the messages as read; None for an inserted message
     - `spans`: everything to remove with the message
-    - `companions`: lines that are removed with it and never sent
+    - `companions`: what is removed with it and never sent
     """
 
     role: Role
@@ -341,13 +345,6 @@ class Transcript(_Readable, frozen=True, eq=False):
     def line(self) -> int:
         """The line of the file at which the transcript starts, counted from 1."""
         return self.line_at(Span(self.first_line, self.pointer))
-
-    def without_companions(self) -> "Transcript":
-        """The same transcript without companions: dropping a message removes no extra lines."""
-        if not any(message.companions for message in self.messages):
-            return self
-        messages = tuple(replace(message, companions=()) for message in self.messages)
-        return replace(self, messages=messages, source=replace(self.source, messages=messages))
 
     def line_of(self, message: Message) -> int | None:
         """The line of the file at which a message starts, from 1; None for an inserted message."""

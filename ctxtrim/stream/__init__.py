@@ -21,7 +21,7 @@ from ctxtrim.formats.lines import Bytes
 from ctxtrim.formats.self_check import written_chunk
 from ctxtrim.io.spool import Spool
 from ctxtrim.metering import Meter
-from ctxtrim.model import Transcript
+from ctxtrim.model import Message, Transcript
 from ctxtrim.pipeline import PipelineRun, Services, StagePipeline
 from ctxtrim.reports.failures import not_archived, not_handled, not_written
 from ctxtrim.reports.model import Row
@@ -199,7 +199,7 @@ class _Task(Struct, frozen=True, dict=True):
     def _run(self, transcript: Transcript) -> PipelineRun:
         job, pipeline = self.job, self.job.pipeline
         if job.keeps_snapshots:
-            transcript = transcript.without_companions()
+            transcript = _without_companion_lines(transcript)
         meter = pipeline.metering.meter(transcript)
         if job.is_quick:
             quick = replace(meter, counter=meter.counter.bound())
@@ -298,3 +298,18 @@ def _converted(
     transcripts = [task.transcript for task in tasks]
     made = requests(transcripts, job.convert, job.shows_tracebacks)
     return request_lines(results, made, job.pipeline.metering)
+
+
+def _without_companion_lines(transcript: Transcript) -> Transcript:
+    """The transcript in which dropping a message removes no extra lines."""
+    messages = tuple(map(_without_lines, transcript.messages))
+    source = replace(transcript.source, messages=messages)
+    return replace(transcript, messages=messages, source=source)
+
+
+def _without_lines(message: Message) -> Message:
+    """The message with the companions that are inside a line."""
+    if not message.companions:
+        return message
+    inner = tuple(companion for companion in message.companions if companion.span.path)
+    return replace(message, companions=inner)

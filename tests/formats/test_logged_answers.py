@@ -205,8 +205,7 @@ def test_an_answer_next_to_messages_that_is_not_read_makes_an_estimate(
 @pytest.mark.parametrize(
     "other",
     [
-        {"messages": [*TALK, ANSWER], "response": "Seven fathoms, as sounded."},
-        {"messages": [*TALK, ANSWER], "response": {"role": "assistant", "content": "Six."}},
+        {"messages": [*TALK, ANSWER], "response": "Seven fathoms."},
         {"messages": [*TALK, ANSWER], "response": COMPLETION},
         {"messages": [*TALK, ANSWER], "response": OF_ANTHROPIC},
         {"messages": [*TALK, ANSWER], "choices": [CHOICE]},

@@ -91,7 +91,7 @@ class ListSearch:
             for lists in self._other_conversations(value, is_own, matches, other_lists):
                 answers.update(place.path for place in lists[1:])
                 yield lists
-        lone_answers = [lists for lists in lone_answers if lists[0].path not in answers]
+        lone_answers = [lists for lists in lone_answers if lists[0].among not in matches]
         yield from _own_lists(lone_answers, is_own, matches, other_lists)
         if unread is not None:
             unread += (lists for among, lists in other_lists.items() if among not in matches)

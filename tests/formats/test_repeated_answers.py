@@ -117,3 +117,35 @@ def test_another_answer_than_the_last_message_is_named(log: str) -> None:
         notes = [finding.message for finding in row.findings if finding.code == "not-counted"]
         assert (row.messages, bool(notes)) == (4, is_named)
         assert row.count.exactness == "estimated" or not notes
+
+
+SENT = {"role": "user", "parts": [{"text": "Mend the gate."}]}
+MODEL_SAID = {"role": "model", "parts": [{"text": "The light and the keel. " * 9}]}
+OTHER = {"role": "model", "parts": [{"text": "The boom."}]}
+
+
+def gemini_logs(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    request = {"model": "gemini-2.5-pro", "contents": [SENT, MODEL_SAID]}
+    candidate = {"content": answer, "finishReason": "STOP"}
+    response = {"candidates": [candidate], "modelVersion": "gemini-2.5-pro"}
+    return [request | {"response": response}, request | response]
+
+
+@pytest.mark.parametrize("answer", [MODEL_SAID, OTHER])
+@pytest.mark.parametrize("position", [0, 1])
+def test_contents_that_end_with_the_answer_are_one_transcript(
+    position: int, answer: dict[str, Any]
+) -> None:
+    log = gemini_logs(answer)[position]
+    for data in (json.dumps(log), json.dumps([log, log]), f"{json.dumps(log)}\n" * 2):
+        ran = run(data.encode(), [("trim", {})], tokenizer=None, limit=30)
+        assert ran.data is not None
+        again = run(ran.data, tokenizer=None)
+        for row, recount in zip(ran.rows, again.rows, strict=True):
+            assert (row.messages_read, row.messages, recount.messages) == (2, 1, 1)
+            assert recount.count == row.count
+            notes = [finding for finding in row.findings if finding.code == "not-counted"]
+            assert bool(notes) == (answer is OTHER)
+            assert not recount.findings
+        assert b"keel" not in ran.data
+        assert b"boom" not in ran.data

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.errors import BUG, SelfCheckError
+from ctxtrim.errors import BUG, NotEditableError, SelfCheckError
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.chunks import Chunk
@@ -59,7 +59,10 @@ def written_chunk(chunk: Chunk, out: Sequence[Transcript], failed: Sequence[bool
         if transcript.messages and not is_lost
     ]
     if chunk.element is not None and not any(pieces[0].strip(b"[] \t\r\n")):
-        raise SelfCheckError(f"an edit empties an element of an array; it was not written; {BUG}")
+        raise NotEditableError(
+            "the edit drops a message that is an element of an array by itself; "
+            "write each element on a line of its own"
+        )
     is_element = chunk.element is not None
     return WrittenChunk(
         chunk.joined(bytes(pieces.data)) if is_element else pieces.data,

@@ -297,3 +297,17 @@ def test_memory_is_that_of_the_bytes() -> None:
     tracemalloc.stop()
     assert len(data) > 1 << 22
     assert peak < 2.5 * len(data)
+
+
+def test_a_message_that_is_an_element_by_itself_is_not_dropped() -> None:
+    result = {"role": "function", "content": "A result without its call."}
+    data = json.dumps([{"messages": [{"role": "user"}]}, result]).encode()
+    done = merged(results(data, [("repair", {})], NEVER))
+    assert done.data is None
+    (finding,) = (
+        found for row in done.rows for found in row.findings if found.code != "not-counted"
+    )
+    assert (finding.code, "an element of an array by itself" in finding.message) == (
+        "not-editable",
+        True,
+    )

@@ -37,6 +37,8 @@ _CHOICES = {"choices": "message", "candidates": "content"}
 """The lists of a response that may be next to its request, and the member of their answers."""
 _TEXTS = ("message", "content", "delta", "text", "output", "tool_calls")
 """The members with the text of an answer, in a response or in one of its choices."""
+_LEFT = frozenset(("index", "finish_reason", "logprobs"))
+"""What an edit leaves of a choice without its message."""
 _ROLES = ("assistant", "model")
 _PLACES: tuple[tuple[Path, bool, bool], ...] = (
     (("choices", 0, "message"), True, False),
@@ -281,8 +283,10 @@ def _member(value: Any, key: str | int) -> Any:
 def _is_answer(box: _Box) -> bool:
     """Whether a member has an answer; not an error, and not what an edit leaves without it."""
     response, _ = _response(box)
+    if isinstance(response, list):
+        return any(not isinstance(value, dict) or value.keys() - _LEFT for value in response)
     if not isinstance(response, dict):
-        return isinstance(response, (str, list)) and bool(response)
+        return isinstance(response, str) and bool(response)
     if response.get("error"):
         return False
     choices = [choice for name in _CHOICES for choice in elements(response.get(name))]

@@ -99,7 +99,7 @@ class ListSearch:
     def is_lone_answer(self, lists: Sequence[Place]) -> bool:
         """Whether the lists of a conversation are only an answer, without its request."""
         place = lists[0]
-        if not isinstance(place.items, dict) or len(lists) > 1:
+        if len(lists) > 1 or not (isinstance(place.items, dict) or _is_of_choices(place)):
             return False
         return bool(place.path) and self._is_element(place)
 

@@ -39,6 +39,10 @@ LOGS: dict[str, Log] = {
     },
     "input": lambda talk, answer: {"model": "gpt-4o", "input": talk, "response": answer},
     "list of choices": lambda talk, answer: {"input": talk, "output": [{"message": answer}]},
+    "choices in a list": lambda talk, answer: {
+        "messages": talk,
+        "response": [{"index": 0, "message": answer}],
+    },
     "twice": lambda talk, answer: {
         "messages": talk,
         "response": answer,
@@ -117,6 +121,14 @@ def test_another_answer_than_the_last_message_is_named(log: str) -> None:
         notes = [finding.message for finding in row.findings if finding.code == "not-counted"]
         assert (row.messages, bool(notes)) == (4, is_named)
         assert row.count.exactness == "estimated" or not notes
+
+
+def test_choices_in_a_list_are_no_other_transcript() -> None:
+    value = {"model": "claude-sonnet-4-5"} | LOGS["choices in a list"]([*TALK, LONG], LONG)
+    data = json.dumps(value).encode()
+    (row,) = run(data).rows
+    assert row.messages == 4
+    assert b"keel" not in checked(data, "trim", {}, 60)
 
 
 SENT = {"role": "user", "parts": [{"text": "Mend the gate."}]}

@@ -144,6 +144,7 @@ def as_json(value: Any, style: dict[str, Any], **more: Any) -> bytes:
 CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "openai-chat": openai_chat.conversation,
     "openai-chat, in a string": openai_chat.row,
+    "openai-chat, AG-UI": openai_chat.ag_ui,
     "openai-chat, responses": mini_swe_agent.trajectory,
     "openai-responses": openai_responses.conversation,
     "openai-responses, rollouts": openai_responses.rollout,

@@ -36,6 +36,17 @@ def conversation(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
     }
 
 
+def ag_ui(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
+    """A conversation as AG-UI writes it: in camel case, each message with an id."""
+    names = {"tool_calls": "toolCalls", "tool_call_id": "toolCallId"}
+    values = [
+        {"id": f"m{position}"}
+        | {names.get(key, key): value for key, value in openai_message(message).items()}
+        for position, message in enumerate(talk)
+    ]
+    return {"threadId": str(number), "messages": values, "tools": [], "context": []}
+
+
 def row(talk: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
     """A conversation with its messages in a string, as tables export them."""
     value = conversation(talk, number)

@@ -80,6 +80,8 @@ _OTHER_KEYS = frozenset(
         "tool_calls",
         "function_call",
         "tool_call_id",
+        "toolCalls",
+        "toolCallId",
         "finish_reason",
         "stopReason",
         "thinking_blocks",

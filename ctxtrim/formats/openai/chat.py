@@ -51,11 +51,12 @@ ROLES: dict[object, Role] = {
     "chatbot": "assistant",
 }
 _CALLS = ("tool_call", "tool-call", "function_call")
+_CALL_MEMBERS = ("tool_calls", "function_call", "toolCalls")  # the last: AG-UI
 _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta", "_checkpoint", "_usage")  # records of agents, never sent
 _WITH_PARTS = frozenset({
     "refusal", "audio", "reasoning", "reasoning_content", "reasoning_details", "thinking",
-    "thinking_blocks", "tool_plan", "codex_reasoning_items",
+    "thinking_blocks", "tool_plan", "codex_reasoning_items", "toolCalls",
 })  # fmt: skip
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
@@ -99,7 +100,7 @@ def knows(value: object) -> bool:
         return not any(_is_foreign(block) for block in content)
     if isinstance(content, dict):
         return False
-    return "content" in value or "tool_calls" in value or "function_call" in value
+    return "content" in value or any(key in value for key in _CALL_MEMBERS)
 
 
 def _is_foreign(block: Any) -> bool:
@@ -325,20 +326,16 @@ def _message(
     if "images" in value:
         parts += _FUNCTIONS["images"](value, span)
     if role == "assistant" or "tool_calls" in value:
+        calls = value.get("tool_calls") or value.get("tool_call") or value.get("function_call")
         if not _WITH_PARTS.isdisjoint(value):
             parts = _FUNCTIONS["with_members"](value, parts, span, contents)
-        if value.get("tool_calls") or value.get("tool_call") or value.get("function_call"):
+            calls = calls or value.get("toolCalls")
+        if calls:
             parts = _FUNCTIONS["with_calls"](value, parts, span, contents)
     is_demo = value.get("is_demo") is True
+    index = len(contents.messages)
     message = Message(
-        role,
-        parts,
-        name=name,
-        is_injected=is_demo,
-        index=len(contents.messages),
-        spans=(whole,),
-        action=action,
-        is_demo=is_demo,
+        role, parts, name, is_demo, index=index, spans=(whole,), action=action, is_demo=is_demo
     )
     if role == "user" and parts and parts[0].text.startswith("<system>"):
         message = _FUNCTIONS["with_note"](message)

@@ -15,6 +15,7 @@ from ctxtrim.model import Part, Span
 from ctxtrim.text.records import value_in
 
 _ARGUMENTS = ("function", "arguments")
+_NAMES = ("name", "function", "tool_name")
 _LEGACY = "function_call"
 _NO_CALLS = ("[]", "{}", "null", "None")  # strings that tables have for answers without calls
 _COPIES = ("tool_use", "tool_call", "function_call")
@@ -31,8 +32,11 @@ def with_calls(
         parts = _without_copies(parts, content, elements(value.get("tool_calls")))
     all_parts, uncounted = list(parts), contents.uncounted
     calls, call, legacy = value.get("tool_calls"), value.get("tool_call"), value.get(_LEGACY)
+    key = "tool_calls"
+    if not calls:
+        key, calls = "toolCalls", value.get("toolCalls")
     if isinstance(calls, list):
-        line, path = span.line, (*span.path, "tool_calls")
+        line, path = span.line, (*span.path, key)
         for index, element in enumerate(calls):
             block = Span(line, (*path, index))
             if isinstance(element, dict):  # as almost always
@@ -40,7 +44,7 @@ def with_calls(
             else:
                 all_parts += _calls_in(element, block, contents)
     elif calls:
-        all_parts += _calls_in(calls, span.inside("tool_calls"), contents)
+        all_parts += _calls_in(calls, span.inside(key), contents)
     if call and not calls:
         all_parts += _calls_in(call, span.inside("tool_call"), contents)
     if isinstance(legacy, dict):
@@ -63,12 +67,13 @@ def _calls_in(call: Any, block: Span, contents: ListContents) -> list[Part]:
 
 
 def _call(call: dict[str, Any], call_id: object, block: Span) -> Part:
-    """A call; inspect and LangChain write its name and arguments next to its id."""
+    """A call; inspect, LangChain and Llama Stack write its name and arguments next to its id."""
     inner, keys = call.get("function"), _ARGUMENTS
     if not isinstance(inner, dict):
         inner, keys = call.get("custom"), ("custom", "input")
     if not isinstance(inner, dict):
-        name = call.get("name") if "name" in call else call.get("function")
+        name = next((call[key] for key in _NAMES if key in call), None)
+        call_id = call_id or call.get("call_id")
         # LangChain's `ToolCall`, as Langfuse's callback logs it
         # [langfuse/langfuse-python, `langfuse/langchain/CallbackHandler.py`]
         key = "arguments" if "arguments" in call else "args"

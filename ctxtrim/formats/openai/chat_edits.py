@@ -16,7 +16,7 @@ def owner(array: Path) -> Path | None:
     """A message is removed with the last block of its content, a response with its last item, and
     a list of calls or a system prompt with its last element.
     """
-    if array[-1] == "tool_calls" or is_prompt(array):
+    if array[-1] in ("tool_calls", "toolCalls") or is_prompt(array):
         return array
     return array[:-1] if array[-1] in ("content", "output") else None
 

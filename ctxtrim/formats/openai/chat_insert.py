@@ -9,11 +9,12 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import element_of, insert_elements, sent_site
-from ctxtrim.formats.message_parts import is_prompt, text_of
+from ctxtrim.formats.message_parts import event_id, is_prompt, text_of
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.model import Message, Span
 
 M = TypeVar("M", Message, Message | None)
+_AG_UI = frozenset(("toolCalls", "toolCallId"))
 _Spell = Callable[[Message], dict[str, Any]]
 
 
@@ -78,6 +79,8 @@ def _spelling(earlier: Any) -> _Spell:
     """Writes messages after an element: results as its calls and results are written."""
     if _has_calls(earlier):
         return _sdk_value
+    if not _AG_UI.isdisjoint(members(earlier)):
+        return _ag_ui_value
     return _item_value if is_response_or_output(earlier) else json_value
 
 
@@ -88,6 +91,16 @@ def _item_value(message: Message) -> dict[str, Any]:
         return json_value(message)
     text = text_of(message.parts)
     return {"type": "function_call_output", "call_id": result.call_id, "output": text}
+
+
+def _ag_ui_value(message: Message) -> dict[str, Any]:
+    """A message as an element of AG-UI, in which every result has an id of its own."""
+    result = message.result
+    if result is None:
+        return json_value(message)
+    text = text_of(message.parts)
+    new_id = event_id(result.call_id, text)
+    return {"id": new_id, "role": "tool", "content": text, "toolCallId": result.call_id}
 
 
 def _sdk_value(message: Message) -> dict[str, Any]:

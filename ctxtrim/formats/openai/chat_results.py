@@ -13,6 +13,7 @@ from ctxtrim.model import Message, Part, Span
 _PYTHON_TAG = "<|python_tag|>"
 _AFTER_TEXTS = {"ipython": "ipython", "observation": None}
 """Roles of results whose calls may be texts of answers, with the name of the tool."""
+_OTHER_IDS = ("toolCallId", "call_id")  # AG-UI, Llama Stack
 _FLAGS = frozenset(("is_error", "isError", "status", "error"))
 _SDK_BLOCKS = ("tool-result", "tool-approval-response")
 
@@ -84,6 +85,9 @@ def _call_id(value: dict[str, Any]) -> str | None:
     """
     if "tool_call_id" in value:
         return string(value["tool_call_id"])
+    for key in _OTHER_IDS:
+        if key in value:
+            return string(value[key])
     ids = elements(value.get("tool_call_ids"))
     return string(ids[0] if ids else value.get("id"))
 

@@ -1,0 +1,76 @@
+"""Messages of clients that are almost those of Chat Completions: AG-UI, Llama Stack."""
+
+import json
+from typing import Any
+
+import pytest
+from builders import call, conversation, result, says, user
+from conftest import Run
+
+GO = user("Sound the bay.")
+
+
+def ag_ui(message: dict[str, Any], number: int) -> dict[str, Any]:
+    """A message as AG-UI and CopilotKit write it: in camel case, with an id."""
+    names = {"tool_calls": "toolCalls", "tool_call_id": "toolCallId"}
+    members = {names.get(key, key): value for key, value in message.items() if value is not None}
+    return {"id": f"m{number}"} | members
+
+
+def llama_stack(message: dict[str, Any], number: int) -> dict[str, Any]:
+    """A message as Llama Stack writes it."""
+    if message["role"] == "tool":
+        return {"role": "tool", "call_id": message["tool_call_id"], "content": message["content"]}
+    calls = [
+        {
+            "call_id": each["id"],
+            "tool_name": each["function"]["name"],
+            "arguments": each["function"]["arguments"],
+        }
+        for each in message.get("tool_calls", [])
+    ]
+    return message | ({"tool_calls": calls} if calls else {})
+
+
+@pytest.mark.parametrize("write", [ag_ui, llama_stack])
+def test_calls_of_other_clients_count_and_are_paired_by_their_ids(ctxtrim: Run, write: Any) -> None:
+    old = [GO, call("c1", "c2", line="deep " * 60), result("c2", "nine"), result("c1", "ten")]
+    talk = [*old, says("Ten."), user("And now?"), says("Nine.")]
+    plain = conversation(talk)
+    data = conversation([write(message, number) for number, message in enumerate(talk)])
+    counts = [json.loads(ctxtrim("count", "--json", stdin=each).out) for each in (plain, data)]
+    rows = [count["transcripts"][0] for count in counts]
+    assert rows[0]["tokens"] == rows[1]["tokens"]
+    assert rows[0]["by_tool"] == rows[1]["by_tool"]
+    assert "warning" not in ctxtrim("check", "--verbose", stdin=data).err
+    kept = [
+        json.loads(ctxtrim("trim", "--budget", "40", stdin=each).out)["messages"]
+        for each in (plain, data)
+    ]
+    assert call("c1", "c2", line="deep " * 60) not in kept[0]
+    assert kept[1] == [write(message, talk.index(message)) for message in kept[0]]
+
+
+def test_an_answer_of_ag_ui_loses_its_calls_without_results(ctxtrim: Run) -> None:
+    talk = [GO, call("c1", "c2"), result("c2", "nine"), says("Nine."), call("c3"), user("Well?")]
+    values = [ag_ui(message, number) for number, message in enumerate(talk)]
+    fixed = json.loads(ctxtrim("check", "--fix", stdin=conversation(values)).out)["messages"]
+    left = values[1] | {"toolCalls": values[1]["toolCalls"][1:]}
+    assert fixed == [values[0], left, values[2], values[3], values[5]]
+
+
+def test_a_new_result_of_ag_ui_has_an_id_and_the_id_of_its_call(ctxtrim: Run) -> None:
+    talk = [GO, call("c1", "c2"), result("c1", "nine"), says("Nine.")]
+    values = [ag_ui(message, number) for number, message in enumerate(talk)]
+    ran = ctxtrim("run", "-s", "repair:repair=synthesize", stdin=conversation(values))
+    messages = json.loads(ran.out)["messages"]
+    assert [message.get("toolCallId") for message in messages] == [None, None, "c1", "c2", None]
+    assert len({message["id"] for message in messages}) == 5
+    assert ctxtrim("check", stdin=ran.out).code == 0
+
+
+def test_a_request_of_ag_ui_to_claude_is_no_request_to_anthropic(ctxtrim: Run) -> None:
+    values = [ag_ui(GO, 0), ag_ui(call("c1"), 1)]
+    data = conversation(values, model="claude-sonnet-4-5")
+    ran = ctxtrim("count", "--json", stdin=data)
+    assert json.loads(ran.out)["transcripts"][0]["format"] == "openai-chat"

@@ -22,6 +22,8 @@ that of a single one, which may also be a list.
 """
 MEDIA_KEYS = frozenset(chain.from_iterable(MARKS.values()))
 _FILE = frozenset(("bytes", "path"))  # of Hugging Face's `datasets`
+# of Genkit and of Haystack
+_PAIRED_MEMBERS = frozenset(("toolRequest", "toolResponse", "tool_call", "tool_call_result"))
 _LOG_LISTS = ("events", "logEvents")
 # FilteredLogEvent, OutputLogEvent and LiveTailSessionLogEvent of AmazonCloudWatchLogs, and the
 # events of subscription filters [docs.aws.amazon.com]
@@ -71,8 +73,12 @@ def is_media(value: Any) -> bool:
 
 
 def is_paired_by_member(block: Any) -> bool:
-    """Whether a block is a call or a result of Amazon Bedrock, which have no type."""
-    return isinstance(block, dict) and ("toolUse" in block or "toolResult" in block)
+    """Whether a block is a call or a result of Bedrock, Genkit or Haystack, without a type."""
+    if not isinstance(block, dict):
+        return False
+    if "toolUse" in block or "toolResult" in block:
+        return True
+    return "type" not in block and not _PAIRED_MEMBERS.isdisjoint(block)
 
 
 def names_in(items: Iterable[Any]) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""Messages of clients that are almost those of Chat Completions: AG-UI, Llama Stack."""
+"""Messages of clients that are almost those of Chat Completions: AG-UI, Llama Stack, Genkit,
+Haystack.
+"""
 
 import json
 from typing import Any
@@ -74,3 +76,36 @@ def test_a_request_of_ag_ui_to_claude_is_no_request_to_anthropic(ctxtrim: Run) -
     data = conversation(values, model="claude-sonnet-4-5")
     ran = ctxtrim("count", "--json", stdin=data)
     assert json.loads(ran.out)["transcripts"][0]["format"] == "openai-chat"
+
+
+GENKIT = [
+    {"role": "user", "content": [{"text": "Sound the bay."}]},
+    {"role": "model", "content": [{"toolRequest": {"name": "sound", "ref": "r1", "input": {}}}]},
+    {"role": "tool", "content": [{"toolResponse": {"name": "sound", "ref": "r1", "output": "9"}}]},
+    {"role": "model", "content": [{"text": "Nine fathoms."}]},
+]
+CALL = {"tool_name": "sound", "arguments": {}, "id": "c1"}
+HAYSTACK = [
+    {"role": "user", "meta": {}, "content": [{"text": "Sound the bay."}]},
+    {"role": "assistant", "meta": {}, "content": [{"tool_call": CALL}]},
+    {
+        "role": "tool",
+        "meta": {},
+        "content": [{"tool_call_result": {"result": "9", "error": False, "origin": CALL}}],
+    },
+    {"role": "assistant", "meta": {}, "content": [{"text": "Nine fathoms."}]},
+]
+
+
+@pytest.mark.parametrize("talk", [GENKIT, HAYSTACK])
+@pytest.mark.parametrize("key", ["messages", "input", "prompt", ""])
+def test_calls_in_blocks_without_a_type_are_never_read_as_text(
+    ctxtrim: Run, talk: Any, key: str
+) -> None:
+    data = json.dumps({key: talk} if key else talk).encode()
+    trimmed = ctxtrim("trim", "--budget", "30", stdin=data)
+    assert (trimmed.code, trimmed.out) == (1, data)
+    assert "no transcript found: unknown format" in trimmed.err
+    assert ctxtrim("count", "--format", "openai-chat", stdin=data).code == 1
+    texts = json.dumps({key: [talk[0], talk[3]]} if key else [talk[0], talk[3]]).encode()
+    assert ctxtrim("count", stdin=texts).code == 0

@@ -123,9 +123,9 @@ def has_foreign(items: Sequence[Any]) -> bool:
 
 
 def _is_paired(block: Any) -> bool:
-    if is_paired_by_member(block):
-        return True
-    return members(block).get("type") in _PAIRED and not _is_server_use(block)
+    if members(block).get("type") in _PAIRED:
+        return not _is_server_use(block)
+    return is_paired_by_member(block)
 
 
 def _is_server_use(block: dict[str, Any]) -> bool:

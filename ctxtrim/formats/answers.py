@@ -37,8 +37,7 @@ _CHOICES = {"choices": "message", "candidates": "content"}
 """The lists of a response that may be next to its request, and the member of their answers."""
 _TEXTS = ("message", "content", "delta", "text", "output", "tool_calls")
 """The members with the text of an answer, in a response or in one of its choices."""
-_LEFT = frozenset(("index", "finish_reason", "logprobs"))
-"""What an edit leaves of a choice without its message."""
+_NAMES = frozenset(("role", "type"))
 _ROLES = ("assistant", "model")
 _PLACES: tuple[tuple[Path, bool, bool], ...] = (
     (("choices", 0, "message"), True, False),
@@ -106,7 +105,7 @@ def unread_answers(value: Any, lists: Sequence[Place]) -> tuple[str, ...]:
     notes = []
     for box in _boxes(value, request):
         depth = len(box.path)
-        if any(place.path[:depth] == box.path for place in lists[1:]):
+        if any(place.path[:depth] == box.path and _is_read(place) for place in lists[1:]):
             return ()
         if not _is_answer(box):
             continue
@@ -115,6 +114,14 @@ def unread_answers(value: Any, lists: Sequence[Place]) -> tuple[str, ...]:
         ):
             notes.append(f"the answer in `{box.name}` is not read")
     return tuple(notes)
+
+
+def _is_read(place: Place) -> bool:
+    """Whether a list has a message or an item, and not only the choices of a response."""
+    if isinstance(place.items, str):
+        return True
+    items = place.items if isinstance(place.items, list) else [place.items]
+    return any(not _NAMES.isdisjoint(members(item)) for item in items)
 
 
 def other_answers(
@@ -284,10 +291,17 @@ def _is_answer(box: _Box) -> bool:
     """Whether a member has an answer; not an error, and not what an edit leaves without it."""
     response, _ = _response(box)
     if isinstance(response, list):
-        return any(not isinstance(value, dict) or value.keys() - _LEFT for value in response)
+        return not all(map(_is_empty_choice, response))
     if not isinstance(response, dict):
         return isinstance(response, str) and bool(response)
     if response.get("error"):
         return False
     choices = [choice for name in _CHOICES for choice in elements(response.get(name))]
     return any(members(value).get(name) for value in (response, *choices) for name in _TEXTS)
+
+
+def _is_empty_choice(value: Any) -> bool:
+    """Whether a value is what an edit leaves of a choice without its message."""
+    choice = members(value)
+    is_choice = value == {} or "index" in choice or "finish_reason" in choice
+    return is_choice and not any(name in choice for name in _TEXTS)

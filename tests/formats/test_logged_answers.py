@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from builders import says, user
+from builders import call, says, user
 from conftest import Run
 from harness import read, run
 
@@ -348,3 +348,24 @@ def test_an_answer_whose_request_is_not_read_makes_an_estimate() -> None:
     assert counted(alone | {"input": []})[0][1] == []
     notes = ["the request in `input` is not read; not counted"]
     assert counted(alone | {"input": CONVERSE[:3]}) == [("estimated", notes)]
+
+
+def test_an_answer_with_calls_in_a_list_of_choices_is_read(ctxtrim: Run) -> None:
+    choice = {"index": 0, "finish_reason": "tool_calls", "message": call("c1", depth="low")}
+    for around in ({}, {"model": "gpt-4o"}, {"model": "gpt-4o", "tools": [{"type": "function"}]}):
+        value = {"input": TALK, "output": [choice], **around}
+        (chunk,) = read(encoded(value))
+        (found,) = chunk.transcripts
+        assert chunk.format is not None
+        assert chunk.format.name == "openai-chat"
+        assert [each.call_id for each in found.messages[-1].calls] == ["c1"]
+        assert (found.uncounted, found.options.unread) == (0, ())
+        ran = ctxtrim("trim", "--budget", "60", stdin=encoded(value))
+        assert json.loads(ran.out) == value | {"input": TALK[2:]}
+
+
+@pytest.mark.parametrize("second", [ANSWER, call("c1")])
+def test_several_choices_in_a_list_make_an_estimate(second: Any) -> None:
+    choices = [CHOICE, CHOICE | {"index": 1, "message": second}]
+    (found,) = counted({"model": "gpt-4o", "input": TALK, "output": choices})
+    assert found == ("estimated", ["the answer in `output` is not read; not counted"])

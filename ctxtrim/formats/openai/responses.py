@@ -120,6 +120,8 @@ def _is_foreign(value: Any) -> bool:
         return False
     if value.get("role") in ("tool", "function", "model") or value.get("tool_calls"):
         return True
+    if "message" in value and members(value["message"]).get("tool_calls"):  # a choice
+        return True
     return value.get("type") in _STEPS or any(
         map(is_paired_by_member, elements(value.get("content")))
     )
@@ -135,7 +137,7 @@ def owns_place(place: Place) -> bool:
         return True
     if place.path[-1:] != ("input",) or "messages" in around:
         return False
-    if isinstance(items, list) and has_foreign(items):
+    if isinstance(items, list) and has_foreign([*items, *elements(around.get("output"))]):
         return False
     if isinstance(items, str):
         model = around.get("model")

@@ -12,6 +12,7 @@ from writers import (
     anthropic,
     antigravity,
     atif,
+    autogen,
     bedrock,
     claude_code,
     codex,
@@ -144,6 +145,7 @@ def as_json(value: Any, style: dict[str, Any], **more: Any) -> bytes:
 CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
     "openai-chat": openai_chat.conversation,
     "openai-chat, in a string": openai_chat.row,
+    "openai-chat, AutoGen": autogen.conversation,
     "openai-chat, AG-UI": openai_chat.ag_ui,
     "openai-chat, responses": mini_swe_agent.trajectory,
     "openai-responses": openai_responses.conversation,
@@ -187,6 +189,7 @@ CONVERSATIONS: dict[str, Callable[[list[dict[str, Any]], int], Any]] = {
 
 EVENTS: dict[str, Callable[[list[dict[str, Any]]], list[Any]]] = {
     "openai-chat": lambda talk: [openai_chat.openai_message(message) for message in talk],
+    "openai-chat, AutoGen": autogen.messages,
     "claude-code": claude_code.claude_events,
     "openai-responses": openai_responses.items,
     "openai-responses, reasoning": openai_responses.reasoned,

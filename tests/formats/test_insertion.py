@@ -20,6 +20,7 @@ from ctxtrim.model import Message, Part, Transcript
 NO_MESSAGE = "takes no new message"
 REFUSED = {
     **dict.fromkeys(("copilot-cli", "crush", "opencode"), ("before the summary of a compaction",)),
+    "openai-chat": ("between results that are in one message",),
     "swe-agent-web": ("before or after a step of the history",),
     "kiro": ("between the results and the prompt of an entry",),
     "adk-eval": ("no place for a prompt between a result and the answer",),

@@ -56,14 +56,12 @@ _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta", "_checkpoint", "_usage")  # records of agents, never sent
 _WITH_PARTS = frozenset({
     "refusal", "audio", "reasoning", "reasoning_content", "reasoning_details", "thinking",
-    "thinking_blocks", "tool_plan", "codex_reasoning_items", "toolCalls",
+    "thinking_blocks", "tool_plan", "codex_reasoning_items", "toolCalls", "tool_responses",
 })  # fmt: skip
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _APPROVAL = "tool-approval-request"
-_MISTRAL = (
-    "mistral", "mixtral", "codestral", "devstral", "ministral", "magistral", "pixtral",
-)  # fmt: skip
+_MISTRAL = ("mistral", "mixtral", "codestral", "devstral", "ministral", "magistral", "pixtral")
 _CONTENT: Path = ("content",)
 _content = methodcaller("get", "content")
 # Anthropic, Goose, and Gemini's Interactions
@@ -80,7 +78,7 @@ _FUNCTIONS = module_table(
         "part_of": "chat_blocks:part_of",
         "resolved": "inspect_attachments:resolved",
         "with_calls": "chat_calls:with_calls",
-        "with_members": "answer_parts:with_members",
+        "with_members": "chat_members:with_members",
         "with_note": "kimi_context:with_note",
     },
 )
@@ -325,12 +323,10 @@ def _message(
             parts = _sent_parts(parts, content)
     if "images" in value:
         parts += _FUNCTIONS["images"](value, span)
-    if role == "assistant" or "tool_calls" in value:
-        calls = value.get("tool_calls") or value.get("tool_call") or value.get("function_call")
+    if role == "assistant" or "tool_calls" in value or "tool_responses" in value:
         if not _WITH_PARTS.isdisjoint(value):
-            parts = _FUNCTIONS["with_members"](value, parts, span, contents)
-            calls = calls or value.get("toolCalls")
-        if calls:
+            parts, whole = _FUNCTIONS["with_members"](value, parts, span, whole, contents, _block)
+        if value.get("tool_calls") or value.get("tool_call") or value.get("function_call"):
             parts = _FUNCTIONS["with_calls"](value, parts, span, contents)
     is_demo = value.get("is_demo") is True
     index = len(contents.messages)

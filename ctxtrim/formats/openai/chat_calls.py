@@ -22,19 +22,20 @@ _COPIES = ("tool_use", "tool_call", "function_call")
 
 
 def with_calls(
-    value: dict[str, Any], parts: Sequence[Part], span: Span, contents: ListContents
+    value: dict[str, Any],
+    parts: Sequence[Part],
+    span: Span,
+    contents: ListContents,
+    key: str = "tool_calls",
 ) -> tuple[Part, ...]:
     """The parts of an answer's content, and its calls; `contents` counts an answer with a string
-    without calls as not read.
+    without calls as not read. `key`: the member with the list of calls.
     """
     content = value.get("content")
     if isinstance(content, list):
-        parts = _without_copies(parts, content, elements(value.get("tool_calls")))
+        parts = _without_copies(parts, content, elements(value.get(key)))
     all_parts, uncounted = list(parts), contents.uncounted
-    calls, call, legacy = value.get("tool_calls"), value.get("tool_call"), value.get(_LEGACY)
-    key = "tool_calls"
-    if not calls:
-        key, calls = "toolCalls", value.get("toolCalls")
+    calls, call, legacy = value.get(key), value.get("tool_call"), value.get(_LEGACY)
     if isinstance(calls, list):
         line, path = span.line, (*span.path, key)
         for index, element in enumerate(calls):

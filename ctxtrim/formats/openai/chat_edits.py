@@ -1,5 +1,7 @@
 """Edits of Chat Completions besides those of single values."""
 
+from itertools import chain
+
 from ctxtrim.formats import media_marks
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.message_parts import is_prompt
@@ -8,15 +10,17 @@ from ctxtrim.text.json_paths import Path
 
 _APPROVAL = b"tool-approval-request"
 _KIMI = (b'"_system_prompt"', b'"_checkpoint"')  # lines of a context of Kimi CLI
+_RESPONSES = "tool_responses"
+_with_copies = lazy_function("ctxtrim.formats.openai.autogen:with_copies")
 _without_approvals = lazy_function("ctxtrim.formats.openai.ai_sdk_approvals:without_approvals")
 _without_old_usage = lazy_function("ctxtrim.formats.openai.kimi_context:without_old_usage")
 
 
 def owner(array: Path) -> Path | None:
     """A message is removed with the last block of its content, a response with its last item, and
-    a list of calls or a system prompt with its last element.
+    a list of calls or responses or a system prompt with its last element.
     """
-    if array[-1] in ("tool_calls", "toolCalls") or is_prompt(array):
+    if array[-1] in ("tool_calls", "toolCalls", _RESPONSES) or is_prompt(array):
         return array
     return array[:-1] if array[-1] in ("content", "output") else None
 
@@ -25,7 +29,17 @@ def relink(edit: Edit) -> Edit:
     """The edit, with attachments that match their marks, without outdated recorded tokens."""
     if len(edit.lines) > 1 and edit.mentions(0, _KIMI):  # it has a line for each message
         edit = _without_old_usage(edit)
+    if _may_change_responses(edit):
+        edit = _with_copies(edit)
     lines = {span.line for span in edit.removed}
     if any(edit.mentions(line, (_APPROVAL,)) for line in lines):
         edit = _without_approvals(edit)
     return media_marks.relink(edit)
+
+
+def _may_change_responses(edit: Edit) -> bool:
+    """Whether an edit changes responses of AutoGen, or removes a content, maybe next to some."""
+    spans = chain(edit.removed, edit.texts, (insertion.span for insertion in edit.inserted))
+    if any(_RESPONSES in span.path for span in spans):
+        return True
+    return any(span.path[-1:] == ("content",) for span in edit.removed)

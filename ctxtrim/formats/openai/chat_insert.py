@@ -6,6 +6,7 @@ from typing import Any, TypeGuard, TypeVar
 
 from msgspec.structs import replace
 
+from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import element_of, insert_elements, sent_site
@@ -15,24 +16,34 @@ from ctxtrim.model import Message, Span
 
 M = TypeVar("M", Message, Message | None)
 _AG_UI = frozenset(("toolCalls", "toolCallId"))
+_CONTENT = ("content",)
+_RESPONSES = ("tool_responses",)  # of AutoGen
 _Spell = Callable[[Message], dict[str, Any]]
 
 
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
-    """Each message as an element, or as a block if the results next to it are blocks."""
+    """Each message as an element, or a result as one of several in an element, as those next to it.
+
+    Raises a `NotEditableError` for a text between the messages of an element.
+    """
     site = sent_site(site, _listed)
     spell: _Spell = json_value
     neighbour = next(filter(_is_block, (site.earlier, site.later)), None)
     insertions: list[Insertion] = []
     rest = list(run)
     if neighbour is not None:
+        is_response = neighbour.spans[0].path[-2:-1] == _RESPONSES
+        write = json_value if is_response else _result_block
         is_after = neighbour is site.earlier
         rest = list(dropwhile(_is_result, run))
         for message in run[: len(run) - len(rest)]:
-            insertions.append(Insertion(_result_block(message), neighbour.spans[0], is_after))
+            insertions.append(Insertion(write(message), neighbour.spans[0], is_after))
     elif site.earlier is not None:
         spell = _spelling(site.value_of(site.earlier.spans[0]))
     if rest:
+        earlier = _listed(site.earlier)
+        if earlier is not None and earlier == _listed(site.later):
+            raise NotEditableError("no text can come between results that are in one message")
         element_site = Site(
             _element_message(site.earlier),
             _element_message(site.later),
@@ -48,13 +59,20 @@ def _is_result(message: Message) -> bool:
 
 
 def _is_block(message: Message | None) -> TypeGuard[Message]:
-    """Whether a message is a result in a content with several."""
-    return message is not None and _is_result(message) and _element(message) != message.spans[0]
+    """Whether a message is a result in an element with several."""
+    if message is None or not _is_result(message):
+        return False
+    return element_of(message.spans[0], _CONTENT, _RESPONSES) != message.spans[0]
 
 
 def _element(message: Message) -> Span:
-    """The span of the element with a message, which may be a block of its content."""
-    return element_of(message.spans[0], ("content",))
+    """The span of the element with a message, which may be a block of its content, one of its
+    responses, or its content next to those.
+    """
+    span = message.spans[0]
+    if span.path[-1:] == _CONTENT:
+        return Span(span.line, span.path[:-1])
+    return element_of(span, _CONTENT, _RESPONSES)
 
 
 def _listed(message: Message | None) -> Span | None:

@@ -10,6 +10,8 @@ from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.message_parts import content_parts, result_parts
 from ctxtrim.model import Message, Part, Span
 
+RESPONSES = "tool_responses"
+CONTENT = "content"
 _PYTHON_TAG = "<|python_tag|>"
 _AFTER_TEXTS = {"ipython": "ipython", "observation": None}
 """Roles of results whose calls may be texts of answers, with the name of the tool."""
@@ -41,7 +43,14 @@ def add_results(
         return
     if value["role"] in _AFTER_TEXTS:
         _add_action(messages, _AFTER_TEXTS[value["role"]])
-    call_id, name = _call_id(value), string(value.get("name"))
+    if "tool_call_id" in value:  # as almost always
+        call_id = string(value["tool_call_id"])
+    elif elements(value.get(RESPONSES)):
+        add_responses(contents, value, span, whole, block)
+        return
+    else:
+        call_id = _other_id(value)
+    name = string(value.get("name"))
     error, is_error = value.get("error"), _flag(value)
     content_span = Span(span.line, (*span.path, key))
     failure = string(members(error).get("message")) if error else None
@@ -56,6 +65,28 @@ def add_results(
     messages.append(
         Message("tool", parts, name=name, metadata=metadata, index=index, spans=(whole,))
     )
+
+
+def add_responses(
+    contents: ListContents,
+    value: dict[str, Any],
+    span: Span,
+    whole: Span,
+    block: Callable[[Any, Span], Part],
+) -> Span:
+    """Add each response of a message as a result; the span to remove with the rest of the message.
+
+    `contents` counts a message with other responses, as in data for Gemma, as not read.
+    """
+    start, uncounted = len(contents.messages), contents.uncounted
+    for index, response in enumerate(elements(value[RESPONSES])):
+        place = span.inside(RESPONSES, index)
+        if CONTENT in members(response) and RESPONSES not in response:
+            add_results(contents, {"role": "tool", **response}, place, place, block)
+        else:
+            contents.uncounted = uncounted + 1
+    has_results = len(contents.messages) > start
+    return span.inside(CONTENT) if has_results and CONTENT in value else whole
 
 
 def _has_results(content: Sequence[Any]) -> bool:
@@ -78,13 +109,11 @@ def _flag(value: dict[str, Any]) -> bool | None:
     return bool(value["error"]) if "error" in value else None
 
 
-def _call_id(value: dict[str, Any]) -> str | None:
-    """The id of the call that a result answers.
+def _other_id(value: dict[str, Any]) -> str | None:
+    """The id of the call that a result without `tool_call_id` answers.
 
     SWE-agent writes a list of ids, tau2 the message's own id.
     """
-    if "tool_call_id" in value:
-        return string(value["tool_call_id"])
     for key in _OTHER_IDS:
         if key in value:
             return string(value[key])

@@ -94,8 +94,11 @@ def test_the_words_of_a_person_and_the_responses_are_removed_alone() -> None:
     assert edited(STOPPED, 4) == [*STOPPED[:2], copy, ANSWER]
 
 
-def test_responses_in_another_form_make_an_estimate() -> None:
+def test_responses_in_another_form_make_an_estimate_and_stay_with_their_calls(ctxtrim: Run) -> None:
     response = {"name": "sound", "response": {"depth": 9}}
     answer = call("c1") | {"content": "Nine.", "tool_responses": [response, response]}
-    (found,) = read(conversation([user("How deep?"), answer]))[0].transcripts
-    assert (len(found.messages), found.uncounted) == (2, 1)
+    data = conversation([user("How deep?"), answer, user("And now?")])
+    (found,) = read(data)[0].transcripts
+    assert (len(found.messages), found.uncounted) == (3, 1)
+    fixed = ctxtrim("check", "--fix", stdin=data)
+    assert (fixed.code, fixed.out) == (0, data)

@@ -10,9 +10,10 @@ from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.message_parts import call_part, content_parts
+from ctxtrim.formats.openai.chat_results import is_result
 from ctxtrim.formats.sharegpt import calls_in
 from ctxtrim.model import Part, Span
-from ctxtrim.text.records import value_in
+from ctxtrim.text.records import dump, value_in
 
 _ARGUMENTS = ("function", "arguments")
 _NAMES = ("name", "function", "tool_name")
@@ -35,7 +36,8 @@ def with_calls(
     if isinstance(content, list):
         parts = _without_copies(parts, content, elements(value.get(key)))
     all_parts, uncounted = list(parts), contents.uncounted
-    calls, call, legacy = value.get(key), value.get("tool_call"), value.get(_LEGACY)
+    calls, legacy = value.get(key), value.get(_LEGACY)
+    call = None if calls else value.get("tool_call")
     if isinstance(calls, list):
         line, path = span.line, (*span.path, key)
         for index, element in enumerate(calls):
@@ -46,13 +48,16 @@ def with_calls(
                 all_parts += _calls_in(element, block, contents)
     elif calls:
         all_parts += _calls_in(calls, span.inside(key), contents)
-    if call and not calls:
+    if call:
         all_parts += _calls_in(call, span.inside("tool_call"), contents)
     if isinstance(legacy, dict):
         all_parts.append(_call(legacy, None, span.inside(_LEGACY)))
     elif legacy:
         all_parts += _calls_in(legacy, span.inside(_LEGACY), contents)
     contents.uncounted = min(contents.uncounted, uncounted + 1)  # messages, not strings
+    if "tool_responses" in value and not all(map(is_result, elements(value["tool_responses"]))):
+        # the calls stay with their results, which are not read
+        return (*parts, Part("text", dump(calls or call or legacy)))
     return tuple(all_parts)
 
 

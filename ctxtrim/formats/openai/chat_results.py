@@ -81,12 +81,17 @@ def add_responses(
     start, uncounted = len(contents.messages), contents.uncounted
     for index, response in enumerate(elements(value[RESPONSES])):
         place = span.inside(RESPONSES, index)
-        if CONTENT in members(response) and RESPONSES not in response:
+        if is_result(response):
             add_results(contents, {"role": "tool", **response}, place, place, block)
         else:
             contents.uncounted = uncounted + 1
     has_results = len(contents.messages) > start
     return span.inside(CONTENT) if has_results and CONTENT in value else whole
+
+
+def is_result(response: Any) -> bool:
+    """Whether a response of a message is a result of Chat Completions."""
+    return CONTENT in members(response) and RESPONSES not in response
 
 
 def _has_results(content: Sequence[Any]) -> bool:

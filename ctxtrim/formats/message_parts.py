@@ -111,12 +111,15 @@ def system_prompt(
 def prompt_around(
     value: dict[str, Any], span: Span, block: Callable[[Any, Span], Part]
 ) -> tuple[Message, ...]:
-    """The system prompt in the object around the messages, as a message.
+    """The system prompt in the object around the messages, as a message. Open WebUI writes it in
+    `params`.
 
     An agent's `system_prompt` next to messages that begin with a system message repeats it.
     """
     if value.get("system"):
         return system_prompt(value["system"], span.inside("system"), block)
+    if members(value.get("params")).get("system"):
+        return system_prompt(value["params"]["system"], span.inside("params", "system"), block)
     prompt = value.get("system_prompt")
     if not prompt or any(map(_begins_with_prompt, value.values())):
         return ()

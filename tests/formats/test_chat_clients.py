@@ -109,3 +109,38 @@ def test_calls_in_blocks_without_a_type_are_never_read_as_text(
     assert ctxtrim("count", "--format", "openai-chat", stdin=data).code == 1
     texts = json.dumps({key: [talk[0], talk[3]]} if key else [talk[0], talk[3]]).encode()
     assert ctxtrim("count", stdin=texts).code == 0
+
+
+def test_the_model_and_tools_of_a_dashscope_log_are_read(ctxtrim: Run) -> None:
+    tools = [{"type": "function", "function": {"name": "sound", "parameters": {}}}]
+    talk = [GO, says("Nine fathoms.")]
+    log = {"model": "gpt-4o", "input": {"messages": talk}, "parameters": {"tools": tools}}
+    counts = [
+        json.loads(ctxtrim("count", "--json", stdin=each).out)["transcripts"][0]
+        for each in (json.dumps(log).encode(), conversation(talk, model="gpt-4o", tools=tools))
+    ]
+    assert [count["model"] for count in counts] == ["gpt-4o", "gpt-4o"]
+    assert counts[0]["tokens"] == counts[1]["tokens"]
+
+
+def test_the_system_prompt_of_a_chat_of_open_webui_counts(ctxtrim: Run) -> None:
+    old = [user("Sound it. " * 40), says("Nine. " * 40)]
+    chat = {"params": {"system": "Answer as a pilot."}, "messages": [*old, GO]}
+    data = json.dumps([{"id": "c1", "chat": chat}]).encode()
+    count = json.loads(ctxtrim("count", "--json", stdin=data).out)["transcripts"][0]
+    assert count["by_role"]["system"] > 0
+    trimmed = ctxtrim("trim", "--budget", "60", stdin=data)
+    assert json.loads(trimmed.out) == [{"id": "c1", "chat": chat | {"messages": [GO]}}]
+    empty = json.dumps([{"chat": {"params": {"system": ""}, "messages": [GO]}}]).encode()
+    count = json.loads(ctxtrim("count", "--json", stdin=empty).out)["transcripts"][0]
+    assert count["messages"] == 1
+
+
+def test_a_list_and_its_preferred_answer_are_one_conversation(ctxtrim: Run) -> None:
+    talk = [user("Sound it. " * 40), says("Nine. " * 40), GO]
+    outputs = {"preferred_output": [says("Ten.")], "non_preferred_output": [says("None.")]}
+    data = json.dumps({"input": talk, **outputs}).encode()
+    count = json.loads(ctxtrim("count", "--json", stdin=data).out)["transcripts"][0]
+    assert (count["format"], count["messages"]) == ("openai-chat", 4)
+    trimmed = ctxtrim("trim", "--budget", "30", stdin=data)
+    assert json.loads(trimmed.out) == {"input": [GO], **outputs}

@@ -268,7 +268,8 @@ def _is_mistral(model: str) -> bool:
 
 def header(value: object) -> Envelope:
     """The model of an inspect log, for its samples without an answer, and that of a run of
-    mini-swe-agent; the model, id and usage of an answer alone, or next to its request.
+    mini-swe-agent; the model, id and usage of an answer alone, or next to its request; the model
+    and parameters next to an `input` with the messages.
     """
     if not isinstance(value, dict):
         return NOTHING_AROUND
@@ -278,6 +279,8 @@ def header(value: object) -> Envelope:
     answer = next((answer for answer in map(members, answers) if "choices" in answer), None)
     if answer is not None and "messages" not in value:
         return envelope(answer, Span(0))
+    if "messages" in members(value.get("input")):  # DashScope
+        return envelope(members(value.get("parameters")) | {"model": value.get("model")}, Span(0))
     if "eval" not in value and "info" not in value:
         return NOTHING_AROUND
     config = members(members(value.get("info")).get("config"))

@@ -32,6 +32,7 @@ _IN_VALUES = (
     ("kwargs.messages",),
     ("chat.messages",),
     ("input.messages + preferred_output",),  # preferences, as OpenAI tunes models with them
+    ("input + preferred_output",),
     ("input.messages",),
     ("prompt + completion",),  # TRL, as the next three
     ("prompt + chosen",),

@@ -135,7 +135,7 @@ def owns_place(place: Place) -> bool:
     is_rollout = place.path[-2:] == ("responses_create_params", "input")
     if is_rollout or around.get("object") == "response":
         return True
-    if place.path[-1:] != ("input",) or "messages" in around:
+    if place.path[-1:] != ("input",) or "messages" in around or "preferred_output" in around:
         return False
     if isinstance(items, list) and has_foreign([*items, *elements(around.get("output"))]):
         return False

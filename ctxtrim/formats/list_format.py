@@ -109,15 +109,13 @@ class _Lists:
         texts = islice(log_messages(value), MOST_STRINGS if self._has_lines else 0)
         return any(any(self._search.conversations(json_in(text), is_own)) for _, text in texts)
 
-    def _talks(self, values: Iterable[Any], consumes: bool = False) -> Iterator[_Talk]:
-        """Every conversation in some values. Single elements form one conversation, the last.
-        `consumes`: take elements out of their lists as they are read, to free their memory.
-        """
+    def _talks(self, values: Iterable[Any]) -> Iterator[_Talk]:
+        """Every conversation in some values. Single elements form one conversation, the last."""
         dialect = self._dialect
         admits = dialect.admits or dialect.knows
         lone_elements: list[Element] = []
         for line, value in enumerate(values):
-            talks = [] if dialect.has_own_lists(value) else self._values(line, value, consumes)
+            talks = [] if dialect.has_own_lists(value) else self._values(line, value)
             yield from talks
             if not talks and isinstance(value, dict):
                 lone_elements.append(Element(value, Span(line), Span(line)))
@@ -129,22 +127,22 @@ class _Lists:
             ]
             yield _Talk(own_elements, NOTHING_AROUND, (), len(lone_elements) - len(own_elements))
 
-    def _values(self, line: int, value: Any, consumes: bool) -> list[_Talk]:
+    def _values(self, line: int, value: Any) -> list[_Talk]:
         """The conversations in a value, or in the messages of a log service that it has."""
-        talks = [] if value is BLANK else self._talks_at(Span(line), value, consumes)
+        talks = [] if value is BLANK else self._talks_at(Span(line), value)
         if talks or not self._has_lines:
             return talks
         for path, text in log_messages(value):
-            talks += self._talks_at(Span(line, path), value_in(text), consumes)
+            talks += self._talks_at(Span(line, path), value_in(text))
         return talks
 
-    def _talks_at(self, span: Span, value: Any, consumes: bool) -> list[_Talk]:
+    def _talks_at(self, span: Span, value: Any) -> list[_Talk]:
         """The conversations in a value, and those of other formats without their elements."""
         foreign_lists: list[list[Place]] = []
         conversations = list(
             self._search.conversations(value, self._search.is_readable, foreign_lists)
         )
-        talks = [self._talk(span, value, lists, consumes) for lists in conversations]
+        talks = [self._talk(span, value, lists) for lists in conversations]
         if not foreign_lists:
             return talks
         places = [lists[0].among for lists in conversations]
@@ -156,7 +154,7 @@ class _Lists:
                 places.append(lists[0].among)
         return [talks[index] for index in sorted(range(len(talks)), key=places.__getitem__)]
 
-    def _talk(self, span: Span, value: Any, lists: Sequence[Place], consumes: bool) -> _Talk:
+    def _talk(self, span: Span, value: Any, lists: Sequence[Place]) -> _Talk:
         """The conversation in some lists, with contents that are stored next to them."""
         dialect = self._dialect
         envelope = dialect.header(_top(value, lists[0].path))
@@ -172,14 +170,14 @@ class _Lists:
         streams = []
         for place in lists:
             envelope |= dialect.envelope(place.envelope, span.inside(*place.envelope_path))
-            elements, resolved = _elements(span, place, consumes), dialect.resolved
+            elements, resolved = _elements(span, place), dialect.resolved
             streams.append(elements if resolved is None else resolved(elements, place.envelope))
         pointer = (*span.path, *_pointer(lists))
         return _Talk(chain.from_iterable(streams), envelope, pointer, companions=companions)
 
     def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The conversations in some records. Their values lose the elements that were read."""
-        talks = self._talks((record.value for record in records), consumes=True)
+        talks = self._talks(record.value for record in records)
         expected = iter(records.expected if isinstance(records, LineRecords) else ())
         return [self._transcript(talk, lines, next(expected, ())) for talk in talks]
 
@@ -233,17 +231,18 @@ def _top(value: Any, path: Path) -> Any:
     return value
 
 
-def _elements(base: Span, place: Place, consumes: bool) -> Iterator[Element]:
-    """The elements of a list, made without a call of a Python function for each."""
+def _elements(base: Span, place: Place) -> Iterator[Element]:
+    """The elements of a list, each taken out of it when it is read, to free its memory.
+
+    They are made without a call of a Python function for each.
+    """
     items, span = place.items, base.inside(*place.path)
     if not isinstance(items, list):
         return iter((Element(items, span, span),))
     paths = map(span.path.__add__, zip(range(len(items))))
     spans, wholes = tee(map(Span, repeat(span.line), paths))  # of one element at a time
-    values: Iterable[Any] = items
-    if consumes:
-        items.reverse()
-        values = map(list.pop, repeat(items, len(items)))
+    items.reverse()
+    values = map(list.pop, repeat(items, len(items)))
     return map(_element, zip(values, spans, wholes, strict=True))
 
 

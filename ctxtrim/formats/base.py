@@ -1,6 +1,6 @@
 """The interface of a format module: one `Format` value."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, Literal
 
@@ -129,11 +129,28 @@ class Edit(Struct, frozen=True, dict=True):
 
         It is for members without which a line would have another effect, such as a summary.
         """
-        members = {span: dict(changes) for span, changes in self.members.items()}
+        changes = ((Span(span.line, span.path[:-1]), {str(span.path[-1]): value}) for span in spans)
+        return replace(self.with_members(changes), removed=self.removed - spans)
+
+    def with_members(self, changes: Iterable[tuple[Span | Insertion, Mapping[str, Any]]]) -> "Edit":
+        """The edit that also sets members of objects: of those at a span, and of new ones."""
+        members = {span: dict(earlier) for span, earlier in self.members.items()}
+        new: dict[int, Insertion] = {}  # by the identity of the insertion
+        for item, more in changes:
+            if isinstance(item, Insertion):
+                new[id(item)] = replace(item, value=item.value | more)
+            else:
+                members.setdefault(item, {}).update(more)
+        inserted = [new.get(id(insertion), insertion) for insertion in self.inserted]
+        return replace(self, inserted=inserted, members=members)
+
+    def in_order(self, spans: Iterable[Span]) -> Iterator[Span | Insertion]:
+        """What is left of the values at some spans, and the new values around them, in order."""
         for span in spans:
-            *path, key = span.path
-            members.setdefault(Span(span.line, tuple(path)), {})[str(key)] = value
-        return replace(self, removed=self.removed - spans, members=members)
+            yield from self.around.get((span, False), ())
+            if span not in self.removed:
+                yield self.replacements.get(span, span)
+            yield from self.around.get((span, True), ())
 
     def with_parallel(self, items: Path, entries: Path, entry: Any) -> "Edit":
         """The edit with the array at `entries` kept parallel to the one at `items`, in every line.
@@ -161,6 +178,11 @@ class Edit(Struct, frozen=True, dict=True):
         """The length of an array, 0 if there is none."""
         value = self.value_at(Span(array.line, array.path[:-1])).get(array.path[-1])
         return len(value) if isinstance(value, list) else 0
+
+    @cached_property
+    def replacements(self) -> dict[Span, Insertion]:
+        """The insertions that replace a value, by its span."""
+        return {insertion.span: insertion for insertion in self.inserted if insertion.replaces}
 
     @cached_property
     def around(self) -> dict[tuple[Span, bool], list[Insertion]]:

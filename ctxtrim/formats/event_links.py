@@ -249,17 +249,9 @@ class EventEdit(Generic[E]):
 
     def edited(self, links: dict[int, dict[str, Any]]) -> Edit:
         """The edit with new link values, by the index of their event."""
-        members = {span: dict(changes) for span, changes in self.edit.members.items()}
-        insertions: dict[int, Insertion] = {}  # with new links, by identity
-        for index, changes in links.items():
-            insertion = self.new.get(index)
-            if insertion is None:
-                members.setdefault(self.events[index].span, {}).update(changes)
-            else:
-                insertions[id(insertion)] = replace(insertion, value=insertion.value | changes)
-        return replace(
-            self.edit,
-            removed=self.edit.removed | {self.events[index].span for index in self.dropped},
-            inserted=[insertions.get(id(insertion), insertion) for insertion in self.edit.inserted],
-            members=members,
+        changes = (
+            (self.new.get(index, self.events[index].span), event_links)
+            for index, event_links in links.items()
         )
+        dropped_spans = {self.events[index].span for index in self.dropped}
+        return replace(self.edit.with_members(changes), removed=self.edit.removed | dropped_spans)

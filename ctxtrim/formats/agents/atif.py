@@ -15,7 +15,8 @@ a summary that replaces all steps before it. Source: `rfcs/0001-trajectory-forma
 harbor-framework/harbor (version 1.7), whose validator wants step ids from 1 on.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from msgspec.structs import replace
@@ -264,27 +265,17 @@ def relink(edit: Edit) -> Edit:
         for span in spans
         if "steps" in span.path
     }
-    new_steps: dict[int, Insertion] = {}
-    changes: dict[Span, Mapping[str, Any]] = dict(edit.members)
-    for home in homes:
-        for item, number in _numbers(edit, home):
-            if isinstance(item, Insertion):
-                new_steps[id(item)] = replace(item, value=item.value | {"step_id": number})
-            elif edit.value_at(item)["step_id"] != number:
-                changes[item] = {**changes.get(item, {}), "step_id": number}
-    insertions = [new_steps.get(id(insertion), insertion) for insertion in edit.inserted]
-    return replace(edit, inserted=insertions, members=changes)
+    return edit.with_members(chain.from_iterable(_numbers(edit, home) for home in homes))
 
 
-def _numbers(edit: Edit, home: Span) -> Iterator[tuple[Insertion | Span, int]]:
-    """The kept and the new steps of a list, with their numbers."""
-    around = edit.around
-    replacements = {insertion.span: insertion for insertion in edit.inserted if insertion.replaces}
-    number = 1
-    for index, value in enumerate(edit.value_at(home)):
-        span = home.inside(index)
-        is_kept = span not in edit.removed and knows_step(value)
-        steps = [replacements.get(span, span)] if is_kept else []
-        for item in (*around.get((span, False), ()), *steps, *around.get((span, True), ())):
-            yield item, number
-            number += 1
+def _numbers(edit: Edit, home: Span) -> Iterator[tuple[Span | Insertion, dict[str, int]]]:
+    """The new ids of the kept and the new steps of a list."""
+    spans = (home.inside(index) for index in range(len(edit.value_at(home))))
+    items = (item for item in edit.in_order(spans) if _is_step(item, edit))
+    for number, item in enumerate(items, 1):
+        if isinstance(item, Insertion) or edit.value_at(item)["step_id"] != number:
+            yield item, {"step_id": number}
+
+
+def _is_step(item: Span | Insertion, edit: Edit) -> bool:
+    return isinstance(item, Insertion) or knows_step(edit.value_at(item))

@@ -76,8 +76,5 @@ def relink(edit: Edit) -> Edit:
     from ctxtrim.formats.agents.kimi_branches import renumbered  # for edits only
 
     spans = {span for span in edit.removed if span.path in _TEXT_PATHS}
-    changes: dict[Span, dict[str, Any]] = {}
-    for span in spans:
-        changes.setdefault(Span(span.line), {})[str(span.path[0])] = ""
-    edit = _kept_by_compactions(replace(edit, removed=edit.removed - spans))
-    return replace(edit, members={**edit.members, **changes, **renumbered(edit)})
+    edit = _kept_by_compactions(edit.with_value(spans, ""))
+    return edit.with_members(renumbered(edit).items())

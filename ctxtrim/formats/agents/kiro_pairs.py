@@ -103,24 +103,22 @@ def _entry(span: Span) -> Span | None:
 
 def relink(edit: Edit) -> Edit:
     """The edit in whole pairs. A dropped summary becomes null."""
-    members = {span: dict(changes) for span, changes in edit.members.items()}
-    for span in edit.removed:
-        if span.path[-1:] == (_SUMMARY,):
-            members.setdefault(Span(span.line, span.path[:-1]), {})[_SUMMARY] = None
+    edit = edit.with_value({span for span in edit.removed if span.path[-1:] == (_SUMMARY,)}, None)
     halves = [item for item in edit.inserted if _is_half(item)]
     insertions = [item for item in edit.inserted if not _is_half(item)]
     spans = (*(item.span for item in halves), *edit.removed)
     entries = {entry for span in spans if (entry := _entry(span)) is not None}
     removals = set(edit.removed)
+    new_halves: list[tuple[Span, Mapping[str, Any]]] = []
     for array in sorted({Span(entry.line, entry.path[:-1]) for entry in entries}):
         pairs = _pairs_of(list(_units(edit, array, halves)), edit)
         insertions += pairs.inserted
+        new_halves += pairs.members.items()
         for entry, changes in pairs.members.items():
-            members.setdefault(entry, {}).update(changes)
             removals -= {span for span in removals if _is_within(span, entry, changes)}
         list_entries = {array.inside(index) for index in range(len(edit.value_at(array)))}
         removals |= list_entries - pairs.used_entries
-    return replace(edit, removed=removals, inserted=insertions, members=members)
+    return replace(edit.with_members(new_halves), removed=removals, inserted=insertions)
 
 
 def _is_within(span: Span, entry: Span, changes: Mapping[str, Any]) -> bool:

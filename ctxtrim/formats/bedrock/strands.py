@@ -82,7 +82,7 @@ def relink(edit: Edit) -> Edit:
         if span.path[-2:-1] == ("messages",):
             home = Span(span.line, span.path[:-1])
             dropped_indices.setdefault(home, []).append(_index(span.path[-1]))
-    changes: dict[Span, Mapping[str, Any]] = {}
+    changes: list[tuple[Span, dict[str, int]]] = []
     for home, indices in dropped_indices.items():
         session = Span(home.line, home.path[:-1])
         state = manager_state(members(edit.value_at(session)))
@@ -91,8 +91,8 @@ def relink(edit: Edit) -> Edit:
         pinned = _Window.of(state).pinned
         remainder = pinned - sum(index < pinned for index in indices)
         if remainder < pinned:
-            changes[session.inside(*_STATE)] = {_PINNED: remainder}
-    return replace(edit, members={**edit.members, **changes}) if changes else edit
+            changes.append((session.inside(*_STATE), {_PINNED: remainder}))
+    return edit.with_members(changes)
 
 
 def list_site(run: Sequence[Message], site: Site) -> Site:

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import Edit
+from ctxtrim.formats.base import Edit, Insertion
 from ctxtrim.formats.fields import members
 from ctxtrim.formats.openai.chat_results import CONTENT, RESPONSES
 from ctxtrim.model import Span
@@ -25,7 +25,8 @@ from ctxtrim.text.records import dump
 
 def with_copies(edit: Edit) -> Edit:
     """The edit with contents that join the responses, and without messages that lose all."""
-    removed, changes = set(edit.removed), dict(edit.members)
+    removed = set(edit.removed)
+    changes: list[tuple[Span, dict[str, Any]]] = []
     for message in set(_messages(edit)):
         content, value = message.inside(CONTENT), edit.value_at(message)
         if content not in edit.removed and value.get("role") != "tool":
@@ -33,10 +34,10 @@ def with_copies(edit: Edit) -> Edit:
         texts = [_text(response) for response in _responses(edit, message, value[RESPONSES])]
         if texts:
             removed.discard(content)
-            changes[message] = {"role": "tool", CONTENT: "\n\n".join(texts)}
+            changes.append((message, {"role": "tool", CONTENT: "\n\n".join(texts)}))
         else:
             removed.add(message)
-    return replace(edit, removed=removed, members=changes)
+    return replace(edit.with_members(changes), removed=removed)
 
 
 def _messages(edit: Edit) -> Iterator[Span]:
@@ -53,12 +54,9 @@ def _messages(edit: Edit) -> Iterator[Span]:
 
 def _responses(edit: Edit, message: Span, responses: Sequence[Any]) -> Iterator[Any]:
     """The responses of a message after an edit."""
-    for index in range(len(responses)):
-        span = message.inside(RESPONSES, index)
-        yield from (insertion.value for insertion in edit.around.get((span, False), ()))
-        if span not in edit.removed:
-            yield edit.copy_at(span)
-        yield from (insertion.value for insertion in edit.around.get((span, True), ()))
+    spans = (message.inside(RESPONSES, index) for index in range(len(responses)))
+    for item in edit.in_order(spans):
+        yield item.value if isinstance(item, Insertion) else edit.copy_at(item)
 
 
 def _text(response: Any) -> str:

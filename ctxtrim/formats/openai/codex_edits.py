@@ -5,9 +5,8 @@ codex-rs/thread-store/src/local/thread_history_materialization.rs and
 codex-rs/history/src/rollout_payload.rs.
 """
 
+from collections.abc import Iterator
 from typing import Any
-
-from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Insertion
 from ctxtrim.formats.fields import members
@@ -35,32 +34,19 @@ def _renumbered(edit: Edit) -> Edit:
     number = next((ordinal for ordinal in ordinals if ordinal is not None), None)
     if number is None:
         return edit
-    around = edit.around
-    changes: dict[Span, dict[str, Any]] = {}
-    insertions: dict[int, Insertion] = {}  # with their ordinals, by identity
+    changes: list[tuple[Span | Insertion, dict[str, int]]] = []
     pairs: list[tuple[int, int]] = []  # old and new ordinals
-    for line, ordinal in enumerate(ordinals):
-        span = Span(line)
-        for insertion in around.get((span, False), ()):
-            insertions[id(insertion)] = _with_ordinal(insertion, number)
-            number += 1
-        if ordinal is not None and span not in edit.removed:
+    for item in edit.in_order(map(Span, range(len(ordinals)))):
+        if isinstance(item, Insertion):
+            changes.append((item, {"ordinal": number}))
+        elif (ordinal := ordinals[item.line]) is None:
+            continue
+        else:
             pairs.append((ordinal, number))
             if ordinal != number:
-                changes[span] = {"ordinal": number}
-            number += 1
-        for insertion in around.get((span, True), ()):
-            insertions[id(insertion)] = _with_ordinal(insertion, number)
-            number += 1
-    changes |= _starts(edit, pairs, number)
-    return replace(
-        edit,
-        inserted=[insertions.get(id(insertion), insertion) for insertion in edit.inserted],
-        members={
-            span: {**edit.members.get(span, {}), **changes.get(span, {})}
-            for span in (*edit.members, *changes)
-        },
-    )
+                changes.append((item, {"ordinal": number}))
+        number += 1
+    return edit.with_members([*changes, *_starts(edit, pairs, number)])
 
 
 def _ordinal(value: Any) -> int | None:
@@ -69,17 +55,13 @@ def _ordinal(value: Any) -> int | None:
     return ordinal if type(ordinal) is int else None
 
 
-def _with_ordinal(insertion: Insertion, number: int) -> Insertion:
-    return replace(insertion, value=insertion.value | {"ordinal": number})
-
-
-def _starts(edit: Edit, pairs: list[tuple[int, int]], end: int) -> dict[Span, dict[str, Any]]:
-    """The new starts of a subagent's own lines, by the span of their object."""
-    starts = {}
+def _starts(
+    edit: Edit, pairs: list[tuple[int, int]], end: int
+) -> Iterator[tuple[Span, dict[str, int]]]:
+    """The new starts of a subagent's own lines, with the spans of their objects."""
     for line, value in enumerate(edit.values):
         start = members(members(value).get("payload")).get(_START)
         if type(start) is int and members(value).get("type") == "session_meta":
             new_start = next((new for old, new in pairs if old >= start), end)
             if new_start != start:
-                starts[Span(line, _PAYLOAD)] = {_START: new_start}
-    return starts
+                yield Span(line, _PAYLOAD), {_START: new_start}

@@ -123,15 +123,15 @@ def relink(edit: Edit) -> Edit:
     kept prompt, and of a compaction to the first message that it keeps.
     """
     removed: set[Span] = set(edit.removed)
-    changes = dict(_halves(edit))
+    changes = list(_halves(edit))
     for session in _sessions(edit):
-        changes |= dict(_parents(session, edit))
+        changes += _parents(session, edit)
         for span, start in _tails(session, edit):
             if start is None:
                 removed.add(span.inside("tail_start_id"))
             else:
-                changes[span] = {"tail_start_id": start}
-    return replace(edit, removed=removed, members={**edit.members, **changes})
+                changes.append((span, {"tail_start_id": start}))
+    return replace(edit.with_members(changes), removed=removed)
 
 
 def _halves(edit: Edit) -> Iterator[tuple[Span, dict[str, Any]]]:
@@ -166,14 +166,9 @@ def _sessions(edit: Edit) -> Iterator[_Session]:
 
 def _kept_ids(session: _Session, edit: Edit) -> Iterator[tuple[int, Any]]:
     """The `info` of each kept and new message, with the position that it is at or next to."""
-    around = edit.around
     for position, (span, value) in enumerate(session):
-        for insertion in around.get((span, False), ()):
-            yield position, info_of(insertion.value)
-        if span not in edit.removed:
-            yield position, info_of(value)
-        for insertion in around.get((span, True), ()):
-            yield position, info_of(insertion.value)
+        for item in edit.in_order([span]):
+            yield position, info_of(item.value if isinstance(item, Insertion) else value)
 
 
 def _parents(session: _Session, edit: Edit) -> Iterator[tuple[Span, dict[str, Any]]]:

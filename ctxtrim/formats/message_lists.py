@@ -241,15 +241,15 @@ def insert_elements(
     return [Insertion(spell(message), span, is_after=True) for message in run]
 
 
-def sent_site(site: Site, element: Callable[[Message | None], Span | None]) -> Site:
+def sent_site(site: Site, element: Callable[[Span], Span | None]) -> Site:
     """The site among the messages that were sent, in a list; the answer may be outside of it.
 
-    `element`: the span of the element with a message, None for a message that has none. Raises a
-    `NotEditableError` for a position after the answer.
+    `element`: the element that contains the span of a message, None for a message that has none.
+    Raises a `NotEditableError` for a position after the answer.
     """
 
     def is_answer(message: Message | None) -> bool:
-        home = element(message)
+        home = None if message is None else element(message.spans[0])
         return home is not None and bool(home.path) and isinstance(home.path[-1], str)
 
     messages = [message for message in site.messages if not is_answer(message)]

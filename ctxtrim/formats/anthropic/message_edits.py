@@ -37,7 +37,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """
     site = sent_site(site, _element)
     earlier, later = site.earlier, site.later
-    before, after = _element(earlier), _element(later)
+    before = None if earlier is None else _element(earlier.spans[0])
+    after = None if later is None else _element(later.spans[0])
     if after is not None and is_compaction(site.value_of(after)):
         raise NotEditableError(BEFORE_SUMMARY)
     results = list(takewhile(lambda message: message.role == "tool", run))
@@ -53,7 +54,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
             for message in results
         ]
         results = []
-    near = before or after or _element(site.any) or _first(site.any)
+    near = before or after or _element(site.any.spans[0]) or _first(site.any)
     neighbour = site.value_of(near) or {}
     answer = [_json_value(results, neighbour)] if results else []
     others = [_json_value([message], neighbour, number) for number, message in enumerate(rest)]
@@ -70,16 +71,12 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     ]
 
 
-def _element(message: Message | None) -> Span | None:
-    """The span of the element that contains a message.
-
-    None for the system prompt, which is outside the list.
-    """
-    if message is None or is_prompt(message.spans[0].path):
+def _element(span: Span) -> Span | None:
+    """The element that contains a span; None for the system prompt, which is outside the list."""
+    if is_prompt(span.path):
         return None
-    line, path = message.spans[0].line, message.spans[0].path
-    element_path = owner(path[:-1]) if path[-2:-1] == ("content",) else None
-    return message.spans[0] if element_path is None else Span(line, element_path)
+    element_path = owner(span.path[:-1]) if span.path[-2:-1] == ("content",) else None
+    return span if element_path is None else Span(span.line, element_path)
 
 
 def _first(system: Message) -> Span:

@@ -230,12 +230,8 @@ def owner(array: Path) -> Path | None:
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a content; consecutive results share one. See `insert_contents`."""
-    site = sent_site(site, _element)
+    site = sent_site(site, _content_around)
     return insert_contents(run, site, _content_around, ("parts",), _json_value)
-
-
-def _element(message: Message | None) -> Span | None:
-    return None if message is None else _content_around(message.spans[0])
 
 
 def _content_around(span: Span) -> Span | None:

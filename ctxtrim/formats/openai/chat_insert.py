@@ -41,15 +41,10 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     elif site.earlier is not None:
         spell = _spelling(site.value_of(site.earlier.spans[0]))
     if rest:
-        earlier = _listed(site.earlier)
-        if earlier is not None and earlier == _listed(site.later):
+        earlier, later = _element_message(site.earlier), _element_message(site.later)
+        if earlier is not None and later is not None and earlier.spans == later.spans:
             raise NotEditableError("no text can come between results that are in one message")
-        element_site = Site(
-            _element_message(site.earlier),
-            _element_message(site.later),
-            [_element_message(site.any)],
-            site.value_of,
-        )
+        element_site = Site(earlier, later, [_element_message(site.any)], site.value_of)
         insertions += insert_elements(rest, element_site, spell)
     return insertions
 
@@ -65,26 +60,23 @@ def _is_block(message: Message | None) -> TypeGuard[Message]:
     return element_of(message.spans[0], _CONTENT, _RESPONSES) != message.spans[0]
 
 
-def _element(message: Message) -> Span:
-    """The span of the element with a message, which may be a block of its content, one of its
-    responses, or its content next to those.
+def _element(span: Span) -> Span:
+    """The element that contains a message at a span, which may be a block of its content, one of
+    its responses, or its content next to those.
     """
-    span = message.spans[0]
     if span.path[-1:] == _CONTENT:
         return Span(span.line, span.path[:-1])
     return element_of(span, _CONTENT, _RESPONSES)
 
 
-def _listed(message: Message | None) -> Span | None:
-    """The span of the element with a message; None for a system prompt next to the list."""
-    if message is None or is_prompt(message.spans[0].path):
-        return None
-    return _element(message)
+def _listed(span: Span) -> Span | None:
+    """The element that contains a span; None for a system prompt next to the list."""
+    return None if is_prompt(span.path) else _element(span)
 
 
 def _element_message(message: M) -> M:
     """A message with the span of its element."""
-    return message if message is None else replace(message, spans=(_element(message),))
+    return message if message is None else replace(message, spans=(_element(message.spans[0]),))
 
 
 def _has_calls(value: Any) -> bool:

@@ -213,10 +213,9 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     return _insert_into_list([insertion.value for insertion in insertions], span, is_after, site)
 
 
-def _lone_answer(message: Message | None) -> Span | None:
-    """The span of a message that is an answer outside of a list, None for other messages."""
-    span = None if message is None else message.spans[0]
-    return span if span is not None and span.path[-1:] in (_OUTPUT, ("message",)) else None
+def _lone_answer(span: Span) -> Span | None:
+    """The span of an answer outside of a list, None for other spans."""
+    return span if span.path[-1:] in (_OUTPUT, ("message",)) else None
 
 
 def _insert_into_list(

@@ -241,6 +241,32 @@ def insert_elements(
     return [Insertion(spell(message), span, is_after=True) for message in run]
 
 
+def insert_around(
+    run: Sequence[Message],
+    site: Site,
+    element: Callable[[Span], Span],
+    spell: Callable[[Message, Any, int], Any],
+    half: Callable[[Any, Span, int], Mapping[str, Any]] = lambda neighbour, cut, number: {},
+) -> list[Insertion]:
+    """Messages as separate elements. An element that contains both neighbours is split.
+
+    `element`: the element that contains a span. `spell`: the value of a message, from a neighbour
+    and its position among the new ones. `half`: the members with which the second half of a split
+    element differs, from the element and the span at which it is cut.
+    """
+    earlier = None if site.earlier is None else element(site.earlier.spans[-1])
+    later = None if site.later is None else element(site.later.spans[0])
+    is_after = site.follows(run)
+    span = (earlier if is_after else later) or element(site.any.spans[0])
+    neighbour = site.value_of(span)
+    values = [spell(message, neighbour, number) for number, message in enumerate(run)]
+    if site.later is None or earlier != later:
+        return [Insertion(value, span, is_after) for value in values]
+    cut = site.later.spans[0]
+    members = half(neighbour, cut, len(run))
+    return [Insertion(value, cut, cuts=True, reopened=members) for value in values]
+
+
 def sent_site(site: Site, element: Callable[[Span], Span | None]) -> Site:
     """The site among the messages that were sent, in a list; the answer may be outside of it.
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import members, metadata_in
-from ctxtrim.formats.message_lists import ListContents, element_of
+from ctxtrim.formats.message_lists import ListContents, element_of, insert_around
 from ctxtrim.formats.message_parts import event_id, text_of
 from ctxtrim.model import Message, Part, Role, Span
 
@@ -73,23 +73,20 @@ def insert_blocks(
     `key` is the member with the blocks. An element around new messages is split; its second half
     gets a new id too.
     """
-    earlier, later = site.earlier, site.later
-    earlier_span = None if earlier is None else element_of(earlier.spans[-1], (key,))
-    later_span = None if later is None else element_of(later.spans[0], (key,))
-    is_after = site.follows(run) or later_span is None
-    span = (earlier_span if is_after else later_span) or element_of(site.any.spans[0], (key,))
-    neighbour = members(site.value_of(span))
-    insertions = []
-    for number, message in enumerate(run):
-        name = _new_id(neighbour, text_of(message.parts), number)
-        insertions.append(Insertion(spell(message, neighbour, name), span, is_after))
-    if later is None or earlier_span != later_span:
-        return insertions
-    cut = later.spans[0]
-    half = {name: value for name, value in neighbour.items() if name != key}
-    half_id = _new_id(neighbour, str(cut.path), len(run))
-    half |= {} if half_id is None else {"id": half_id}
-    return [Insertion(insertion.value, cut, cuts=True, reopened=half) for insertion in insertions]
+
+    def element(span: Span) -> Span:
+        return element_of(span, (key,))
+
+    def value(message: Message, neighbour: Any, number: int) -> Any:
+        neighbour = members(neighbour)
+        return spell(message, neighbour, _new_id(neighbour, text_of(message.parts), number))
+
+    def half(neighbour: Any, cut: Span, number: int) -> dict[str, Any]:
+        rest = {name: value for name, value in neighbour.items() if name != key}
+        half_id = _new_id(neighbour, str(cut.path), number)
+        return rest if half_id is None else rest | {"id": half_id}
+
+    return insert_around(run, site, element, value, half)
 
 
 def _new_id(neighbour: Mapping[str, Any], content: str, number: int) -> str | None:

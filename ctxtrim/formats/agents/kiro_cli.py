@@ -20,7 +20,7 @@ from ctxtrim.formats.agents.blocks import add_messages
 from ctxtrim.formats.base import Format, Insertion, Layout, Site, session
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.media_blocks import media_of
-from ctxtrim.formats.message_lists import ListContents
+from ctxtrim.formats.message_lists import ListContents, insert_around
 from ctxtrim.formats.message_parts import call_part, event_id, result_parts, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
 from ctxtrim.text.json_paths import Path
@@ -143,22 +143,12 @@ def owner(array: Path) -> Path | None:
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a record; a record around it is split."""
-    earlier_line = None if site.earlier is None else site.earlier.spans[-1].line
-    later_line = None if site.later is None else site.later.spans[0].line
-    is_after = site.follows(run) or later_line is None
-    line = earlier_line if is_after else later_line
-    span = Span(site.any.spans[0].line if line is None else line)
-    neighbour = members(site.value_of(span))
-    insertions = [
-        Insertion(_record(message, neighbour, number), span, is_after)
-        for number, message in enumerate(run)
-    ]
-    if site.later is None or earlier_line != later_line:
-        return insertions
-    cut = site.later.spans[0]
-    half_id = _id(neighbour, str(cut.path), len(run))
-    half = {key: neighbour[key] for key in ("version", "kind") if key in neighbour} | half_id
-    return [Insertion(insertion.value, cut, cuts=True, reopened=half) for insertion in insertions]
+    return insert_around(run, site, lambda span: Span(span.line), _record, _half)
+
+
+def _half(record: dict[str, Any], cut: Span, number: int) -> dict[str, Any]:
+    head = {key: record[key] for key in ("version", "kind") if key in record}
+    return head | _id(record, str(cut.path), number)
 
 
 def _record(message: Message, neighbour: dict[str, Any], number: int) -> dict[str, Any]:

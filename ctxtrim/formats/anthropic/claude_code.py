@@ -27,6 +27,7 @@ from ctxtrim.formats.anthropic.claude_code_thread import GRAPH, as_loaded
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.fields import elements, first_string, stream_session, string
 from ctxtrim.formats.media_blocks import text_block
+from ctxtrim.formats.message_lists import insert_around
 from ctxtrim.formats.message_parts import event_id
 from ctxtrim.model import Companion, Line, Message, Part, Span, Transcript
 from ctxtrim.model.request import Usage
@@ -131,30 +132,15 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
     A result between two messages of one event becomes a block of its content.
     """
-    earlier, later = site.earlier, site.later
+    earlier = site.earlier
     if earlier is not None and earlier.role == "system":
         earlier = None  # the snapshot of a prompt, which may be anywhere in the file
-    earlier_span = event_around(earlier.spans[-1]) if earlier is not None else None
-    later_span = event_around(later.spans[0]) if later is not None else None
-    if (
-        earlier is not None
-        and later is not None
-        and earlier_span is not None
-        and earlier_span == later_span
-    ):
-        neighbour, cut = site.value_of(earlier_span), later.spans[0]
-        return [
-            Insertion(json_value(message), earlier.spans[-1], is_after=True)
-            if message.role == "tool"
-            else Insertion(_event_of(message, neighbour, number), cut, cuts=True)
-            for number, message in enumerate(run)
-        ]
-    is_after = site.follows(run)
-    span = (earlier_span if is_after else later_span) or event_around(site.any.spans[0])
-    neighbour = site.value_of(span)
+    insertions = insert_around(run, replace(site, earlier=earlier), event_around, _event_of)
     return [
-        Insertion(_event_of(message, neighbour, number), span, is_after)
-        for number, message in enumerate(run)
+        Insertion(json_value(message), earlier.spans[-1], is_after=True)
+        if earlier is not None and insertion.cuts and message.role == "tool"
+        else insertion
+        for message, insertion in zip(run, insertions, strict=True)
     ]
 
 

@@ -10,7 +10,13 @@ from typing import Any
 from ctxtrim.formats.base import Insertion, Site, parts_owner
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import inline_media, media_of
-from ctxtrim.formats.message_lists import Dialect, Element, ListContents, element_of
+from ctxtrim.formats.message_lists import (
+    Dialect,
+    Element,
+    ListContents,
+    element_of,
+    insert_around,
+)
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.model import Media, Message, Part, PartKind, Role, Span
 from ctxtrim.text.records import dump
@@ -132,19 +138,13 @@ def _text_part(text: str) -> dict[str, Any]:
 
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """Each message as an element; an element that contains both neighbours is split."""
-    before, after = _element(site.earlier), _element(site.later)
-    if site.later is not None and before is not None and before == after:
-        block = site.later.spans[0]
-        return [Insertion(_json_value(message), block, cuts=True) for message in run]
-    if after is not None and not site.follows(run):
-        return [Insertion(_json_value(message), after) for message in run]
-    place = before or _element(site.any) or site.any.spans[0]
-    return [Insertion(_json_value(message), place, is_after=True) for message in run]
+    return insert_around(
+        run, site, _element, lambda message, neighbour, number: _json_value(message)
+    )
 
 
-def _element(message: Message | None) -> Span | None:
-    """The element with a message."""
-    return None if message is None else element_of(message.spans[0], ("parts",))
+def _element(span: Span) -> Span:
+    return element_of(span, ("parts",))
 
 
 def _json_value(message: Message) -> dict[str, Any]:

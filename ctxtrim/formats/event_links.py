@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Insertion
-from ctxtrim.formats.fields import string
+from ctxtrim.formats.fields import members, string
 from ctxtrim.model import Span
 
 
@@ -37,9 +37,10 @@ class SessionEvent(Struct, eq=False, gc=False):
         return replace(self, value=self.value | links)
 
 
-def session_event(value: dict[str, Any], span: Span, id_key: str = "uuid") -> SessionEvent:
-    """An event with a JSON value."""
-    return SessionEvent(value, span, string(value.get(id_key)), bool(value))
+def session_event(value: Any, span: Span) -> SessionEvent:
+    """An event with a JSON value, and its `id`."""
+    fields = members(value)
+    return SessionEvent(fields, span, string(fields.get("id")), bool(fields))
 
 
 class EventIndex:

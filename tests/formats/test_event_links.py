@@ -8,7 +8,7 @@ def test_a_repeated_id_names_the_nearest_event_before_else_the_first_after() -> 
     ids = [("x", "a"), ("a", None), ("y", "a"), ("a", None), ("z", "a")]
     index = EventIndex(
         [
-            session_event({"uuid": name, "parentUuid": above}, Span(number))
+            session_event({"id": name, "parentUuid": above}, Span(number))
             for number, (name, above) in enumerate(ids)
         ]
     )

@@ -318,16 +318,12 @@ def _data(message: Message) -> tuple[str, dict[str, Any]]:
     return "user.message", {"content": text, "transformedContent": text, "attachments": []}
 
 
-def _event(value: Any, span: Span) -> SessionEvent:
-    return session_event(members(value), span, "id")
-
-
 def _events(values: Sequence[Any]) -> Iterable[SessionEvent]:
-    return (_event(value, Span(line)) for line, value in enumerate(values))
+    return (session_event(value, Span(line)) for line, value in enumerate(values))
 
 
 _GRAPH = EventGraph(
-    _event,
+    session_event,
     _events,
     lambda events: set(range(len(events))),
     links=("parentId",),

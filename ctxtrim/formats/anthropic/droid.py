@@ -89,7 +89,7 @@ def _first_kept(
 def _lines(values: Sequence[Any]) -> Iterator[SessionEvent]:
     for line, value in enumerate(values):
         if isinstance(value, dict):
-            yield session_event(value, Span(line), "id")
+            yield session_event(value, Span(line))
 
 
 def _is_link(event: SessionEvent) -> bool:
@@ -98,7 +98,7 @@ def _is_link(event: SessionEvent) -> bool:
 
 
 GRAPH = EventGraph(
-    lambda value, span: session_event(value, span, "id"),
+    session_event,
     _lines,
     lambda events: {index for index, event in enumerate(events) if _is_link(event)},
     links=("parentId",),

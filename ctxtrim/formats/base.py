@@ -255,8 +255,8 @@ class Format(Struct, frozen=True):
     name: str
     sniff: Callable[[object], Layout | None]
     read: Callable[[Iterable[JsonRecord], Sequence[Line]], list[Transcript]]
-    owner: Callable[[Path], Path | None]
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
+    owner: Callable[[Path], Path | None] = no_owner
     relink: Callable[[Edit], Edit] = no_links
     takes: Callable[[object], Layout | None] | None = None
     placed: Callable[[str], "Format"] | None = None

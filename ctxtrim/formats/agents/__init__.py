@@ -6,7 +6,7 @@ A format that is defined here loads its reader for files of that format only.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Format, Layout, no_owner, parts_owner
+from ctxtrim.formats.base import Format, Layout, parts_owner
 from ctxtrim.formats.fields import elements, members, role_in, stream_session, string
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import Dialect
@@ -46,7 +46,6 @@ CURSOR_AGENT = Format(
     "cursor-agent",
     sniff_cursor,
     lazy_function("ctxtrim.formats.agents.cursor_agent:read"),
-    no_owner,
     lazy_function("ctxtrim.formats.agents.cursor_agent:insert"),
     takes=take_cursor,
     session_of=stream_session,

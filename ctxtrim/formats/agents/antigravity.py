@@ -8,7 +8,7 @@ are taken from sessions and from the reader of agent-sessions (`AntigravityTrans
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Format, Insertion, Layout, Site, no_owner, session
+from ctxtrim.formats.base import Format, Insertion, Layout, Site, session
 from ctxtrim.formats.fields import members, metadata_in, string
 from ctxtrim.formats.message_lists import insert_elements
 from ctxtrim.formats.message_parts import listed_calls, text_of
@@ -113,4 +113,4 @@ def _json_value(message: Message, neighbour: dict[str, Any]) -> dict[str, Any]:
     return fields | {"status": "DONE"} | time | {"content": text_of(message.parts)}
 
 
-FORMAT = Format("antigravity", sniff, read, no_owner, insert, session_of=session_of)
+FORMAT = Format("antigravity", sniff, read, insert, session_of=session_of)

@@ -23,7 +23,6 @@ from ctxtrim.formats.base import (
     Insertion,
     Layout,
     Site,
-    no_owner,
     session,
 )
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
@@ -347,4 +346,4 @@ def session_of(value: Mapping[str, Any]) -> str | None:
     return string(members(value.get("data")).get("sessionId")) if is_start else None
 
 
-FORMAT = Format("copilot-cli", sniff, read, no_owner, insert, relink, session_of=session_of)
+FORMAT = Format("copilot-cli", sniff, read, insert, relink=relink, session_of=session_of)

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from ctxtrim.formats.base import Format, Layout, no_owner, session
+from ctxtrim.formats.base import Format, Layout, session
 from ctxtrim.formats.fields import (
     first_string,
     members,
@@ -148,7 +148,6 @@ FORMAT = Format(
     "droid-exec",
     sniff,
     read,
-    no_owner,
     each_as(_json_value),
     takes=takes,
     session_of=stream_session,

@@ -43,8 +43,8 @@ FORMAT = Format(
     "kimi",
     sniff,
     lazy_function("ctxtrim.formats.agents.kimi_replay:read"),
-    owner,
     lazy_function(f"{_EDITS}:insert"),
+    owner,
     lazy_function(f"{_EDITS}:relink"),
     session_of=session_of,
 )

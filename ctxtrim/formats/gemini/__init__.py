@@ -6,7 +6,7 @@ A format that is defined here loads its reader for files of that format only.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Format, Layout, no_owner
+from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.fields import members, role_in, stream_session, string
 from ctxtrim.formats.message_lists import Dialect, Envelope
 from ctxtrim.loading.lazy_table import lazy_function
@@ -90,7 +90,6 @@ CLI_STREAM = Format(
     "gemini-cli-stream",
     sniff_stream,
     lazy_function(f"{_STREAM}:read"),
-    no_owner,
     lazy_function(f"{_STREAM}:insert"),
     takes=take_stream,
     session_of=stream_session,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ctxtrim.errors import NotEditableError
-from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, no_owner
+from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site
 from ctxtrim.model import Line, Message, Part, Source, Span, Transcript
 from ctxtrim.text.records import JsonRecord
 
@@ -65,4 +65,4 @@ def relink(edit: Edit) -> Edit:
     raise NotEditableError(_REFUSAL)
 
 
-FORMAT = Format("gemini-prompts", sniff, read, no_owner, insert, relink)
+FORMAT = Format("gemini-prompts", sniff, read, insert, relink=relink)

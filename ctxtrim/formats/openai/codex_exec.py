@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import Format, Layout, no_owner, session
+from ctxtrim.formats.base import Format, Layout, session
 from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_lists import each_as
@@ -121,4 +121,4 @@ def session_of(value: Mapping[str, Any]) -> str | None:
     return string(value.get("thread_id")) if value.get("type") == "thread.started" else None
 
 
-FORMAT = Format("codex-exec", sniff, read, no_owner, each_as(_json_value), session_of=session_of)
+FORMAT = Format("codex-exec", sniff, read, each_as(_json_value), session_of=session_of)

@@ -3,7 +3,7 @@
 A format that is defined here loads its reader for files of that format only.
 """
 
-from ctxtrim.formats.base import Format, Layout, no_owner
+from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.fields import members
 from ctxtrim.loading.lazy_table import lazy_function
 
@@ -32,6 +32,5 @@ OPENCODE_RUN = Format(
     "opencode-run",
     sniff_run,
     lazy_function(f"{_RUN}:read"),
-    no_owner,
     lazy_function(f"{_RUN}:insert"),
 )

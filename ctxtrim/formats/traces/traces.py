@@ -41,8 +41,8 @@ def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests
         name,
         partial(sniff, layout="conversation"),
         partial(_read_each, requests),
-        owner,
         insert,
+        owner,
         lazy_function("ctxtrim.formats.openai.chat_calls:with_copies"),
     )
     return replace(

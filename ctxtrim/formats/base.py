@@ -220,27 +220,10 @@ Visibility = Callable[
 ]
 
 
-class Format(Struct, frozen=True):
-    """A file format: how to recognize, read and edit its files.
-
-    Reading:
-
-    - `sniff`: the layout of a JSON value that certainly belongs to this format, else None
-    - `takes`: the same for values that another format could also contain; used once the format of
-      the file is known
-    - `read`: the transcripts of some records, which are also given as lines. The records of a
-      session are decoded one at a time, and its lines are complete after the last one
-    - `placed`: the same format with its message lists at another JSON path
-    - `each_request`: the same format with a transcript for each logged request
-    - `list_paths`: for an array, the paths of the message lists inside its elements
-    - `session_of`: the id of the session that a line begins, None for other lines; several sessions
-      in a file are reported
-    - `repeats_headers`: a fork begins with its own header and those of the sessions it continues
-
-    Editing:
+class EditRules(Struct, frozen=True, kw_only=True):
+    """The rules of a format for edits; the defaults are those of most formats.
 
     - `owner`: the path to remove when the array at a path becomes empty; None keeps the array
-    - `insert`: the JSON values for consecutive new messages at a site
     - `relink`: an edit with updated links between lines, which may remove more than was asked for;
       with `links_texts` also for edits that only replace texts
     - `visibility`: for pairs of messages (as read, as edited), the members that record their
@@ -252,23 +235,44 @@ class Format(Struct, frozen=True):
     A field is None if the format cannot do it.
     """
 
+    owner: Callable[[Path], Path | None] = no_owner
+    relink: Callable[[Edit], Edit] = no_links
+    links_texts: bool = False
+    visibility: Visibility | None = None
+    text_block: Callable[[str], Any] | None = None
+    must_alternate: bool = False
+    strict_roles: StrictRoles = ""
+
+
+class Format(EditRules, frozen=True):
+    """A file format: how to recognize, read and edit its files. Other fields: see `EditRules`.
+
+    - `sniff`: the layout of a JSON value that certainly belongs to this format, else None
+    - `takes`: the same for values that another format could also contain; used once the format of
+      the file is known
+    - `read`: the transcripts of some records, which are also given as lines. The records of a
+      session are decoded one at a time, and its lines are complete after the last one
+    - `insert`: the JSON values for consecutive new messages at a site
+    - `placed`: the same format with its message lists at another JSON path
+    - `each_request`: the same format with a transcript for each logged request
+    - `list_paths`: for an array, the paths of the message lists inside its elements
+    - `session_of`: the id of the session that a line begins, None for other lines; several sessions
+      in a file are reported
+    - `repeats_headers`: a fork begins with its own header and those of the sessions it continues
+
+    A field is None if the format cannot do it.
+    """
+
     name: str
     sniff: Callable[[object], Layout | None]
     read: Callable[[Iterable[JsonRecord], Sequence[Line]], list[Transcript]]
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
-    owner: Callable[[Path], Path | None] = no_owner
-    relink: Callable[[Edit], Edit] = no_links
     takes: Callable[[object], Layout | None] | None = None
     placed: Callable[[str], "Format"] | None = None
-    visibility: Visibility | None = None
-    must_alternate: bool = False
-    strict_roles: StrictRoles = ""
-    text_block: Callable[[str], Any] | None = None
     each_request: "Format | None" = None
     list_paths: Callable[[object], Set[Path]] | None = None
     session_of: Callable[[Mapping[str, Any]], str | None] | None = None
     repeats_headers: bool = False
-    links_texts: bool = False
 
     def transcripts(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The transcripts that `read` returns.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import Edit, Format, Layout
+from ctxtrim.formats.base import Edit, EditRules, Format, Layout
 from ctxtrim.formats.fields import json_in, log_messages
 from ctxtrim.formats.lines import LineRecords
 from ctxtrim.formats.list_search import MOST_STRINGS, ListSearch, may_have_answer
@@ -38,22 +38,20 @@ def list_format(dialect: Dialect, path: str | None = None) -> Format:
     places = dialect.places if path is None else (path,)
     others = dialect.other_places if path is None else ()
     lists = _Lists(dialect, ListSearch(dialect, places, others), path is None)
+    rules = {name: getattr(dialect, name) for name in EditRules.__struct_fields__}
+    rules["relink"] = lists.relink
+    if path is not None:
+        rules["owner"] = dialect.owner_in(path)
     return Format(
         name=dialect.name,
         sniff=lists.sniff,
         read=lists.read,
-        owner=dialect.owner if path is None else dialect.owner_in(path),
         insert=dialect.insert,
-        relink=lists.relink,
-        links_texts=dialect.links_texts,
         takes=lists.takes if dialect.claims or dialect.admits else None,
         placed=lambda path: list_format(dialect, path),
-        visibility=dialect.visibility,
-        must_alternate=dialect.must_alternate,
-        strict_roles=dialect.strict_roles,
-        text_block=dialect.text_block,
         list_paths=lists.list_paths,
         session_of=dialect.session_of,
+        **rules,
     )
 
 

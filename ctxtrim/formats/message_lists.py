@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
-from ctxtrim.formats.base import Edit, Insertion, Site, Visibility, no_links, no_owner
+from ctxtrim.formats.base import EditRules, Insertion, Site
 from ctxtrim.formats.fields import elements, metadata_in, string
 from ctxtrim.model import Message, Part, Role, Span, StrictRoles
 from ctxtrim.model.request import RequestOptions, Usage
@@ -142,9 +142,8 @@ def model_and_id(value: dict[str, Any], span: Span) -> Envelope:
     return Envelope(model=string(value.get("model")), id=string(value.get("id")))
 
 
-class Dialect(Struct, frozen=True):
-    """The rules of one format for message lists. The other fields are those of `Format` and
-    `Transcript`.
+class Dialect(EditRules, frozen=True):
+    """The rules of one format for message lists. Other fields: see `Format` and `EditRules`.
 
     Elements and their messages:
 
@@ -184,26 +183,19 @@ class Dialect(Struct, frozen=True):
     read: Callable[[Iterable[Element], ListContents], None]
     insert: Callable[[Sequence[Message], Site], Sequence[Insertion]]
     envelope: Callable[[dict[str, Any], Span], Envelope] = model_and_id
-    owner: Callable[[Path], Path | None] = no_owner
     places: tuple[str, ...] = ("messages", "[*].messages", "")
     other_places: tuple[tuple[str, ...], ...] = ()
     takes_empty: bool = False
     claims: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None = None
     has_foreign: Callable[[Sequence[Any]], bool] = lambda items: False
     records_calls: bool = True
-    relink: Callable[[Edit], Edit] = no_links
     opens: Predicate = lambda value: False
     session_of: Callable[[Mapping[str, Any]], str | None] | None = None
     owns_place: Callable[[Place], bool] = lambda place: False
     refuses_place: Callable[[Place], bool] = lambda place: False
     admits: Predicate | None = None
     texts: tuple[Path, ...] = ()
-    visibility: Visibility | None = None
-    must_alternate: bool = False
-    strict_roles: StrictRoles = ""
-    text_block: Callable[[str], Any] | None = None
     header: Callable[[object], Envelope] = lambda value: NOTHING_AROUND
-    links_texts: bool = False
     is_draft: Callable[[Place], bool] = lambda place: False
     answers: tuple[Path, ...] = ()
     resolved: Callable[[Iterable[Element], Mapping[str, Any]], Iterable[Element]] | None = None

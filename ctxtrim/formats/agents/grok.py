@@ -158,4 +158,4 @@ def _json_value(message: Message) -> dict[str, Any]:
     return {"type": message.role, "content": content}
 
 
-FORMAT = Format("grok-cli", sniff, read, each_as(_json_value), owner, takes=takes)
+FORMAT = Format("grok-cli", sniff, read, each_as(_json_value), owner=owner, takes=takes)

@@ -44,7 +44,7 @@ FORMAT = Format(
     sniff,
     lazy_function("ctxtrim.formats.agents.kimi_replay:read"),
     lazy_function(f"{_EDITS}:insert"),
-    owner,
-    lazy_function(f"{_EDITS}:relink"),
+    owner=owner,
+    relink=lazy_function(f"{_EDITS}:relink"),
     session_of=session_of,
 )

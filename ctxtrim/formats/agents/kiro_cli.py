@@ -169,4 +169,4 @@ def _id(neighbour: dict[str, Any], content: str, number: int) -> dict[str, str]:
     return {"message_id": event_id(name, content, number)} if isinstance(name, str) else {}
 
 
-FORMAT = Format("kiro-cli", sniff, read, insert, owner)
+FORMAT = Format("kiro-cli", sniff, read, insert, owner=owner)

@@ -189,7 +189,7 @@ DIALECT = Dialect(
     lazy_function(f"{_READER}:read"),
     lazy_function(f"{_READER}:insert"),
     lazy_function(f"{_READER}:envelope"),
-    owner,
+    owner=owner,
     header=header,
     places=(
         "messages",

@@ -321,9 +321,9 @@ FORMAT = Format(
     sniff,
     read,
     insert,
-    owner,
-    relink,
-    takes,
+    takes=takes,
+    owner=owner,
+    relink=relink,
     session_of=session_of,
     repeats_headers=True,
 )

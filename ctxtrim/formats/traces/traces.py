@@ -42,8 +42,8 @@ def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests
         partial(sniff, layout="conversation"),
         partial(_read_each, requests),
         insert,
-        owner,
-        lazy_function("ctxtrim.formats.openai.chat_calls:with_copies"),
+        owner=owner,
+        relink=lazy_function("ctxtrim.formats.openai.chat_calls:with_copies"),
     )
     return replace(
         request_format,

@@ -43,6 +43,15 @@ def boolean(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
+Located = tuple[Any, Span]
+"""A value as read, and its span."""
+
+
+def located(values: Any, span: Span) -> list[Located]:
+    """The elements of a list at a span, with their spans; none for another value."""
+    return [(value, span.inside(index)) for index, value in enumerate(elements(values))]
+
+
 def first_string(values: Iterable[object]) -> str | None:
     """The first string among some values, or None."""
     return next((value for value in values if isinstance(value, str)), None)

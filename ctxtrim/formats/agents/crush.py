@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
 from ctxtrim.formats.base import BEFORE_SUMMARY, Insertion, Site, parts_owner
-from ctxtrim.formats.fields import boolean, members, role_in, string
+from ctxtrim.formats.fields import boolean, located, members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, inline_media, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, result_parts, text_of
@@ -86,7 +86,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         value, span, whole = item
         is_summary = position == start and bool(summaries)
         role: Role = "user" if is_summary else _ROLES[value["role"]]
-        parts = [(part, span.inside("parts", number)) for number, part in enumerate(value["parts"])]
+        parts = located(value["parts"], span.inside("parts"))
         index = len(contents.messages)
         add_messages(role, parts, contents, _part, _result)
         if value["role"] == "user" and _is_hidden(value):

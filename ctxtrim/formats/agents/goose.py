@@ -29,7 +29,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import boolean, elements, members, role_in, string
+from ctxtrim.formats.fields import boolean, elements, located, members, role_in, string
 from ctxtrim.formats.media_blocks import inline_media, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, joined_message, result_parts, text_of
@@ -97,10 +97,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         if metadata.get("agentVisible") is False:
             continue
         index = len(contents.messages)
-        outer_span = span.inside(*keys, "content")
-        blocks = [
-            (block, outer_span.inside(number)) for number, block in enumerate(message["content"])
-        ]
+        blocks = located(message["content"], span.inside(*keys, "content"))
         add_messages(_ROLES[message["role"]], blocks, contents, _part, _result)
         if metadata.get("userVisible") is False:
             contents.messages[index:] = map(_injected, contents.messages[index:])

@@ -13,7 +13,7 @@ from ctxtrim.formats.agents.blocks import add_messages
 from ctxtrim.formats.anthropic import message_edits
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.bedrock import SYSTEM, is_empty, knows, message_in, strands, text_block
-from ctxtrim.formats.fields import elements, first_string, members, role_in, string
+from ctxtrim.formats.fields import elements, first_string, located, members, role_in, string
 from ctxtrim.formats.media_blocks import inline_media
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, result_parts
@@ -52,9 +52,8 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
 
 def add_content(role: Role, content: Sequence[Any], home: Span, contents: ListContents) -> None:
     """Add the messages of a content, a list of blocks at `home`."""
-    blocks = [(block, home.inside(index)) for index, block in enumerate(content)]
     read_part = _part if role == "assistant" else _user_part
-    add_messages(role, blocks, contents, read_part, _result)
+    add_messages(role, located(content, home), contents, read_part, _result)
 
 
 def _summary(message: Message) -> Message:
@@ -170,8 +169,7 @@ def _system(value: Mapping[str, Any], span: Span) -> tuple[Message, ...]:
     if isinstance(prompt, str):
         parts: tuple[Part, ...] = (Part("text", prompt, span=home),)
     else:
-        pieces = [_part(block, home.inside(index)) for index, block in enumerate(elements(prompt))]
-        parts = tuple(part for part in pieces if part is not None)
+        parts = tuple(filter(None, (_part(*block) for block in located(prompt, home))))
     return (Message("system", parts, index=0, spans=(home,)),) if parts else ()
 
 

@@ -17,17 +17,15 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit, Insertion, Site
-from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.fields import Located, elements, located, members, metadata_in, string
 from ctxtrim.formats.gemini.parts import (
     ROLES,
-    LocatedPart,
     call_of,
     content_value,
     is_media,
     messages_of,
     part_of,
     part_value,
-    pieces_in,
     response,
     response_parts,
     text_part,
@@ -75,10 +73,10 @@ def _data(value: dict[str, Any], span: Span) -> tuple[dict[str, Any], Span]:
     return members(value.get(key)), span.inside(key)
 
 
-def _items(value: dict[str, Any], keys: tuple[str, str], span: Span) -> list[tuple[Any, Span]]:
+def _items(value: dict[str, Any], keys: tuple[str, str], span: Span) -> list[Located]:
     """The elements of a list in an object at a span, with their spans."""
     key = _key(value, keys)
-    return pieces_in(value.get(key), span.inside(key))
+    return located(value.get(key), span.inside(key))
 
 
 def _messages(value: dict[str, Any], span: Span) -> Iterator[Message]:
@@ -95,7 +93,7 @@ def _messages(value: dict[str, Any], span: Span) -> Iterator[Message]:
 
 def _event(content: dict[str, Any], span: Span) -> Iterator[Message]:
     """The messages of an event. A role other than the known ones is the model's."""
-    pieces = pieces_in(content.get("parts"), span.inside("parts"))
+    pieces = located(content.get("parts"), span.inside("parts"))
     role = ROLES.get(string(content.get("role")), "assistant")
     if pieces:
         yield from messages_of(role, pieces, tuple(place for _, place in pieces), 0)
@@ -113,9 +111,9 @@ def _steps(
     for result, place in results:
         parts = response_parts(members(result), place)
         yield Message("tool", parts, metadata=metadata_in(members(result)), spans=(place,))
-    pieces: list[LocatedPart] = []
+    pieces: list[Located] = []
     for reply, place in _items(data, _REPLIES, data_span):
-        pieces += pieces_in(next(iter(elements(reply)[1:]), None), place.inside(1))
+        pieces += located(next(iter(elements(reply)[1:]), None), place.inside(1))
     key = _key(value, _FINAL)
     pieces += _items(members(value.get(key)), ("parts", "parts"), span.inside(key))
     answer = [part_of(part, place, True) for part, place in pieces if _has_content(part)]

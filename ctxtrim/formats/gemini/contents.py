@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import members, string
+from ctxtrim.formats.fields import located, members, string
 from ctxtrim.formats.gemini.parts import (
     GEMINI_ROLES,
     ROLES,
@@ -23,7 +23,6 @@ from ctxtrim.formats.gemini.parts import (
     is_media,
     messages_of,
     part_of,
-    pieces_in,
     text_part,
 )
 from ctxtrim.formats.message_lists import (
@@ -133,7 +132,7 @@ def _add(
     if value.get("partial") is True:
         return
     index = len(contents.messages)
-    located_parts = pieces_in(inner.get("parts"), content_span.inside("parts"))
+    located_parts = located(inner.get("parts"), content_span.inside("parts"))
     pieces = [piece for number, piece in enumerate(located_parts) if number not in omissions]
     messages = messages_of(role, pieces, spans, index)
     if transcriptions:
@@ -196,7 +195,7 @@ def _system(objects: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]
             if isinstance(inner, str):
                 pieces = [(inner, inner_span)]
             elif isinstance(inner, dict) and isinstance(inner.get("parts"), list):
-                pieces = pieces_in(inner["parts"], inner_span.inside("parts"))
+                pieces = located(inner["parts"], inner_span.inside("parts"))
             # the API also accepts a single part
             elif isinstance(inner, dict) and isinstance(inner.get("parts"), dict):
                 pieces = [(inner["parts"], inner_span.inside("parts"))]

@@ -14,10 +14,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.fields import Located, elements, located, members, metadata_in, string
 from ctxtrim.formats.gemini.gemini_cli_log import LoggedMessage, relink, replayed
 from ctxtrim.formats.gemini.parts import (
-    LocatedPart,
     call_of,
     insert_contents,
     is_media,
@@ -25,7 +24,6 @@ from ctxtrim.formats.gemini.parts import (
     messages_of,
     part_of,
     part_value,
-    pieces_in,
     result_of,
 )  # fmt: skip
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, element_of
@@ -101,12 +99,12 @@ def _has_failed(call: dict[str, Any]) -> bool:
     return call.get("status") in ("error", "cancelled")
 
 
-def _pieces(entry: LoggedMessage) -> list[LocatedPart]:
+def _pieces(entry: LoggedMessage) -> list[Located]:
     """The parts of a message's content. A string is one part."""
     key = "content" if "content" in entry.value else "parts"
     content, inner_span = entry.value.get(key), entry.content or entry.span.inside(key)
     if isinstance(content, list):
-        return pieces_in(content, inner_span)
+        return located(content, inner_span)
     return [] if content is None else [(content, inner_span)]
 
 
@@ -206,7 +204,7 @@ def _results(
         yield Message("tool", (part,), metadata=metadata_in(call), spans=(call_span,))
         return
     pieces = [(result, result_span)] if isinstance(result, dict) else []
-    pieces += pieces_in(result, result_span)
+    pieces += located(result, result_span)
     parts: list[Part] = []
     # values with the metadata of the result, and the spans to remove with it
     sources: list[tuple[dict[str, Any], Span]] = []

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import elements, metadata_in, string
+from ctxtrim.formats.fields import Located, elements, metadata_in, string
 from ctxtrim.formats.media_blocks import block_part, media_of
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Part, Role, Span
@@ -29,9 +29,6 @@ ROLES: dict[object, Role] = {
 }
 GEMINI_ROLES = {"user": "user", "assistant": "model", "system": "system", "tool": "user"}
 """The Gemini role of each role."""
-
-LocatedPart = tuple[Any, Span]
-"""A part as read, and its span."""
 
 CALL = ("functionCall", "function_call")
 RESPONSE = ("functionResponse", "function_response")
@@ -60,14 +57,9 @@ def _is_part(value: object) -> bool:
     return isinstance(value, dict) and "type" not in value and any(key in value for key in _MEMBERS)
 
 
-def pieces_in(parts: Any, span: Span) -> list[LocatedPart]:
-    """The elements of a list of parts at a span; none for other values."""
-    return [(part, span.inside(index)) for index, part in enumerate(elements(parts))]
-
-
 def messages_of(
     role: Role,
-    pieces: Iterable[LocatedPart],
+    pieces: Iterable[Located],
     spans: tuple[Span, ...],
     index: int,
     *,

@@ -13,16 +13,14 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
-from ctxtrim.formats.fields import elements, first_string, members, string
+from ctxtrim.formats.fields import Located, elements, first_string, located, members, string
 from ctxtrim.formats.gemini.contents import pair_by_order
 from ctxtrim.formats.gemini.parts import (
     ROLES,
-    LocatedPart,
     content_value,
     insert_contents,
     is_media,
     messages_of,
-    pieces_in,
     text_part,
 )
 from ctxtrim.formats.message_lists import element_of
@@ -53,7 +51,7 @@ class QwenEvent(SessionEvent, eq=False, gc=False):
     subtype: str | None = None
     is_sidechain: bool = False
     is_conversation: bool = False
-    pieces: Sequence[LocatedPart] = ()
+    pieces: Sequence[Located] = ()
     history: list[Any] | None = None
 
 
@@ -70,7 +68,7 @@ def _event(value: dict[str, Any], span: Span) -> QwenEvent:
             event.history = history
     elif event.kind in _TYPES and event.subtype not in _HIDDEN_SUBTYPES:
         parts = members(value.get("message")).get("parts")
-        event.pieces = pieces_in(parts, span.inside("message", "parts"))
+        event.pieces = located(parts, span.inside("message", "parts"))
     event.is_context = bool(event.pieces)
     return event
 
@@ -192,7 +190,7 @@ def _compressed_messages(event: QwenEvent, index: int) -> list[Message]:
         parts = content.get("parts") if isinstance(content, dict) else None
         if isinstance(parts, list):
             span = event.span.inside(*_HISTORY, position)
-            pieces = pieces_in(parts, span.inside("parts"))
+            pieces = located(parts, span.inside("parts"))
             role = ROLES.get(string(content.get("role")), "user")
             messages += messages_of(role, pieces, (span,), index + len(messages))
     return messages

@@ -88,13 +88,22 @@ class ListContents(Struct):
             return tools
         return dump([*elements(parsed(tools or "[]")), *self.more_tools])
 
-    def add(self, role: Role, parts: Iterable[Part], value: Any, whole: Span) -> None:
-        """Add the message of an element, with the metadata of a tool result."""
+    def add(
+        self, role: Role, parts: Iterable[Part], value: Any, *spans: Span, **fields: Any
+    ) -> None:
+        """Add a message with its spans and other fields of `Message`.
+
+        `value`: the object with the metadata of a tool result.
+        """
         metadata = metadata_in(value) if role == "tool" else ()
         index = len(self.messages)
         self.messages.append(
-            Message(role, tuple(parts), metadata=metadata, index=index, spans=(whole,))
+            Message(role, tuple(parts), metadata=metadata, index=index, spans=spans, **fields)
         )
+
+    def add_summary(self, parts: Iterable[Part], *spans: Span) -> None:
+        """Add the summary of a compaction, with the spans of all that it replaces."""
+        self.add("user", parts, None, *spans, is_injected=True, is_summary=True)
 
 
 class Envelope(Struct, frozen=True):

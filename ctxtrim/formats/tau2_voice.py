@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Insertion, Site
-from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents
 from ctxtrim.formats.message_parts import listed_calls, text_of
 from ctxtrim.model import Message, Part, Role, Span
@@ -43,11 +43,8 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
                     last, parts=(*last.parts, *parts), spans=(*last.spans, *spans)
                 )
             else:
-                metadata = metadata_in(_element_at(value, spans[0])) if role == "tool" else ()
-                index = len(contents.messages)
-                contents.messages.append(
-                    Message(role, tuple(parts), metadata=metadata, index=index, spans=tuple(spans))
-                )
+                element = _element_at(value, spans[0]) if role == "tool" else None
+                contents.add(role, parts, element, *spans)
             has_call = any(part.kind == "tool_call" for part in parts)
             open_role = None if role == "tool" or is_alone or has_call else role
 

@@ -31,7 +31,7 @@ from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents import UI_ROLES, knows_ui_part, ui_tool
 from ctxtrim.formats.agents.blocks import insert_blocks
 from ctxtrim.formats.base import Edit, Insertion, Site
-from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
+from ctxtrim.formats.fields import Located, elements, first_string, located, members, string
 from ctxtrim.formats.gemini.parts import response_text
 from ctxtrim.formats.media_blocks import inline_media, media_of, text_block
 from ctxtrim.formats.message_lists import Element, ListContents
@@ -43,9 +43,6 @@ from ctxtrim.text.records import dump
 _FINISHED = ("output-available", "output-error", "output-denied", "result")
 _STREAMED = ("input-streaming", "partial-call")
 
-_Piece = tuple[Any, Span]
-"""A part as read, and its span."""
-
 
 def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each element."""
@@ -56,10 +53,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             continue
         model = members(value.get("metadata")).get("model")
         contents.model = first_string((model, contents.model))
-        home = span.inside("parts")
-        pieces = [
-            (part, home.inside(index)) for index, part in enumerate(elements(value.get("parts")))
-        ]
+        pieces = located(value.get("parts"), span.inside("parts"))
         contents.uncounted += not all(knows_ui_part(part) for part, _ in pieces)
         if role == "assistant" and pieces:
             _add_answer(pieces, contents)
@@ -72,7 +66,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
 def _add_prompt(
     role: Role,
     value: dict[str, Any],
-    pieces: Sequence[_Piece],
+    pieces: Sequence[Located],
     span: Span,
     contents: ListContents,
     whole: Span,
@@ -120,7 +114,7 @@ def _text_or_file(value: Any, span: Span) -> Part | None:
     return None
 
 
-def _add_answer(pieces: Sequence[_Piece], contents: ListContents) -> None:
+def _add_answer(pieces: Sequence[Located], contents: ListContents) -> None:
     """Add the steps of an answer, each followed by its results."""
     for step in _steps(pieces):
         _add_step(_parts_of(step), tuple(span for _, span in step), step, contents)
@@ -134,15 +128,13 @@ def _add_old_answer(value: dict[str, Any], span: Span, contents: ListContents, w
         contents.uncounted += 1
         return
     home, text = span.inside("toolInvocations"), string(value["content"]) or ""
-    calls = [
-        (call, home.inside(index)) for index, call in enumerate(elements(value["toolInvocations"]))
-    ]
+    calls = located(value["toolInvocations"], home)
     # An empty text takes the text that a stage adds; the list of calls has no place for it.
     text_part = Part("text", text, span=span.inside("content"))
     _add_step((text_part, *_parts_of(calls)), (whole,), calls, contents)
 
 
-def _parts_of(step: Sequence[_Piece]) -> tuple[Part, ...]:
+def _parts_of(step: Sequence[Located]) -> tuple[Part, ...]:
     """The parts of a step that are sent.
 
     Calls without a result come last, so that a new result can follow those of other calls.
@@ -154,24 +146,20 @@ def _parts_of(step: Sequence[_Piece]) -> tuple[Part, ...]:
 def _add_step(
     parts: tuple[Part, ...],
     spans: tuple[Span, ...],
-    pieces: Sequence[_Piece],
+    pieces: Sequence[Located],
     contents: ListContents,
 ) -> None:
     """Add an assistant message and the results of its calls."""
-    index = len(contents.messages)
-    contents.messages.append(Message("assistant", parts, index=index, spans=spans))
+    contents.add("assistant", parts, None, *spans)
     for value, span in pieces:
         result = _result(members(value), span)
         if result:
-            index, metadata = len(contents.messages), metadata_in(value)
-            contents.messages.append(
-                Message("tool", result, metadata=metadata, index=index, spans=(span,))
-            )
+            contents.add("tool", result, value, span)
 
 
-def _steps(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
+def _steps(pieces: Sequence[Located]) -> list[list[Located]]:
     """The parts of each step that sends something."""
-    steps: list[list[_Piece]] = [[]]
+    steps: list[list[Located]] = [[]]
     is_sent = False
     last_call: Any = None  # the last call of the step, before version 5
     for value, span in pieces:
@@ -260,8 +248,7 @@ def _output(value: Any, span: Span, call_id: str | None, name: str | None) -> It
     """The parts of an output: a text, the blocks of MCP, or an object that contains a text."""
     blocks = elements(members(value).get("content"))
     if blocks and all(isinstance(members(block).get("type"), str) for block in blocks):
-        home = span.inside("content")
-        parts = [_block(block, home.inside(index)) for index, block in enumerate(blocks)]
+        parts = [_block(*block) for block in located(blocks, span.inside("content"))]
         yield from result_parts(parts, call_id, name, value.get("isError") is True or None)
         return
     text, place, _, _ = response_text(value, span)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Format, Insertion, Layout, Site, session
-from ctxtrim.formats.fields import members, metadata_in, string
-from ctxtrim.formats.message_lists import insert_elements
+from ctxtrim.formats.fields import members, string
+from ctxtrim.formats.message_lists import ListContents, insert_elements
 from ctxtrim.formats.message_parts import listed_calls, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
 from ctxtrim.text.records import JsonRecord
@@ -43,8 +43,7 @@ def session_of(value: Mapping[str, Any]) -> str | None:
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the transcript."""
-    messages: list[Message] = []
-    uncounted = 0
+    contents = ListContents()
     names: list[str | None] = []  # of the calls without a result
     for line, record in enumerate(records):
         if sniff(record.value) is None:
@@ -52,21 +51,15 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         value, span = members(record.value), Span(line)
         role = _role(value, bool(names))
         if role is None:
-            uncounted += "content" in value
+            contents.uncounted += "content" in value
             continue
         name = names.pop(0) if role == "tool" else None
         parts = _parts(role, value, span, name)
         if role == "assistant":
             names = [part.name for part in parts if part.kind == "tool_call"]
         is_injected = role == "user" and value["type"] != "USER_INPUT"
-        metadata = metadata_in(value) if role == "tool" else ()
-        index = len(messages)
-        messages.append(
-            Message(
-                role, parts, is_injected=is_injected, metadata=metadata, index=index, spans=(span,)
-            )
-        )
-    return session(messages, lines, uncounted)
+        contents.add(role, parts, value, span, is_injected=is_injected)
+    return session(contents.messages, lines, contents.uncounted)
 
 
 def _role(value: dict[str, Any], has_calls: bool) -> Role | None:

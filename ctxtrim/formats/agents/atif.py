@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents import STEP_ROLES, knows_step
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
-from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
+from ctxtrim.formats.fields import Located, elements, first_string, located, members, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents, insert_elements
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
@@ -34,8 +34,6 @@ from ctxtrim.text.records import dump
 
 BETWEEN = "a step of the agent takes no message between its results"
 _RESULTS = ("observation", "results")
-_Piece = tuple[dict[str, Any], Span]
-"""A result as read, and its span."""
 
 
 def read(items: Iterable[Element], contents: ListContents) -> None:
@@ -48,16 +46,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
     if boundaries:
         spans = (steps[boundary].whole, *(item.whole for item in steps[:boundary]))
         parts = _observation_parts(steps[boundary])
-        contents.messages.append(
-            Message(
-                "user",
-                parts,
-                is_injected=True,
-                is_summary=True,
-                index=len(contents.messages),
-                spans=spans,
-            )
-        )
+        contents.add_summary(parts, *spans)
     for item in steps[boundary + 1 :]:
         role = STEP_ROLES[item.value["source"]]
         if role == "assistant":
@@ -74,13 +63,11 @@ def _replaces(step: dict[str, Any]) -> bool:
     return step["source"] == "system" and management.get("boundary") == "replace" and has_summary
 
 
-def _results(step: dict[str, Any], span: Span) -> list[_Piece]:
+def _results(step: dict[str, Any], span: Span) -> list[Located]:
     """The results in the observation of a step."""
-    values = elements(members(step.get("observation")).get("results"))
-    home = span.inside(*_RESULTS)
-    return [
-        (value, home.inside(index)) for index, value in enumerate(values) if isinstance(value, dict)
-    ]
+    values = members(step.get("observation")).get("results")
+    results = located(values, span.inside(*_RESULTS))
+    return [result for result in results if isinstance(result[0], dict)]
 
 
 def _observation_parts(item: Element) -> tuple[Part, ...]:
@@ -125,11 +112,9 @@ def _add_answer(item: Element, contents: ListContents) -> None:
         calls = [call if call.call_id in groups else _as_text(call) for call in calls]
     action = Part("tool_call") if None in groups and not calls else None
     parts = (*_reasoning(step, span), *_contents(step["message"], span.inside("message")), *calls)
-    contents.messages.append(
-        Message("assistant", parts, index=index, spans=(whole,), action=action)
-    )
+    contents.add("assistant", parts, None, whole, action=action)
     for call_id, pieces in groups.items():
-        contents.messages.append(_result(call_id, pieces, len(contents.messages)))
+        _add_result(call_id, pieces, contents)
 
 
 def _reasoning(step: dict[str, Any], span: Span) -> Iterator[Part]:
@@ -161,10 +146,10 @@ def _call_id(result: dict[str, Any]) -> str | None:
 
 
 def _groups(
-    results: Sequence[_Piece], call_ids: Sequence[str | None]
-) -> dict[str | None, list[_Piece]]:
+    results: Sequence[Located], call_ids: Sequence[str | None]
+) -> dict[str | None, list[Located]]:
     """The results by the call that they answer, in order; by None in a step without calls."""
-    groups: dict[str | None, list[_Piece]] = {}
+    groups: dict[str | None, list[Located]] = {}
     result_ids = {_call_id(value) for value, _ in results}
     ids = frozenset(call_ids)
     open_ids = iter([call_id for call_id in call_ids if call_id not in result_ids])
@@ -178,18 +163,15 @@ def _groups(
     return groups
 
 
-def _result(call_id: str | None, pieces: Sequence[_Piece], index: int) -> Message:
-    """The message of the results of one call."""
+def _add_result(call_id: str | None, results: Sequence[Located], contents: ListContents) -> None:
+    """Add the message of the results of one call."""
     parts = [
         part
-        for value, span in pieces
+        for value, span in results
         for part in _contents(value.get("content"), span.inside("content"))
     ]
-    spans = tuple(span for _, span in pieces)
-    metadata = metadata_in(pieces[0][0])
-    return Message(
-        "tool", result_parts(parts, call_id), metadata=metadata, index=index, spans=spans
-    )
+    spans = (span for _, span in results)
+    contents.add("tool", result_parts(parts, call_id), results[0][0], *spans)
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:

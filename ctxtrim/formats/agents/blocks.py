@@ -5,24 +5,21 @@ blocks. Blocks that are not sent belong to a message next to them. An element wi
 not sent.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import members, metadata_in
+from ctxtrim.formats.fields import Located, members
 from ctxtrim.formats.message_lists import ListContents, element_of, insert_around
 from ctxtrim.formats.message_parts import event_id, text_of
 from ctxtrim.model import Message, Part, Role, Span
 
-LocatedBlock = tuple[Any, Span]
-"""A block as read, and its span."""
-
 
 def add_messages(
     role: Role,
-    pieces: Sequence[LocatedBlock],
+    pieces: Iterable[Located],
     contents: ListContents,
     part: Callable[[Any, Span], Part | None],
     result: Callable[[Any, Span], tuple[Part, ...]],
@@ -36,11 +33,8 @@ def add_messages(
     parts: list[Part] = []
     spans: list[Span] = []  # of the blocks since the last message
 
-    def end(kind: Role, content: Sequence[Part], **fields: Any) -> None:
-        index = len(contents.messages)
-        contents.messages.append(
-            Message(kind, tuple(content), index=index, spans=tuple(spans), **fields)
-        )
+    def end(kind: Role, content: Sequence[Part], value: Any = None) -> None:
+        contents.add(kind, content, value, *spans)
         parts.clear()
         spans.clear()
 
@@ -50,7 +44,7 @@ def add_messages(
             if parts:
                 end(role, parts)
             spans.append(span)
-            end("tool", answer, metadata=metadata_in(value))
+            end("tool", answer, value)
         else:
             spans.append(span)
             new_part = part(value, span)

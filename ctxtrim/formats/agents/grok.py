@@ -10,9 +10,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Format, Layout, session
-from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
+from ctxtrim.formats.fields import elements, first_string, members, string
 from ctxtrim.formats.media_blocks import sealed_media, text_or_block
-from ctxtrim.formats.message_lists import each_as
+from ctxtrim.formats.message_lists import ListContents, each_as
 from ctxtrim.formats.message_parts import content_parts, listed_calls, result_parts, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
 from ctxtrim.text.json_paths import Path
@@ -60,7 +60,7 @@ def takes(value: object) -> Layout | None:
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session."""
-    messages: list[Message] = []
+    contents = ListContents()
     model: str | None = None
     parts: list[Part] = []  # of the answer that follows
     spans: list[Span] = []
@@ -70,28 +70,18 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         value, span = members(record.value), Span(line)
         role = _ROLES.get(value["type"], "assistant")
         if role != "assistant" and spans:
-            messages.append(Message("assistant", tuple(parts), spans=tuple(spans)))
+            contents.add("assistant", parts, None, *spans)
             parts, spans = [], []
         parts.extend(_parts(value, span))
         spans.append(span)
         if value["type"] in _ROLES:
             model = first_string((value.get("model_id"), model))
             is_injected = role == "user" and _is_client(value, parts)
-            metadata = metadata_in(value) if role == "tool" else ()
-            messages.append(
-                Message(
-                    role,
-                    tuple(parts),
-                    is_injected=is_injected,
-                    metadata=metadata,
-                    spans=tuple(spans),
-                )
-            )
+            contents.add(role, parts, value, *spans, is_injected=is_injected)
             parts, spans = [], []
     if spans:
-        messages.append(Message("assistant", tuple(parts), spans=tuple(spans)))
-    messages = [replace(message, index=index) for index, message in enumerate(messages)]
-    return session(messages, lines, model=model)
+        contents.add("assistant", parts, None, *spans)
+    return session(contents.messages, lines, model=model)
 
 
 def _is_client(value: Mapping[str, Any], parts: Sequence[Part]) -> bool:

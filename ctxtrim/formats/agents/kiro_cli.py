@@ -18,7 +18,7 @@ from typing import Any
 
 from ctxtrim.formats.agents.blocks import add_messages
 from ctxtrim.formats.base import Format, Insertion, Layout, Site, session
-from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.formats.fields import elements, located, members, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import ListContents, insert_around
 from ctxtrim.formats.message_parts import call_part, event_id, result_parts, text_of
@@ -58,23 +58,12 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         if value.get("kind") == "Clear":
             contents = ListContents([])
         elif value.get("kind") == "Compaction" and string(data.get("summary")):
-            _add_summary(data["summary"], span, contents)
+            part = Part("text", data["summary"], span=span.inside("data", "summary"))
+            contents.add_summary([part], span)  # what it replaces is not known
         elif sniff(value) is not None:
-            data_span = span.inside("data", "content")
-            blocks = [
-                (block, data_span.inside(index)) for index, block in enumerate(data["content"])
-            ]
+            blocks = located(data["content"], span.inside("data", "content"))
             add_messages(_ROLES[value["kind"]], blocks, contents, _part, _result)
     return session(contents.messages, lines)
-
-
-def _add_summary(text: str, span: Span, contents: ListContents) -> None:
-    """Add the summary of a compaction. What it replaces is not known, so nothing is dropped."""
-    part = Part("text", text, span=span.inside("data", "summary"))
-    index = len(contents.messages)
-    contents.messages.append(
-        Message("user", (part,), is_injected=True, is_summary=True, index=index, spans=(span,))
-    )
 
 
 def _part(value: Any, span: Span) -> Part | None:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site, session
-from ctxtrim.formats.fields import members, metadata_in, string
+from ctxtrim.formats.fields import Located, members, metadata_in, string
 from ctxtrim.formats.message_lists import ListContents, insert_elements
 from ctxtrim.formats.message_parts import event_id, text_of
 from ctxtrim.formats.opencode import sniff_run
@@ -66,18 +66,15 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
 def _conversation(name: str, pieces: Sequence[_Piece], lines: Sequence[Line]) -> list[Transcript]:
     contents = ListContents()
     has_usage = not any(_is_cleared(piece.part) for piece in pieces)  # else it is outdated
-    answer: list[tuple[Any, Span]] = []
+    answer: list[Located] = []
     for piece in pieces:
         if not _is_prompt(piece.part):
             answer.append((piece.part, piece.span))
             continue
         add_steps(answer, contents, None, has_usage)
         answer = []
-        span, index = piece.span, len(contents.messages)
-        text = Part("text", piece.part["text"], span=span.inside("text"), block=span)
-        contents.messages.append(
-            Message("user", (text,), is_injected=True, index=index, spans=(span,))
-        )
+        text = Part("text", piece.part["text"], span=piece.span.inside("text"), block=piece.span)
+        contents.add("user", [text], None, piece.span, is_injected=True)
     add_steps(answer, contents, None, has_usage)
     by_span = {piece.span: piece for piece in pieces}
     messages = [_on_lines(message, by_span) for message in contents.messages]

@@ -7,21 +7,21 @@ step. `sent_messages` finds the messages that opencode sends, `session_edits` in
 updates links.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import parts_owner
-from ctxtrim.formats.fields import elements, members, metadata_in, string
+from ctxtrim.formats.fields import Located, elements, located, members, string
 from ctxtrim.formats.media_blocks import inline_media
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part
 from ctxtrim.formats.opencode.sent_messages import SentMessages, info_of, knows
 from ctxtrim.formats.usage import pi_usage
 from ctxtrim.loading.lazy_table import lazy_function
-from ctxtrim.model import Message, Part, Span
+from ctxtrim.model import Part, Span
 from ctxtrim.model.request import Usage
 from ctxtrim.text.records import dump
 
@@ -56,7 +56,12 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             contents.model = model or contents.model
             is_current = position > context.boundary and _created(info) > pruning_time
             has_usage = is_current and not info.get("error")
-            add_steps(list(_pieces(item.value, item.span)), contents, info.get("tokens"), has_usage)
+            add_steps(
+                located(item.value["parts"], item.span.inside("parts")),
+                contents,
+                info.get("tokens"),
+                has_usage,
+            )
 
 
 def _created(info: dict[str, Any]) -> float:
@@ -90,30 +95,17 @@ def _add_summary(summary: Element, history: Sequence[Element], contents: ListCon
 
     It carries the spans of all that it replaces: without it, that would be live again.
     """
-    parts = [_answer_part(part, inner) for part, inner in _pieces(summary.value, summary.span)]
+    parts = [
+        _answer_part(part, inner)
+        for part, inner in located(summary.value["parts"], summary.span.inside("parts"))
+    ]
     texts = [replace(part, block=None) for part in parts if part and part.kind == "text"]
     if texts:
         thoughts = [
             replace(part, block=None) for part in parts if part and part.kind == "reasoning"
         ]
-        spans = tuple(element.whole for element in (summary, *history))
-        index = len(contents.messages)
-        contents.messages.append(
-            Message(
-                "user",
-                (*texts, *thoughts),
-                is_injected=True,
-                is_summary=True,
-                index=index,
-                spans=spans,
-            )
-        )
-
-
-def _pieces(value: Any, span: Span) -> Iterator[tuple[Any, Span]]:
-    """The parts of a message and their spans."""
-    for position, part in enumerate(value["parts"]):
-        yield part, span.inside("parts", position)
+        spans = (element.whole for element in (summary, *history))
+        contents.add_summary((*texts, *thoughts), *spans)
 
 
 def _add_prompt(item: Element, contents: ListContents) -> None:
@@ -121,16 +113,14 @@ def _add_prompt(item: Element, contents: ListContents) -> None:
     value, span, whole = item
     parts: list[Part] = []
     is_injected = True
-    for piece, inner in _pieces(value, span):
+    for piece, inner in located(value["parts"], span.inside("parts")):
         part = _prompt_part(piece, inner)
         if part is not None:
             parts.append(part)
             is_synthetic = piece.get("synthetic") or piece["type"] == "subtask"
             is_injected = is_injected and bool(is_synthetic)
     if parts:
-        index, spans = len(contents.messages), (whole,)
-        message = Message("user", tuple(parts), is_injected=is_injected, index=index, spans=spans)
-        contents.messages.append(message)
+        contents.add("user", parts, value, whole, is_injected=is_injected)
 
 
 def _prompt_part(value: Any, span: Span) -> Part | None:
@@ -161,7 +151,7 @@ def _text_part(file: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def add_steps(
-    pieces: Sequence[tuple[Any, Span]], contents: ListContents, tokens: Any, has_usage: bool
+    pieces: Sequence[Located], contents: ListContents, tokens: Any, has_usage: bool
 ) -> None:
     """Add the steps of an answer, each followed by its results.
 
@@ -176,34 +166,23 @@ def add_steps(
         index = len(contents.messages)
         usages = [_usage(record, index, contents.model) for record in records]
         contents.usages += [usage for usage in usages if usage and has_usage][-1:]
-        parts = (_answer_part(part, inner) for part, inner in step)
-        contents.messages.append(
-            Message(
-                "assistant",
-                tuple(part for part in parts if part is not None),
-                index=index,
-                spans=tuple(inner for _, inner in step),
-            )
-        )
+        parts = filter(None, (_answer_part(part, inner) for part, inner in step))
+        contents.add("assistant", parts, None, *(inner for _, inner in step))
         for part, inner in step:
             if _is_tool(part):
-                result, index = _result(part, inner), len(contents.messages)
-                metadata = metadata_in(part)
-                contents.messages.append(
-                    Message("tool", result, metadata=metadata, index=index, spans=(inner,))
-                )
+                contents.add("tool", _result(part, inner), part, inner)
 
 
 def _type(part: Any) -> Any:
     return members(part).get("type")
 
 
-def _steps(pieces: Sequence[tuple[Any, Span]]) -> list[list[tuple[Any, Span]]]:
+def _steps(pieces: Sequence[Located]) -> list[list[Located]]:
     """The parts of each step that sends something; unsent parts stay with a step next to them.
 
     A call id occurs once in a step, so that each result has its call.
     """
-    steps: list[list[tuple[Any, Span]]] = [[]]
+    steps: list[list[Located]] = [[]]
     calls: set[str] = set()
     is_sent = False
     for part, span in pieces:

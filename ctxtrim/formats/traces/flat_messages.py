@@ -138,8 +138,8 @@ def _add(role: Role, fields: _Fields, contents: ListContents) -> None:
     if value == [] and not parts and not calls:
         return  # its messages were removed
     start = next(iter(fields.values())).span  # of a text, which takes no debug keys
-    spans = (start, *(attribute.whole for attribute in fields.values()))
-    contents.messages.append(Message(role, (*parts, *calls), index=index, spans=spans))
+    wholes = (attribute.whole for attribute in fields.values())
+    contents.add(role, (*parts, *calls), {}, start, *wholes)
 
 
 def _in_blocks(role: Role, content: Any, span: Span, index: int) -> Iterator[Message]:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site, parts_owner
-from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
+from ctxtrim.formats.fields import elements, members, role_in, string
 from ctxtrim.formats.media_blocks import inline_media, media_of
 from ctxtrim.formats.message_lists import (
     Dialect,
@@ -57,11 +57,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
                 kind = "tool"
             spans = (whole,) if len(runs) == 1 else tuple(blocks)
             result = value if len(runs) == 1 else value["parts"][blocks[0].path[-1]]
-            metadata = metadata_in(result) if is_result else ()
-            index = len(contents.messages)
-            contents.messages.append(
-                Message(kind, tuple(parts), metadata=metadata, index=index, spans=spans)
-            )
+            contents.add(kind, parts, result, *spans)
 
 
 def _runs(parts: Sequence[Any], span: Span) -> Iterator[tuple[bool, list[Span], list[Part]]]:

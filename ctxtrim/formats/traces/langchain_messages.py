@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import elements, members, metadata_in, names_in, string
+from ctxtrim.formats.fields import elements, members, names_in, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
@@ -90,17 +90,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         usage = responses_usage(body.get("usage_metadata"), len(contents.messages))
         if usage is not None and role == "assistant":
             contents.usages.append(usage)
-        metadata = metadata_in(value) if role == "tool" else ()
-        index = len(contents.messages)
-        contents.messages.append(
-            Message(
-                role,
-                (*parts, *_calls(body, body_span)),
-                metadata=metadata,
-                index=index,
-                spans=(whole,),
-            )
-        )
+        contents.add(role, (*parts, *_calls(body, body_span)), value, whole)
 
 
 def _block(value: Any, span: Span) -> Part:

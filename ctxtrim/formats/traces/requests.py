@@ -140,8 +140,7 @@ def _read(dialect: Dialect | None, body: _Body, role: Role, contents: ListConten
     """Add the messages of one side of a request."""
     if body.text is not None:
         text, span = body.text
-        part, index = Part("text", text, span=span), len(contents.messages)
-        contents.messages.append(Message(role, (part,), index=index, spans=(span,)))
+        contents.add(role, [Part("text", text, span=span)], {}, span)
     if body.blocks is not None:
         blocks, span = body.blocks
         contents.add(role, content_parts(blocks, span, anthropic_block), {}, span)

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import string
-from ctxtrim.formats.media_blocks import inline_media, media_of, sealed_media
+from ctxtrim.formats.media_blocks import inline_media, sealed_media
 from ctxtrim.formats.message_parts import call_part
 from ctxtrim.formats.traces.attributes import Attribute
 from ctxtrim.loading.lazy_pattern import lazy_pattern
@@ -88,7 +88,7 @@ def _reasoning(values: Mapping[str, Any]) -> Iterator[Part]:
 def _media(values: Mapping[str, Any]) -> Media | None:
     """The attachment of a block; None without one."""
     if _IMAGE in values:
-        return media_of({"type": "image_url", "image_url": {"url": values[_IMAGE]}})
+        return inline_media(values[_IMAGE], None, "image")
     if _AUDIO in values:
         return inline_media(values[_AUDIO], values.get("audio.audio.mime_type"), "audio")
     if _FILE in values or _FILE_ID in values:

@@ -25,7 +25,7 @@ from ctxtrim.formats.message_lists import Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, result_parts
 from ctxtrim.formats.traces import flat_contents, genai_messages
 from ctxtrim.formats.traces.attributes import Attribute, Attributes
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened, request_of
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
@@ -69,13 +69,7 @@ def flat_request(
     answer = len(contents.messages)
     for fields in _answers([lists[key] for key in sorted(lists) if key[0]]):
         _read(fields, "assistant", contents)
-    messages = tuple(contents.messages)
-    if len(messages) == len(facts.preamble):
-        return None
-    has_usage = facts.usage is not None and answer < len(messages)
-    usages = (replace(facts.usage, message=answer),) if facts.usage and has_usage else ()
-    envelope = facts | Envelope(tools=_tools(attributes))
-    return LoggedRequest(span, trace, messages, answer, envelope, usages, contents.uncounted)
+    return request_of(span, trace, contents, answer, facts | Envelope(tools=_tools(attributes)))
 
 
 def _answers(completions: Sequence[_Fields]) -> list[_Fields]:

@@ -12,14 +12,12 @@ Pydantic AI (version 1 of its format) and Logfire write such lists. Old versions
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents
 from ctxtrim.formats.openai import chat
 from ctxtrim.formats.traces.attributes import Attributes
 from ctxtrim.formats.traces.message_events import EVENT_ROLES
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened, request_of
 from ctxtrim.model import Span
 
 
@@ -37,11 +35,8 @@ def listed_request(
     chat.read(prompts, contents)
     answer = len(contents.messages)
     chat.read(answers, contents)
-    if len(contents.messages) == len(facts.preamble):
-        return None
-    messages = tuple(map(attributes.located, contents.messages))
-    usages = (replace(facts.usage, message=answer),) if facts.usage and answers else ()
-    return LoggedRequest(span, trace, messages, answer, facts, usages, contents.uncounted)
+    contents.messages = list(map(attributes.located, contents.messages))
+    return request_of(span, trace, contents, answer, facts)
 
 
 def _is_choice(event: dict[str, Any]) -> bool:

@@ -8,13 +8,11 @@ of Strands Agents are read by `strands_events`, lists of events by `listed_event
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.fields import members, metadata_in, string
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents
 from ctxtrim.formats.openai import chat
 from ctxtrim.formats.traces.attributes import Attributes
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened, request_of
 from ctxtrim.model import Role, Span
 
 EVENT_ROLES: dict[object, Role] = {
@@ -52,11 +50,8 @@ def event_request(
     chat.read(prompts, contents)
     answer = len(contents.messages)
     chat.read(answers[:1], contents)
-    if len(contents.messages) == len(facts.preamble):
-        return None
-    messages = tuple(map(attributes.located, contents.messages))
-    usages = () if facts.usage is None else (replace(facts.usage, message=answer),)
-    return LoggedRequest(span, trace, messages, answer, facts, usages[: len(answers)])
+    contents.messages = list(map(attributes.located, contents.messages))
+    return request_of(span, trace, contents, answer, facts)
 
 
 def _elements(name: str, event: Field, attributes: Attributes) -> Iterator[Element]:

@@ -120,6 +120,18 @@ def logged_request(
     )
 
 
+def request_of(
+    span: Span, trace: str | None, contents: ListContents, answer: int, facts: Envelope
+) -> LoggedRequest | None:
+    """The request with some messages; None if it has only the preamble of its facts."""
+    messages = tuple(contents.messages)
+    if len(messages) == len(facts.preamble):
+        return None
+    has_answer = answer < len(messages)
+    usages = (replace(facts.usage, message=answer),) if facts.usage and has_answer else ()
+    return LoggedRequest(span, trace, messages, answer, facts, usages, contents.uncounted)
+
+
 def dialect_of(values: Sequence[Any], around: Mapping[str, Any]) -> Dialect | None:
     """The dialect of some messages; None if no dialect knows any of them.
 

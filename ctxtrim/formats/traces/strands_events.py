@@ -21,7 +21,7 @@ from ctxtrim.formats.message_lists import Envelope, ListContents
 from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.formats.traces.attributes import Attributes
 from ctxtrim.formats.traces.message_events import EVENT_ROLES, message_name
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened, request_of
 from ctxtrim.model import Message, Part, Span
 
 
@@ -38,13 +38,8 @@ def strands_request(
         if name == "gen_ai.choice":
             answer = len(contents.messages)
         _add(name, event, contents)
-    if len(contents.messages) == len(facts.preamble):
-        return None
-    messages = tuple(contents.messages)
-    has_answer = answer is not None and answer < len(messages)
-    usages = (replace(facts.usage, message=answer),) if facts.usage and has_answer else ()
-    end = len(messages) if answer is None else answer
-    return LoggedRequest(span, trace, messages, end, facts, usages)
+    end = len(contents.messages) if answer is None else answer
+    return request_of(span, trace, contents, end, facts)
 
 
 def _add(name: str, event: Field, contents: ListContents) -> None:

@@ -165,3 +165,12 @@ class MessageDraft(Struct):
             index=index,
             spans=tuple(self.spans),
         )
+
+
+def add_to_answer(role: Role, part: Part, span: Span, drafts: list[MessageDraft]) -> None:
+    """Add a part to the answer before it, or as a message."""
+    if role == "assistant" and drafts and drafts[-1].role == role:
+        drafts[-1].parts.append(part)
+        drafts[-1].spans.append(span)
+    else:
+        drafts.append(MessageDraft(role, [part], [span]))

@@ -20,7 +20,7 @@ from ctxtrim.formats.fields import (
     string,
 )
 from ctxtrim.formats.message_lists import each_as
-from ctxtrim.formats.message_parts import MessageDraft, call_part, text_of
+from ctxtrim.formats.message_parts import MessageDraft, add_to_answer, call_part, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
 from ctxtrim.text.records import JsonRecord, dump
 
@@ -74,11 +74,7 @@ class _Stream(Struct):
             self.answer.spans.append(span)  # it is removed with the text that it repeats
             return
         role = _ROLES[value["role"]] if kind == "message" else "assistant"
-        if role == "assistant" and self.drafts and self.drafts[-1].role == "assistant":
-            self.drafts[-1].parts.append(part)
-            self.drafts[-1].spans.append(span)
-        else:
-            self.drafts.append(MessageDraft(role, [part], [span]))
+        add_to_answer(role, part, span, self.drafts)
         if role == "assistant" and part.kind == "text":
             self.answer, self.text = self.drafts[-1], part.text
 

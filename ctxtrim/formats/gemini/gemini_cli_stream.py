@@ -20,8 +20,8 @@ from ctxtrim.formats.base import Insertion, Site, session
 from ctxtrim.formats.fields import first_string, members, metadata_in, string
 from ctxtrim.formats.gemini import STREAM_ROLES, is_stream_message, sniff_stream
 from ctxtrim.formats.message_lists import insert_elements
-from ctxtrim.formats.message_parts import MessageDraft, call_part, text_of
-from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
+from ctxtrim.formats.message_parts import MessageDraft, add_to_answer, call_part, text_of
+from ctxtrim.model import Line, Message, Part, Span, Transcript
 from ctxtrim.text.records import JsonRecord
 
 
@@ -40,21 +40,12 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         elif kind == "tool_use" and sniff_stream(event) is not None:
             arguments, home = event["parameters"], span.inside("parameters")
             call = call_part(arguments, event["tool_id"], event["tool_name"], home, span)
-            _add("assistant", call, span, drafts)
+            add_to_answer("assistant", call, span, drafts)
         elif is_stream_message(event):
             text = Part("text", event["content"], span=span.inside("content"))
-            _add(STREAM_ROLES[event["role"]], text, span, drafts)
+            add_to_answer(STREAM_ROLES[event["role"]], text, span, drafts)
     messages = [draft.message(index) for index, draft in enumerate(drafts)]
     return session(messages, lines, model=model, id=name)
-
-
-def _add(role: Role, part: Part, span: Span, drafts: list[MessageDraft]) -> None:
-    """Add a part to the answer before it, or as a message."""
-    if role == "assistant" and drafts and drafts[-1].role == role:
-        drafts[-1].parts.append(part)
-        drafts[-1].spans.append(span)
-    else:
-        drafts.append(MessageDraft(role, [part], [span]))
 
 
 def _result(event: dict[str, Any], span: Span) -> Part:

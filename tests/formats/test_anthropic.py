@@ -278,6 +278,12 @@ def test_the_envelope_is_read() -> None:
     assert transcript(line(*TALK, tool_choice={"type": "any"})).tool_choice == "any"
 
 
+def test_a_tool_choice_of_chat_completions_is_read_next_to_blocks_of_anthropic() -> None:
+    forced = {"type": "function", "function": {"name": "bash"}}
+    assert transcript(line(*TALK, tool_choice="required")).tool_choice == "required"
+    assert transcript(line(*TALK, tool_choice=forced)).tool_choice == "bash"
+
+
 def test_stored_api_answers_provide_model_and_usage() -> None:
     answer = says("Done.") | {
         "type": "message",

@@ -39,7 +39,7 @@ from ctxtrim.formats.fields import first_string, members, string
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around
-from ctxtrim.formats.request_options import anthropic_options
+from ctxtrim.formats.request_options import anthropic_options, choice
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Message, Part, Role, Span
@@ -242,7 +242,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     tools = value.get("tools")
     return Envelope(
         dump(tools) if isinstance(tools, list) and tools else None,
-        tool_choice=_choice(value.get("tool_choice")),
+        tool_choice=choice(value),
         model=string(value.get("model")),
         id=string(value.get("id")),
         usage=anthropic_usage(value.get("usage")),
@@ -250,13 +250,6 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         options=anthropic_options(value),
         strict_roles="elements" if is_for_bedrock(value, span.path) else "",
     )
-
-
-def _choice(value: Any) -> str | None:
-    """The name of the tool that must be called, or a word like `auto` or `none`."""
-    if not isinstance(value, dict):
-        return None
-    return string(value.get("name", value.get("type")))
 
 
 _EDITS = "ctxtrim.formats.anthropic.message_edits"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxtrim.formats.fields import elements, members
-from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.media_blocks import inline_media, media_of
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.model import Part, Span
 
@@ -79,7 +79,7 @@ def _audio(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     audio = value.get("audio")
     if not isinstance(audio, dict):
         return ()
-    media = media_of({"type": "audio", "audio": audio.get("data")})
+    media = inline_media(audio.get("data"), None, "audio")
     return (Part("attachment", media=media, source=span.inside("audio")),)
 
 

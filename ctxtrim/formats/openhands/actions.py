@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from ctxtrim.formats.fields import elements, members, metadata_in, string
-from ctxtrim.formats.media_blocks import media_of
+from ctxtrim.formats.media_blocks import inline_media
 from ctxtrim.formats.message_parts import call_part
 from ctxtrim.formats.openhands.commands import around_output
 from ctxtrim.model import Message, Part, Role, Span
@@ -124,7 +124,7 @@ def _texts(value: dict[str, Any], span: Span, key: str) -> Iterator[Part]:
 def _images(arguments: dict[str, Any], span: Span) -> Iterator[Part]:
     for key in ("image_urls", "images_urls"):
         for index, url in enumerate(elements(arguments.get(key))):
-            media = media_of({"type": "image_url", "image_url": {"url": url}})
+            media = inline_media(url, None, "image")
             yield Part("attachment", media=media, block=span.inside(key, index))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
-from ctxtrim.formats.media_blocks import media_of, sealed_media, text_block
+from ctxtrim.formats.media_blocks import inline_media, sealed_media, text_block
 from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.formats.openhands.actions import Contents, call_of
 from ctxtrim.formats.openhands.commands import around_output
@@ -97,7 +97,7 @@ def _images(urls: list[Any], span: Span) -> Iterator[Part]:
     """
     is_single = len(urls) == 1
     for number, url in enumerate(urls):
-        media = media_of({"type": "image_url", "image_url": {"url": url}})
+        media = inline_media(url, None, "image")
         block = span if is_single else span.inside("image_urls", number)
         yield Part(
             "attachment", media=media, block=block, text_block=text_block if is_single else None

@@ -325,7 +325,7 @@ def test_defaults_of_structs_are_values() -> None:
 REPEATED = {
     *("anthropic", "gemini", "openai", "openai_responses", "strands"),
     "stage",
-    *("blocks", "contents", "errors", "facts", "files", "fit", "markers", "messages"),
+    *("contents", "errors", "facts", "files", "fit", "markers", "messages"),
     *("models", "numbers", "options", "pieces", "reasoning", "request", "requests", "session"),
     *("sessions", "summary"),
 }

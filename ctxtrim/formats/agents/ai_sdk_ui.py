@@ -29,8 +29,8 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents import UI_ROLES, knows_ui_part, ui_tool
-from ctxtrim.formats.agents.blocks import insert_blocks
 from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.block_messages import insert_blocks
 from ctxtrim.formats.fields import Located, elements, first_string, located, members, string
 from ctxtrim.formats.gemini.parts import response_text
 from ctxtrim.formats.media_blocks import inline_media, media_of, text_block

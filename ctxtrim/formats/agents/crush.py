@@ -24,8 +24,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
-from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
 from ctxtrim.formats.base import BEFORE_SUMMARY, Insertion, Site, parts_owner
+from ctxtrim.formats.block_messages import add_messages, insert_blocks
 from ctxtrim.formats.fields import boolean, located, members, role_in, string
 from ctxtrim.formats.media_blocks import block_part, inline_media, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents

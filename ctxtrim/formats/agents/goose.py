@@ -27,8 +27,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.agents.blocks import add_messages, insert_blocks
 from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.block_messages import add_messages, insert_blocks
 from ctxtrim.formats.fields import boolean, elements, located, members, role_in, string
 from ctxtrim.formats.media_blocks import inline_media, text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents

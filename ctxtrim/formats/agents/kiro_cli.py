@@ -16,8 +16,8 @@ in the file `ID.json` next to the session.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ctxtrim.formats.agents.blocks import add_messages
 from ctxtrim.formats.base import Format, Insertion, Layout, Site, session
+from ctxtrim.formats.block_messages import add_messages
 from ctxtrim.formats.fields import elements, located, members, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import ListContents, insert_around

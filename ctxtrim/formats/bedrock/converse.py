@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.agents.blocks import add_messages
 from ctxtrim.formats.anthropic import message_edits
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.bedrock import SYSTEM, is_empty, knows, message_in, strands, text_block
+from ctxtrim.formats.block_messages import add_messages
 from ctxtrim.formats.fields import elements, first_string, located, members, role_in, string
 from ctxtrim.formats.media_blocks import inline_media
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents

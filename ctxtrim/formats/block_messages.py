@@ -1,4 +1,4 @@
-"""Messages of typed blocks, as Goose and Crush store them.
+"""Messages of typed blocks, as Goose, Crush, Kiro and Bedrock store them.
 
 An element may contain several messages: each result is a message, and so is each run of other
 blocks. Blocks that are not sent belong to a message next to them. An element without any message is

@@ -1,7 +1,6 @@
 """A table whose values are loaded when they are first used, so that a run loads only its own."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -51,24 +50,26 @@ class LazyTable(MutableMapping[str, V]):
 
 def module_table(package: str, rows: Mapping[str, str]) -> LazyTable[Any]:
     """A table of values in the modules of a package; `rows` maps names to `module:attribute`."""
-
-    def load(name: str) -> Any:
-        module, _, attribute = rows[name].partition(":")
-        return getattr(import_module(f"{package}.{module}"), attribute)
-
-    return LazyTable(rows, load)
+    return LazyTable(rows, lambda name: _loaded(f"{package}.{rows[name]}"))
 
 
 def lazy_function(name: str) -> Callable[..., Any]:
     """A function `module:attribute` that is loaded when it is first called."""
+    function: Callable[..., Any] | None = None
 
-    @cache
-    def load() -> Callable[..., Any]:
-        module, _, attribute = name.partition(":")
-        function: Callable[..., Any] = getattr(import_module(module), attribute)
-        return function
+    def call(*args: Any) -> Any:
+        nonlocal function
+        if function is None:
+            function = _loaded(name)
+        return function(*args)
 
-    return lambda *args: load()(*args)
+    return call
+
+
+def _loaded(name: str) -> Any:
+    """The value of a `module:attribute`."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def lazy_names(package: str, modules: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:

@@ -21,7 +21,7 @@ from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.formats.request_options import chat_options, choice
 from ctxtrim.formats.sharegpt import tools_in
 from ctxtrim.formats.usage import is_complete, openai_usage
-from ctxtrim.loading.lazy_table import lazy_function, module_table
+from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path, Place
 
@@ -68,25 +68,21 @@ _content = methodcaller("get", "content")
 _PAIRED = ("tool_use", "tool_result", "toolRequest", "toolResponse", "function_result")
 _FOREIGN = (*_PAIRED, "thinking", "redacted_thinking", "tool_call", "toolCall")
 
-_FUNCTIONS = module_table(
-    "ctxtrim.formats.openai",
-    {
-        "add_item": "chat_items:add_item",
-        "add_results": "chat_results:add_results",
-        "calls_in_content": "chat_calls:calls_in_content",
-        "images": "answer_parts:images",
-        "part_of": "chat_blocks:part_of",
-        "resolved": "inspect_attachments:resolved",
-        "with_calls": "chat_calls:with_calls",
-        "with_members": "chat_members:with_members",
-        "with_note": "kimi_context:with_note",
-    },
-)
-"""Functions that many files do not need."""
+# functions that many files do not need
+_OPENAI = "ctxtrim.formats.openai"
+_add_item = lazy_function(f"{_OPENAI}.chat_items:add_item")
+_add_results = lazy_function(f"{_OPENAI}.chat_results:add_results")
+_calls_in_content = lazy_function(f"{_OPENAI}.chat_calls:calls_in_content")
+_images = lazy_function(f"{_OPENAI}.answer_parts:images")
+_other_block = lazy_function(f"{_OPENAI}.chat_blocks:part_of")
+_owner = lazy_function(f"{_OPENAI}.chat_edits:owner")
+_relink = lazy_function(f"{_OPENAI}.chat_edits:relink")
+_with_attachments = lazy_function(f"{_OPENAI}.inspect_attachments:resolved")
+_with_calls = lazy_function(f"{_OPENAI}.chat_calls:with_calls")
+_with_members = lazy_function(f"{_OPENAI}.chat_members:with_members")
+_with_note = lazy_function(f"{_OPENAI}.kimi_context:with_note")
 _add_reasoning = lazy_function("ctxtrim.formats.anthropic.roo_code:add_reasoning")
 _link = lazy_function("ctxtrim.formats.anthropic.roo_code:link")
-_owner = lazy_function("ctxtrim.formats.openai.chat_edits:owner")
-_relink = lazy_function("ctxtrim.formats.openai.chat_edits:relink")
 
 
 def knows(value: object) -> bool:
@@ -175,7 +171,7 @@ def _read_all(
             contents.tools = contents.tools or tools_in(value["tools"])
         content = value.get("content")
         if role == "tool":
-            _FUNCTIONS["add_results"](contents, value, span, whole, _block)
+            _add_results(contents, value, span, whole, _block)
         elif len(value) == 2 and isinstance(content, str) and name not in _CALLS:
             parts = (Part("text", content, span=Span(span.line, span.path + _CONTENT)),)
             messages.append(Message(role, parts, index=index, spans=(whole,), action=last_action))
@@ -204,7 +200,7 @@ def _read_other(
     if name is not None:
         contents.uncounted += name not in _ASIDE
     elif is_response_or_output(value):
-        _FUNCTIONS["add_item"](value, span, contents)
+        _add_item(value, span, contents)
     elif is_sealed(value):
         yield value, whole, _add_reasoning(value, whole, contents)
 
@@ -293,11 +289,11 @@ def _resolved(items: Iterable[Element], container: Mapping[str, Any]) -> Iterabl
     attachments = container.get("attachments")
     if not isinstance(attachments, dict) or not attachments:
         return items
-    return cast(Iterable[Element], _FUNCTIONS["resolved"](items, attachments))
+    return cast(Iterable[Element], _with_attachments(items, attachments))
 
 
 DIALECT = Dialect(
-    "openai-chat", knows, read, lazy_function("ctxtrim.formats.openai.chat_insert:insert"),
+    "openai-chat", knows, read, lazy_function(f"{_OPENAI}.chat_insert:insert"),
     envelope=envelope, header=header, owner=_owner, relink=_relink, links_texts=True,
     answers=(("message",),), resolved=_resolved, places=PLACES, other_places=OTHER_PLACES,
     takes_empty=True, has_foreign=has_foreign, owns_place=owns_place, refuses_place=refuses_place,
@@ -317,7 +313,7 @@ def _message(
     content_span = Span(span.line, span.path + _CONTENT)
     parts: tuple[Part, ...] = ()
     if value["role"] in _CALLS:
-        parts = _FUNCTIONS["calls_in_content"](content, content_span)
+        parts = _calls_in_content(content, content_span)
     elif isinstance(content, str):
         parts = (Part("text", content, span=content_span),)
     elif content is not None:
@@ -325,19 +321,19 @@ def _message(
         if role == "assistant" and isinstance(content, list):
             parts = _sent_parts(parts, content)
     if "images" in value:
-        parts += _FUNCTIONS["images"](value, span)
+        parts += _images(value, span)
     if role == "assistant" or "tool_calls" in value or "tool_responses" in value:
         if not _WITH_PARTS.isdisjoint(value):
-            parts, whole = _FUNCTIONS["with_members"](value, parts, span, whole, contents, _block)
+            parts, whole = _with_members(value, parts, span, whole, contents, _block)
         if value.get("tool_calls") or value.get("tool_call") or value.get("function_call"):
-            parts = _FUNCTIONS["with_calls"](value, parts, span, contents)
+            parts = _with_calls(value, parts, span, contents)
     is_demo = value.get("is_demo") is True
     index = len(contents.messages)
     message = Message(
         role, parts, name, is_demo, index=index, spans=(whole,), action=action, is_demo=is_demo
     )
     if role == "user" and parts and parts[0].text.startswith("<system>"):
-        message = _FUNCTIONS["with_note"](message)
+        message = _with_note(message)
     return message
 
 
@@ -353,4 +349,4 @@ def _block(block: Any, span: Span) -> Part:
     kind = block.get("type") if isinstance(block, dict) else None
     if kind in _TEXTS and isinstance(block.get("text"), str):
         return Part("text", block["text"], span=span.inside("text"), block=span)
-    return cast(Part, _FUNCTIONS["part_of"](block, span))
+    return cast(Part, _other_block(block, span))

@@ -6,12 +6,9 @@ from typing import Any
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.media_blocks import inline_media, media_of
 from ctxtrim.formats.message_lists import ListContents
+from ctxtrim.formats.openai.chat import REASONING, REASONING_BLOCKS
 from ctxtrim.model import Part, Span
 
-# the last two: Ollama and data for gpt-oss, Cohere
-_REASONING = ("reasoning", "reasoning_content", "thinking", "tool_plan")
-# of OpenRouter, LiteLLM, and Hermes Agent
-_BLOCKS = ("reasoning_details", "thinking_blocks", "codex_reasoning_items")
 _TEXTS = ("text", "thinking", "summary")
 _SEALED = ("data", "signature", "encrypted_content")
 
@@ -38,9 +35,9 @@ def _reasoning(value: dict[str, Any], span: Span, contents: ListContents) -> lis
     the summary.
     """
     texts: list[Part] = []
-    lists = [(key, elements(value.get(key))) for key in _BLOCKS]
+    lists = [(key, elements(value.get(key))) for key in REASONING_BLOCKS]
     others: list[Any] = []
-    for key in _REASONING:
+    for key in REASONING:
         text, text_span = value.get(key), span.inside(key)
         if any(part.text == text for part in texts):
             texts.append(Part("reasoning", block=text_span))

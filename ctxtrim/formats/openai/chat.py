@@ -54,10 +54,13 @@ _CALLS = ("tool_call", "tool-call", "function_call")
 _CALL_MEMBERS = ("tool_calls", "function_call", "toolCalls")  # the last: AG-UI
 _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta", "_checkpoint", "_usage")  # records of agents, never sent
-_WITH_PARTS = frozenset({
-    "refusal", "audio", "reasoning", "reasoning_content", "reasoning_details", "thinking",
-    "thinking_blocks", "tool_plan", "codex_reasoning_items", "toolCalls", "tool_responses",
-})  # fmt: skip
+REASONING = ("reasoning", "reasoning_content", "thinking", "tool_plan")
+"""Members with a reasoning text; the last two of Ollama and data for gpt-oss, and of Cohere."""
+REASONING_BLOCKS = ("reasoning_details", "thinking_blocks", "codex_reasoning_items")
+"""Members with blocks of reasoning, of OpenRouter, LiteLLM, and Hermes Agent."""
+_WITH_PARTS = frozenset(
+    ("refusal", "audio", "toolCalls", "tool_responses", *REASONING, *REASONING_BLOCKS)
+)
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _APPROVAL = "tool-approval-request"

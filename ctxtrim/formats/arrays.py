@@ -105,7 +105,7 @@ def _placed(
 
 
 def conversation_array(
-    data: bytes, number: int, formats: Sequence[Format], large: int = LARGE
+    data: bytes, number: int, formats: Sequence[Format], large: int
 ) -> ConversationArray | None:
     """A document as a large array of conversations of one format; None for other documents.
 

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Format, Layout, session
-from ctxtrim.formats.fields import elements, members, metadata_in, string
-from ctxtrim.formats.media_blocks import block_part
+from ctxtrim.formats.fields import located, members, metadata_in, string
+from ctxtrim.formats.media_blocks import text_or_block
 from ctxtrim.formats.message_lists import each_as
 from ctxtrim.formats.message_parts import result_parts, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
@@ -96,18 +96,9 @@ def _mcp_result(item: dict[str, Any], span: Span, call_id: str | None) -> tuple[
     if isinstance(error, str):
         value_span = span.inside("error", "message")
         return (Part("tool_result", error, call_id, None, True, span=value_span),)
-    value_span = span.inside("result", "content")
-    blocks = enumerate(elements(members(item.get("result")).get("content")))
-    return result_parts(
-        [_block(block, value_span.inside(index)) for index, block in blocks], call_id
-    )
-
-
-def _block(block: Any, span: Span) -> Part:
-    part = block_part(block, span)
-    if part.media is None and isinstance(block, dict) and isinstance(block.get("text"), str):
-        return Part("text", block["text"], span=span.inside("text"), block=span)
-    return part
+    content = members(item.get("result")).get("content")
+    blocks = located(content, span.inside("result", "content"))
+    return result_parts([text_or_block(*block) for block in blocks], call_id)
 
 
 def _json_value(message: Message) -> dict[str, Any]:

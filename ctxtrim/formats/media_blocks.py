@@ -36,6 +36,16 @@ def block_part(value: Any, span: Span, spell: Callable[[str], Any] = text_block)
     return Part("text", dump(value), block=span, stored=isinstance(value, dict))
 
 
+def typed_text(value: Any, span: Span) -> Part | None:
+    """The text of a block with the type `text`, which can be edited; None for another value."""
+    if not isinstance(value, dict) or value.get("type") != "text":
+        return None
+    text = value.get("text")
+    if not isinstance(text, str):
+        return None
+    return Part("text", text, span=span.inside("text"), block=span)
+
+
 def text_or_block(value: Any, span: Span) -> Part:
     """The text of a block, which can be edited; a block without one as in `block_part`."""
     text = value.get("text") if isinstance(value, dict) else None

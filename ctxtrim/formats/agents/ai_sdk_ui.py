@@ -33,7 +33,7 @@ from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.block_messages import insert_blocks
 from ctxtrim.formats.fields import Located, elements, first_string, located, members, string
 from ctxtrim.formats.gemini.parts import response_text
-from ctxtrim.formats.media_blocks import inline_media, media_of, text_block
+from ctxtrim.formats.media_blocks import inline_media, media_of, text_block, typed_text
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.formats.openai.ai_sdk import DENIED
@@ -105,13 +105,11 @@ def _text_in_url(url: str) -> str:
 def _text_or_file(value: Any, span: Span) -> Part | None:
     """A text or a file; None for a part that is not sent."""
     part = members(value)
-    if part.get("type") == "text" and isinstance(part.get("text"), str):
-        return Part("text", part["text"], span=span.inside("text"), block=span)
     if part.get("type") == "file":
         data = part.get("url", part.get("data"))
         media = inline_media(data, part.get("mediaType", part.get("mimeType")))
         return Part("attachment", media=media, block=span, text_block=text_block)
-    return None
+    return typed_text(value, span)
 
 
 def _add_answer(pieces: Sequence[Located], contents: ListContents) -> None:
@@ -260,8 +258,8 @@ def _output(value: Any, span: Span, call_id: str | None, name: str | None) -> It
 
 
 def _block(value: dict[str, Any], span: Span) -> Part:
-    if value["type"] == "text" and isinstance(value.get("text"), str):
-        return Part("text", value["text"], span=span.inside("text"), block=span)
+    if (text := typed_text(value, span)) is not None:
+        return text
     media = media_of(value)
     return _other(value, span) if media is None else Part("attachment", media=media, block=span)
 

@@ -25,7 +25,7 @@ from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents import STEP_ROLES, knows_step
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
 from ctxtrim.formats.fields import Located, elements, first_string, located, members, string
-from ctxtrim.formats.media_blocks import block_part
+from ctxtrim.formats.media_blocks import text_or_block
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents, insert_elements
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.formats.usage import openai_usage
@@ -85,11 +85,9 @@ def _contents(content: Any, span: Span) -> tuple[Part, ...]:
 
 def _content(value: Any, span: Span) -> Part:
     """A text or an image of a content. The path of an image may be a data URL."""
-    text = members(value).get("text")
-    if isinstance(text, str):
-        return Part("text", text, span=span.inside("text"), block=span)
     path = string(members(members(value).get("source")).get("path")) or ""
-    return block_part({"type": "image", "data": path} if path.startswith("data:") else value, span)
+    is_image = path.startswith("data:")
+    return text_or_block({"type": "image", "data": path} if is_image else value, span)
 
 
 def _add_answer(item: Element, contents: ListContents) -> None:

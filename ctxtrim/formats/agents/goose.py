@@ -30,7 +30,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.block_messages import add_messages, insert_blocks
 from ctxtrim.formats.fields import boolean, elements, located, members, role_in, string
-from ctxtrim.formats.media_blocks import inline_media, text_block
+from ctxtrim.formats.media_blocks import inline_media, text_block, typed_text
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, joined_message, result_parts, text_of
 from ctxtrim.model import Message, Part, Role, Span
@@ -142,8 +142,6 @@ def _part(value: Any, span: Span) -> Part | None:
 def _content(value: Any, span: Span) -> Part:
     """A text, an attachment or a resource of a message or a result; another block as its JSON."""
     kind, block = members(value).get("type"), members(value)
-    if kind == "text" and isinstance(block.get("text"), str):
-        return Part("text", block["text"], span=span.inside("text"), block=span)
     if kind in ("image", "document"):
         media = inline_media(block.get("data"), block.get("mimeType"))
         return Part("attachment", media=media, block=span, text_block=text_block)
@@ -154,7 +152,7 @@ def _content(value: Any, span: Span) -> Part:
         return Part("text", resource["text"], span=span.inside("resource", "text"), block=span)
     if kind == "resource" and isinstance(resource.get("blob"), str):
         return _blob(resource["blob"], string(resource.get("mimeType")), span)
-    return Part("text", dump(value), block=span)
+    return typed_text(value, span) or Part("text", dump(value), block=span)
 
 
 def _blob(data: str, mime: str | None, span: Span) -> Part:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import parts_owner
 from ctxtrim.formats.fields import Located, elements, located, members, string
-from ctxtrim.formats.media_blocks import inline_media
+from ctxtrim.formats.media_blocks import inline_media, typed_text
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part
 from ctxtrim.formats.opencode.sent_messages import SentMessages, info_of, knows
@@ -127,14 +127,12 @@ def _prompt_part(value: Any, span: Span) -> Part | None:
     """A part of a user message; None if it is not sent."""
     if not isinstance(value, dict):
         return None
-    kind, text = value.get("type"), value.get("text")
-    if kind == "text" and isinstance(text, str) and not value.get("ignored"):
-        return Part("text", text, span=span.inside("text"), block=span)
+    kind = value.get("type")
     if kind == "subtask":
         return Part("text", SUBTASK, block=span)
     if kind == "file" and value.get("mime") not in _UNSENT_FILES:
         return replace(_file(value, span), text_block=partial(_text_part, value))
-    return None
+    return None if value.get("ignored") else typed_text(value, span)
 
 
 def _file(value: Any, span: Span) -> Part:
@@ -203,17 +201,15 @@ def _steps(pieces: Sequence[Located]) -> list[list[Located]]:
 
 def _answer_part(value: Any, span: Span) -> Part | None:
     """A part of an assistant message; None if it is not sent."""
-    kind, text = _type(value), members(value).get("text")
-    if kind == "text" and isinstance(text, str):
-        return Part("text", text, span=span.inside("text"), block=span)
-    if kind == "reasoning" and isinstance(text, str):
+    text = members(value).get("text")
+    if _type(value) == "reasoning" and isinstance(text, str):
         return Part("reasoning", text, block=span)
     if _is_tool(value):
         value_span = span.inside("state", "input")
         return call_part(
             value["state"].get("input"), _call_id(value), value.get("tool"), value_span, span
         )
-    return None
+    return typed_text(value, span)
 
 
 def _is_tool(value: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site, content_owner
 from ctxtrim.formats.fields import boolean, members, metadata_in, role_in, string
-from ctxtrim.formats.media_blocks import block_part
+from ctxtrim.formats.media_blocks import block_part, typed_text
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, insert_elements
 from ctxtrim.formats.message_parts import (
     call_part,
@@ -218,13 +218,11 @@ def content_in(content: Any, span: Span, role: Role) -> tuple[Part, ...]:
 
 def _block(block: Any, span: Span) -> Part:
     """Any block except a call."""
-    if isinstance(block, dict):
-        kind = block.get("type")
-        if kind == "text" and isinstance(block.get("text"), str):
-            return Part("text", block["text"], span=span.inside("text"), block=span)
-        if kind == "thinking" and isinstance(block.get("thinking"), str):
-            return Part("reasoning", block["thinking"], block=span)
-    return block_part(block, span)
+    if isinstance(block, dict) and block.get("type") == "thinking":
+        text = block.get("thinking")
+        if isinstance(text, str):
+            return Part("reasoning", text, block=span)
+    return typed_text(block, span) or block_part(block, span)
 
 
 def _answer_block(block: Any, span: Span) -> Part:

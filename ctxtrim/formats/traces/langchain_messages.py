@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members, names_in, string
-from ctxtrim.formats.media_blocks import block_part
+from ctxtrim.formats.media_blocks import block_part, typed_text
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.formats.usage import responses_usage
@@ -98,13 +98,11 @@ def _block(value: Any, span: Span) -> Part:
     kind = block.get("type")
     if isinstance(value, str):
         return Part("text", value, span=span, block=span)
-    if kind == "text" and isinstance(block.get("text"), str):
-        return Part("text", block["text"], span=span.inside("text"), block=span)
     if kind in ("thinking", "reasoning") and isinstance(block.get(kind), str):
         return Part("reasoning", block[kind], block=span)
     if kind in _CALLS:
         return Part("tool_call")
-    return block_part(value, span)
+    return typed_text(value, span) or block_part(value, span)
 
 
 def _calls(body: dict[str, Any], span: Span) -> Iterator[Part]:

@@ -116,7 +116,7 @@ def _steps(
         pieces += located(next(iter(elements(reply)[1:]), None), place.inside(1))
     key = _key(value, _FINAL)
     pieces += _items(members(value.get(key)), ("parts", "parts"), span.inside(key))
-    answer = [part_of(part, place, True) for part, place in pieces if _has_content(part)]
+    answer = [part_of(part, place, calls=True) for part, place in pieces if _has_content(part)]
     answer += [Part("text", dump(call)) for call, _ in calls]  # last: no text can precede them
     if answer:
         spans = tuple(place for _, place in (*pieces, *calls))

@@ -61,7 +61,7 @@ def _system(value: dict[str, Any], span: Span) -> Iterator[Part]:
         yield Part("text", value["text"], span=span.inside("text"))
         return
     for index, part in enumerate(elements(value.get("parts"))):
-        yield part_of(part, span.inside("parts", index), False)
+        yield part_of(part, span.inside("parts", index))
 
 
 def _add(chunk: dict[str, Any], span: Span, drafts: list[MessageDraft]) -> None:
@@ -106,7 +106,7 @@ def _other_parts(chunk: dict[str, Any], span: Span) -> Iterator[Part]:
     """The pieces of a chunk that its text does not repeat, and its code."""
     for index, piece in enumerate(elements(chunk.get("parts"))):
         if "text" not in chunk or "text" not in members(piece):
-            yield replace(part_of(piece, span.inside("parts", index), True), block=None)
+            yield replace(part_of(piece, span.inside("parts", index), calls=True), block=None)
     for key in _CODE:
         if key in chunk:
             yield Part("text", dump({key: chunk[key]}))

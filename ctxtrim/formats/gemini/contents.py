@@ -201,7 +201,7 @@ def _system(objects: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]
                 pieces = [(inner["parts"], inner_span.inside("parts"))]
             else:
                 continue
-            parts = tuple(part_of(part, position, False) for part, position in pieces)
+            parts = tuple(part_of(part, position) for part, position in pieces)
             yield Message("system", parts, index=0, spans=(inner_span,))
             return
 

@@ -146,7 +146,7 @@ def _model(entry: LoggedMessage, copy_ids: Set[str], contents: ListContents) -> 
     if usage is not None:
         contents.usages.append(replace(usage, model=contents.model))
     pieces = _pieces(entry)
-    parts = [part_of(part, inner_span, True) for part, inner_span in pieces]
+    parts = [part_of(part, inner_span, calls=True) for part, inner_span in pieces]
     if not any(_is_whole(part) for part, _ in pieces):
         parts = [*_thoughts(value, span), *parts]
     if not isinstance(value.get("content"), list):
@@ -216,7 +216,7 @@ def _results(
         if response is not None:
             result_parts = result_of(piece, piece_span, 0).parts
         else:
-            result_parts = (part_of(piece, piece_span, False),)
+            result_parts = (part_of(piece, piece_span),)
         parts += [_result_part(part, call_part, is_error) for part in result_parts]
         sources.append((piece, piece_span) if isinstance(piece, dict) else (call, call_span))
     if parts:

@@ -232,7 +232,7 @@ def _same_call(message: LoggedMessage, call: Span) -> Iterator[Span]:
     target = call_of(message.value["toolCalls"][call.path[-1]], call)
     content = message.content or message.span.inside("content")
     for index, part in enumerate(elements(message.value.get("content"))):
-        other = part_of(part, call, True)
+        other = part_of(part, call, calls=True)
         if other.kind == "tool_call" and is_same(other, target):
             yield content.inside(index)
             return

@@ -71,7 +71,7 @@ def messages_of(
     results in a model content, are read as text.
     """
     if role != "user":
-        parts = (part_of(value, span, role == "assistant") for value, span in pieces)
+        parts = (part_of(value, span, calls=role == "assistant") for value, span in pieces)
         return [Message(role, tuple(parts), index=index, spans=spans)]
     messages: list[Message] = []
     for value, span in pieces:
@@ -79,7 +79,7 @@ def messages_of(
         if response is not None:
             messages.append(result_of(value, span, index + len(messages)))
             continue
-        part, last_message = part_of(value, span, False), messages[-1] if messages else None
+        part, last_message = part_of(value, span), messages[-1] if messages else None
         if last_message is not None and (last_message.role == "user" or part.media is not None):
             messages[-1] = _with_part(last_message, part, span)
         else:
@@ -102,8 +102,11 @@ def _with_part(message: Message, part: Part, span: Span) -> Message:
     return replace(message, parts=(*message.parts, part), spans=(*message.spans, span))
 
 
-def part_of(value: Any, span: Span, calls: bool) -> Part:
-    """Any part except a function response, with the length of its signature as sealed reasoning."""
+def part_of(value: Any, span: Span, *, calls: bool = False) -> Part:
+    """Any part except a function response, with the length of its signature as sealed reasoning.
+
+    `calls`: in an answer, where a function call is a call, not text.
+    """
     part = _part_of(value, span, calls)
     if not isinstance(value, dict):
         return part

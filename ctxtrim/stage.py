@@ -1,9 +1,9 @@
 """The contract between stages and the pipeline: settings, outcomes and changes as values."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, field, fields
+from dataclasses import Field, dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -15,7 +15,6 @@ from ctxtrim.tokens.counter import Counter
 if TYPE_CHECKING:
     from ctxtrim.summaries.identity import Identity
 
-T = TypeVar("T")
 Action = Literal[
     "kept", "truncated", "archived", "dropped", "summarized", "inserted", "merged", "stripped",
     "repaired"
@@ -168,82 +167,71 @@ class Memory(Protocol):
         ...
 
 
-class Stage(Protocol):
+@dataclass(frozen=True)
+class Stage:
     """A frozen dataclass that maps a transcript to an outcome and keeps no state.
 
-    Its first fields are the counter and the budget. The other fields are its settings. Its class
-    attributes may declare a `Trait`. From its settings, static methods may say why it changes
-    nothing (`idle`), whether it moves results to files (`moves_results`), and whether it needs no
-    count if an upper bound fits the budget (`accepts_bounds`).
+    The other fields of its subclasses are settings, and what the run passes to them.
     """
 
-    def __init__(self, counter: Counter, budget: Budget, **settings: Any) -> None: ...
+    is_verdict: ClassVar[bool] = False
+    """Whether the stage only reports; a run continues after its overflow."""
+
+    counter: Counter
+    budget: Budget
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Run the stage."""
-        ...
+        raise NotImplementedError
 
+    @classmethod
+    @cache
+    def run_fields(cls) -> tuple[str, ...]:
+        """The names of the fields that the pipeline passes."""
+        return tuple(item.name for item in fields(cls) if "run" in item.metadata)
 
-Trait = Literal["is_verdict", "fits_budget"]
-"""A class attribute of a stage, with the value True.
+    @classmethod
+    def settings(cls) -> tuple[Field[Any], ...]:
+        """The fields that users can set."""
+        return tuple(item for item in fields(cls) if "help" in item.metadata)
 
-`is_verdict`: the stage reports and edits nothing, so the run continues after its overflow.
-`fits_budget`: its result fits the budget, or it reports an overflow.
-"""
+    @staticmethod
+    def idle(settings: Mapping[str, Any]) -> str:
+        """Why a stage with these settings changed nothing, or nothing."""
+        return ""
 
+    @staticmethod
+    def moves_results(settings: Mapping[str, Any]) -> bool:
+        """Whether a stage with these settings moves results to files."""
+        return False
 
-def declares(stage: type[Stage], trait: Trait) -> bool:
-    """Whether a stage declares a trait."""
-    return getattr(stage, trait, False)
-
-
-def idle_reason(stage: type[Stage], settings: Mapping[str, Any]) -> str:
-    """Why a stage with these settings changed nothing, as its function `idle` says, or nothing."""
-    return _answer(stage, "idle", settings, "")
-
-
-def moves_results(stage: type[Stage], settings: Mapping[str, Any]) -> bool:
-    """Whether a stage with these settings moves results to files."""
-    return _answer(stage, "moves_results", settings, False)
-
-
-def accepts_bounds(stage: type[Stage], settings: Mapping[str, Any]) -> bool:
-    """Whether a stage with these settings needs no count if an upper bound fits the budget."""
-    return _answer(stage, "accepts_bounds", settings, False)
-
-
-def _answer(stage: type[Stage], name: str, settings: Mapping[str, Any], otherwise: T) -> T:
-    """What a static method of a stage says about its settings; `otherwise` if it has none."""
-    method: Callable[[Mapping[str, Any]], T] | None = getattr(stage, name, None)
-    return method(settings) if method is not None else otherwise
-
-
-@runtime_checkable
-class Announced(Protocol):
-    """A stage whose start and end are reported as events if it has a reason to run."""
+    @staticmethod
+    def accepts_bounds(settings: Mapping[str, Any]) -> bool:
+        """Whether a stage with these settings needs no count if an upper bound fits the budget."""
+        return False
 
     def reason_to_run(self, transcript: Transcript) -> str | None:
-        """Why the stage works on the transcript; None if it does not."""
-        ...
+        """Why the stage works on the transcript; None if its start and end are no events."""
+        return None
 
 
-@runtime_checkable
-class FitsBudget(Stage, Protocol):
-    """A stage that drops and shortens messages to fit a budget."""
+@dataclass(frozen=True)
+class FitsBudget(Stage):
+    """A stage whose result fits the budget, or reports an overflow."""
 
     def exceeds(self, transcript: Transcript) -> bool:
         """Whether a transcript exceeds the budget; else the stage does not edit it."""
-        ...
+        return self.counter.tokens(transcript) > self.budget.available
 
     def first_edit(self, transcript: Transcript) -> int | None:
         """The position of the first message that the stage edits; None if there is none."""
-        ...
+        raise NotImplementedError
 
     def without_reasoning(self, replacements: Mapping[int, Message]) -> "FitsBudget":
         """The stage for a transcript of which some messages lose their reasoning; by position, the
         messages without it.
         """
-        ...
+        raise NotImplementedError
 
 
 DROP, KEEP, SUMMARIES, RULES, REPORT = (
@@ -284,14 +272,3 @@ def run_field() -> Any:
     about the run. The pipeline passes it if it has one.
     """
     return field(default=None, metadata={"run": True}, compare=False)
-
-
-@cache
-def run_fields_of(stage: type[Stage]) -> tuple[str, ...]:
-    """The names of the fields that the pipeline passes to a stage."""
-    return tuple(item.name for item in fields(stage) if "run" in item.metadata)  # type: ignore[arg-type]
-
-
-def settings_of(stage: type[Stage]) -> tuple[Field[Any], ...]:
-    """The fields of a stage that users can set."""
-    return tuple(item for item in fields(stage) if "help" in item.metadata)  # type: ignore[arg-type]

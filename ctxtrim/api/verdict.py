@@ -119,10 +119,10 @@ def _has_stages(options: PipelineConfig) -> bool:
     settings = parse_options("fits", options, preset="")
     if not settings.config.shared("pipeline").value:
         return False  # a preset then sets only options such as the window
-    for stage in settings.stages:
-        if not stage.declares("is_verdict"):
+    for spec in settings.stages:
+        if not spec.stage.is_verdict:
             raise UsageError(
-                f"fits: pipeline: {stage.name} edits transcripts; expected stages that only "
+                f"fits: pipeline: {spec.name} edits transcripts; expected stages that only "
                 "report, such as check. Run a Pipeline first, and pass its messages"
             )
     return settings.is_on

@@ -17,7 +17,6 @@ from ctxtrim.config.run_settings import IN_STAGES, OPTIONS, SECTIONS
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
 from ctxtrim.reports import REPORTS
-from ctxtrim.stage import run_fields_of
 from ctxtrim.stages import STAGES
 from ctxtrim.text.names import option_name
 
@@ -41,7 +40,7 @@ def stage_command(name: str) -> HelpfulCommand:
 
     names = tuple(STAGES) if row.stages is None else (*row.stages, *row.fixing)
     sections = [*row.first, *_EVERYWHERE, *(row.output if row.writes else ())]
-    if any("summarizer" in run_fields_of(STAGES[name]) for name in names):
+    if any("summarizer" in STAGES[name].run_fields() for name in names):
         sections.append("summarizing")
     if row.fixing:
         sections += ["fixing", "archive"]

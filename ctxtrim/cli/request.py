@@ -30,8 +30,6 @@ from ctxtrim.metering import USAGE, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.rows import Details
-from ctxtrim.stage import moves_results
-from ctxtrim.stages import STAGES
 from ctxtrim.stages.reasoning import ReasoningMode
 from ctxtrim.stream.files import FilePipeline, FileReader
 from ctxtrim.stream.job import Job
@@ -337,7 +335,7 @@ def _spills(specs: Sequence[Spec], archive: Path | None) -> Path | None:
     """The folder for results that stages move to files, in the archive if there is one; None if no
     stage moves results.
     """
-    if not any(moves_results(STAGES[spec.name], spec.settings) for spec in specs):
+    if not any(spec.stage.moves_results(spec.settings) for spec in specs):
         return None
     return spill_folder() if archive is None else objects_of(archive)
 

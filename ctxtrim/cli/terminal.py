@@ -15,8 +15,6 @@ from ctxtrim.reports.model import Row
 from ctxtrim.reports.phrases import totals_line
 from ctxtrim.reports.report import Report
 from ctxtrim.reports.tables import Look, Table, View, drawn
-from ctxtrim.stage import idle_reason
-from ctxtrim.stages import STAGES
 
 _MAX_TRANSCRIPTS = (
     20  # transcripts whose findings are printed on standard error; the report has all of them
@@ -124,7 +122,7 @@ def _idle(report: Report) -> Iterable[str]:
     is_other = report.edited or report.left_out or report.is_idle or report.is_incomplete
     if is_other or totals.overflowing or not totals.transcripts:
         return ()
-    reasons = (idle_reason(STAGES[spec.name], spec.settings) for spec in report.pipeline)
+    reasons = (spec.stage.idle(spec.settings) for spec in report.pipeline)
     return dict.fromkeys(filter(None, reasons))
 
 

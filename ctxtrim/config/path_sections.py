@@ -22,7 +22,6 @@ from ctxtrim.config.source import PathSection, SettingsSource, assign
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
 from ctxtrim.io.paths import resolved
-from ctxtrim.stage import declares
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.globs import path_glob
@@ -38,7 +37,7 @@ def section_settings() -> dict[str, tuple[str | None, Option]]:
     limits = {
         name: (stage, SETTINGS[stage][name])
         for stage in STAGES
-        if declares(STAGES[stage], "is_verdict")
+        if STAGES[stage].is_verdict
         for name in _LIMITS
         if name in SETTINGS[stage]
     }

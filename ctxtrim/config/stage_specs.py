@@ -10,7 +10,6 @@ from ctxtrim.config.aliases import VALUE_ALIASES
 from ctxtrim.config.option import Option, stage_option
 from ctxtrim.errors import UsageError
 from ctxtrim.loading.lazy_table import LazyTable
-from ctxtrim.stage import settings_of
 from ctxtrim.stages import STAGES
 from ctxtrim.text.names import field_name, option_name, suggestion
 
@@ -30,7 +29,7 @@ def _settings(stage: str) -> dict[str, Option]:
     """The settings of a stage, by name."""
     return {
         field.name: stage_option(field, VALUE_ALIASES.get(f"{stage}.{option_name(field.name)}", {}))
-        for field in settings_of(STAGES[stage])
+        for field in STAGES[stage].settings()
     }
 
 

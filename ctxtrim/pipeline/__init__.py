@@ -10,17 +10,14 @@ from ctxtrim.findings import IDLE, Finding, Subject, has_overflow
 from ctxtrim.metering import USAGE, Meter, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.stage import (
-    Announced,
     Dropped,
+    FitsBudget,
     Keeper,
     Measured,
     Original,
     Outcome,
+    Stage,
     StoredSummary,
-    Trait,
-    accepts_bounds,
-    declares,
-    run_fields_of,
 )
 from ctxtrim.stages import STAGES
 from ctxtrim.stages.events import OnEvent, State, announced, state
@@ -38,14 +35,10 @@ class Spec(Struct, frozen=True):
     name: str
     settings: dict[str, Any]
 
-    def declares(self, trait: Trait) -> bool:
-        """Whether the stage declares a trait."""
-        return declares(STAGES[self.name], trait)
-
     @property
-    def accepts_bounds(self) -> bool:
-        """Whether the stage needs no count if an upper bound fits the budget."""
-        return accepts_bounds(STAGES[self.name], self.settings)
+    def stage(self) -> type[Stage]:
+        """The class of the stage."""
+        return STAGES[self.name]
 
 
 class StageRun(Struct, frozen=True):
@@ -146,7 +139,7 @@ class StagePipeline(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Raise `UsageError` if stages would edit by recorded usage."""
-        editing = [spec.name for spec in self.stages if not spec.declares("is_verdict")]
+        editing = [spec.name for spec in self.stages if not spec.stage.is_verdict]
         if editing and self.metering.tokenizer == USAGE:
             raise UsageError(
                 f"--tokenizer {USAGE}: recorded usage cannot be used for {editing[0]}, because "
@@ -157,13 +150,13 @@ class StagePipeline(Struct, frozen=True):
     @property
     def fits_budget(self) -> bool:
         """Whether a stage makes transcripts fit."""
-        return any(spec.declares("fits_budget") for spec in self.stages)
+        return any(issubclass(spec.stage, FitsBudget) for spec in self.stages)
 
     @property
     def accepts_bounds(self) -> bool:
         """Whether an upper bound of the tokens is enough for a transcript that fits it."""
         return (
-            [spec.accepts_bounds for spec in self.stages] == [True]
+            [spec.stage.accepts_bounds(spec.settings) for spec in self.stages] == [True]
             and not self.metering.calibrates
             and self.metering.tokenizer != USAGE
         )
@@ -192,7 +185,7 @@ class StagePipeline(Struct, frozen=True):
                 covered = summary.indices | _dropped(transcript, outcome.transcript)
                 summary_end = max(covered) if covered else summary_end
             transcript = outcome.transcript
-            if has_overflow(outcome.findings) and not spec.declares("is_verdict"):
+            if has_overflow(outcome.findings) and not spec.stage.is_verdict:
                 break
         count = counter.count(transcript)
         return PipelineRun(
@@ -212,9 +205,8 @@ class StagePipeline(Struct, frozen=True):
     ) -> tuple[Outcome, StageRun]:
         """The outcome of a stage, measured and with its originals stored."""
         counter, keeper = meter.counter, services.keeper
-        stage_class = STAGES[spec.name]
-        from_run = {name: getattr(services, name) for name in run_fields_of(stage_class)}
-        stage = stage_class(counter, meter.budget, **from_run, **spec.settings)
+        from_run = {name: getattr(services, name) for name in spec.stage.run_fields()}
+        stage = spec.stage(counter, meter.budget, **from_run, **spec.settings)
 
         def work() -> tuple[Outcome, Mapping[int, str]]:
             """The outcome, and the names of the stored originals by message index."""
@@ -233,10 +225,9 @@ class StagePipeline(Struct, frozen=True):
             tokens_after = counter.tokens(outcome.transcript)
             return state(outcome.transcript, tokens_after, outcome.findings)
 
-        trigger = None
-        if services.on_event is not None and isinstance(stage, Announced):
-            trigger = stage.reason_to_run(transcript)
-        outcome, kept = announced(services.on_event, trigger, transcript, tokens, work, state_after)
+        on_event = services.on_event
+        trigger = None if on_event is None else stage.reason_to_run(transcript)
+        outcome, kept = announced(on_event, trigger, transcript, tokens, work, state_after)
         return outcome, StageRun(
             stage=spec.name,
             tokens_before=tokens,

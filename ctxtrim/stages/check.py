@@ -8,13 +8,12 @@ from ctxtrim.conversation.tool_results import result_text, tool_name
 from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.findings import Finding, overflow
 from ctxtrim.model import Transcript
-from ctxtrim.stage import RULES, Outcome, setting
+from ctxtrim.stage import RULES, Outcome, Stage, setting
 from ctxtrim.stages.largest import largest
 from ctxtrim.stages.structure import PAIRING, PROFILES, STRICT_ROLES, findings
 from ctxtrim.stages.structure.rule import Rule
 from ctxtrim.text.numbers import fraction
-from ctxtrim.tokens import MARKS, Budget
-from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens import MARKS
 
 _NAMED = 5  # of the largest messages
 _ADVICE = "These are its largest messages; make it fit with `ctxtrim trim`, or raise the budget."
@@ -22,7 +21,7 @@ _TOOLS = 3  # that a finding about the share of tools names
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Stage):
     """Check that the transcript fits the budget and the limits and keeps the structure rules.
 
     Findings only: `overflow`, the codes of limits that a transcript is above, and those of the
@@ -31,8 +30,6 @@ class Check:
 
     is_verdict: ClassVar[bool] = True
 
-    counter: Counter
-    budget: Budget
     profile: str = setting(
         "",
         f"Check the structure rules of a provider: {', '.join(PROFILES)}.",

@@ -21,7 +21,7 @@ from ctxtrim.conversation.recency import kept_from, newest
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import KEEP, SUMMARIES, Change, Outcome, change_of, run_field, setting
+from ctxtrim.stage import KEEP, SUMMARIES, Change, Outcome, Stage, change_of, run_field, setting
 from ctxtrim.stages.compaction_trigger import (
     MAX_MESSAGES,
     SESSION_TOKENS,
@@ -40,22 +40,18 @@ from ctxtrim.stages.placement.summary import NoSummary, summarize_old
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.placement.tool_cutoff import cut_off
 from ctxtrim.summaries import REDACT, Summarizer
-from ctxtrim.tokens import Budget
-from ctxtrim.tokens.counter import Counter
 
 _MAX_SUMMARY = 4096  # tokens that a summary may have, and at most a quarter of the limit
 _SHARE = 4
 
 
 @dataclass(frozen=True)
-class Compact:
+class Compact(Stage):
     """Replace all but the recent messages by one summary when a session is full.
 
     The result is never larger. `cause` is a reason to compact regardless of the trigger.
     """
 
-    counter: Counter
-    budget: Budget
     summarizer: Summarizer | None = run_field()
     cause: str | None = run_field()
     max_messages: int = setting(

@@ -4,20 +4,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ctxtrim.model import Transcript
-from ctxtrim.stage import REPORT, Outcome, setting
+from ctxtrim.stage import REPORT, Outcome, Stage, setting
 from ctxtrim.stages.largest import largest
-from ctxtrim.tokens import Budget
-from ctxtrim.tokens.counter import Counter
 
 
 @dataclass(frozen=True)
-class LargestMessages:
+class LargestMessages(Stage):
     """List the largest messages. Every report shows the costs of all messages."""
 
     is_verdict: ClassVar[bool] = True
 
-    counter: Counter
-    budget: Budget
     largest: int = setting(5, "List the N largest messages.", least=0, panel=REPORT)
 
     def __call__(self, transcript: Transcript) -> Outcome:

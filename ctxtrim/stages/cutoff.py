@@ -17,21 +17,17 @@ from ctxtrim.conversation import pins
 from ctxtrim.conversation.turns import visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import KEEP, SUMMARIES, Outcome, run_field, setting
+from ctxtrim.stage import KEEP, SUMMARIES, Outcome, Stage, run_field, setting
 from ctxtrim.stages.placement.digest_writer import MODES, TOOL_CUTOFF, TOOL_SUMMARY, DigestWriter
 from ctxtrim.stages.placement.tool_cutoff import cut_off
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.text.numbers import several
-from ctxtrim.tokens import Budget
-from ctxtrim.tokens.counter import Counter
 
 
 @dataclass(frozen=True)
-class Cutoff:
+class Cutoff(Stage):
     """Replace old steps by digests."""
 
-    counter: Counter
-    budget: Budget
     summarizer: Summarizer | None = run_field()
     tool_cutoff: int = setting(10, TOOL_CUTOFF, least=0)
     tool_summary: str = setting("llm", TOOL_SUMMARY, choices=MODES, panel=SUMMARIES)

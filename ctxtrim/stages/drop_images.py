@@ -18,9 +18,7 @@ from ctxtrim.conversation import pins
 from ctxtrim.conversation.edits import with_texts_for
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.stage import CLOCK, CLOCKS, KEEP, Action, Change, Outcome, change_of, setting
-from ctxtrim.tokens import Budget
-from ctxtrim.tokens.counter import Counter
+from ctxtrim.stage import CLOCK, CLOCKS, KEEP, Action, Change, Outcome, Stage, change_of, setting
 
 _NAMES = {"image": "image", "pdf": "document", "file": "file"}
 """The word in the line for each kind of media. Other kinds are kept."""
@@ -30,11 +28,9 @@ _NOT_SMALLER = "its line would not be smaller"
 
 
 @dataclass(frozen=True)
-class DropImages:
+class DropImages(Stage):
     """Replace old images and documents by a line of text."""
 
-    counter: Counter
-    budget: Budget
     clock: str = setting("steps", CLOCK, choices=CLOCKS)
     max_age: int = setting(
         5, "Keep the images and documents of the last N steps (or turns).", least=0

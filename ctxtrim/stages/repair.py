@@ -17,25 +17,21 @@ from ctxtrim.conversation.tool_results import call_label
 from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.errors import NotEditableError
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.stage import KEEP, Change, Outcome, change_of, setting
+from ctxtrim.stage import KEEP, Change, Outcome, Stage, change_of, setting
 from ctxtrim.stages.structure import checks
 from ctxtrim.stages.structure.rule import checked
-from ctxtrim.tokens import Budget
-from ctxtrim.tokens.counter import Counter
 
 ANSWER = "[no result recorded]"
 """The text of a synthesized result."""
 
 
 @dataclass(frozen=True)
-class Repair:
+class Repair(Stage):
     """Drop or complete calls without a result.
 
     Deterministic and minimal: a transcript with valid pairing is not changed.
     """
 
-    counter: Counter
-    budget: Budget
     repair: str = setting(
         "drop",
         "Drop calls without a result, or synthesize a result.",

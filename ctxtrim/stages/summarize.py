@@ -18,25 +18,21 @@ from ctxtrim.conversation.protection import not_summarized
 from ctxtrim.conversation.recency import recent_from
 from ctxtrim.findings import Finding
 from ctxtrim.model import Transcript
-from ctxtrim.stage import KEEP, SUMMARIES, Outcome, StoredSummary, run_field, setting
+from ctxtrim.stage import KEEP, SUMMARIES, Outcome, Stage, StoredSummary, run_field, setting
 from ctxtrim.stages.placement.summary import summarize_old, with_stored
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries import REDACT, Summarizer
-from ctxtrim.tokens import Budget
-from ctxtrim.tokens.counter import Counter
 
 _RECENT = 20_000  # tokens of the recent turns, and at most half of the budget
 
 
 @dataclass(frozen=True)
-class Summarize:
+class Summarize(Stage):
     """Replace old messages by one summary.
 
     Recent, system and pinned messages and the current task are kept unchanged.
     """
 
-    counter: Counter
-    budget: Budget
     summarizer: Summarizer | None = run_field()
     stored: StoredSummary | None = run_field()
     keep_recent_turns: int = setting(5, "Keep the last N turns.", least=0, panel=KEEP)

@@ -14,7 +14,7 @@ from dataclasses import replace as with_fields
 from functools import partial
 from itertools import chain, count
 from operator import not_
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -32,6 +32,7 @@ from ctxtrim.stage import (
     SUMMARIES,
     Action,
     Change,
+    FitsBudget,
     Outcome,
     StoredSummary,
     change_of,
@@ -51,8 +52,7 @@ from ctxtrim.stages.trim.shared_budget import SharedBudget
 from ctxtrim.stages.trim.situation import Situation
 from ctxtrim.summaries import REDACT, Summarizer
 from ctxtrim.text.numbers import fraction
-from ctxtrim.tokens import MARKS, Budget
-from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens import MARKS
 
 _STEP = 32  # each attempt lowers the limit by a further 1/32 of the budget, so that few are needed
 
@@ -79,14 +79,12 @@ def _may_shorten(message: Message, reason: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Order:
+class _Order(FitsBudget):
     """The settings before the keep rules: what is dropped first, and how much.
 
     `replacements`: by position, messages without the reasoning that the edits make invalid.
     """
 
-    counter: Counter
-    budget: Budget
     summarizer: Summarizer | None = run_field()
     stored: StoredSummary | None = run_field()
     is_brief: bool | None = run_field()
@@ -123,7 +121,6 @@ class Trim(KeepRules, _Order):
     The order of the base classes is the order of the settings, last base first.
     """
 
-    fits_budget: ClassVar[bool] = True
     drops_outdated = True
     counts_uses = True
 
@@ -157,10 +154,6 @@ class Trim(KeepRules, _Order):
             outcome = with_stored(self.counter, outcome, self.stored, available)
         cache = tuple(prompt_cache(self.counter, outcome.transcript))
         return replace(outcome, findings=(*outcome.findings, *cache))
-
-    def exceeds(self, transcript: Transcript) -> bool:
-        """Whether the transcript has to be trimmed."""
-        return self.counter.tokens(transcript) > self.budget.available
 
     def without_reasoning(self, replacements: Mapping[int, Message]) -> "Trim":
         """The stage for a transcript of which these messages lose their reasoning."""

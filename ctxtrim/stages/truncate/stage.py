@@ -29,7 +29,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence import Evidence, copies
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import CLOCK, CLOCKS, KEEP, Action, Outcome, change_of, run_field, setting
+from ctxtrim.stage import CLOCK, CLOCKS, KEEP, Action, Outcome, Stage, change_of, run_field, setting
 from ctxtrim.stages.keep_rules import KEEP_SMALL, KeepReason, KeepRules
 from ctxtrim.stages.placeholder import (
     MODES,
@@ -42,20 +42,17 @@ from ctxtrim.stages.placeholder import (
 )
 from ctxtrim.stages.truncate import per_tool
 from ctxtrim.stages.truncate.size_limit import PathOf, SizeLimits
-from ctxtrim.tokens import MARKS, Budget
-from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens import MARKS
 
 _NOT_SMALLER = "a shorter text would not save tokens"
 
 
 @dataclass(frozen=True)
-class _Limits:
+class _Limits(Stage):
     """The settings before the keep rules: when a result is too old or too long, and what replaces
     it.
     """
 
-    counter: Counter
-    budget: Budget
     path_of: PathOf | None = run_field()
     is_brief: bool | None = run_field()
     clock: str = setting("steps", CLOCK, choices=CLOCKS)

@@ -140,7 +140,7 @@ def enforce_context_limit(
         UsageError: an option is unknown or invalid.
     """
     settings = _limited("enforce_context_limit", "max_input_tokens", max_input_tokens, options)
-    done = fitted(messages, settings, system, tools, request)
+    done = fitted(conversation(messages, system, tools, request), settings)
     usage = done.usage
     return EnforcedLimit(done.messages, usage.trimmed, usage.dropped, usage.final_tokens)
 
@@ -173,7 +173,7 @@ def trim_conversation(
         UsageError: an option is unknown or invalid.
     """
     settings = _limited("trim_conversation", "target_tokens", target_tokens, options)
-    return fitted(messages, settings, system, tools, request).messages
+    return fitted(conversation(messages, system, tools, request), settings).messages
 
 
 def _limited(location: str, name: str, limit: int, options: TrimConfig) -> Settings:

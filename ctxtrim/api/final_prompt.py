@@ -75,13 +75,14 @@ def build_final_prompt(  # noqa: PLR0913 - the keywords are public
         must_be_function(on_usage, "build_final_prompt: on_usage")
     is_blank = conversation_summary is None or not conversation_summary.strip()
     earlier = None if is_blank else conversation_summary
+    read = conversation(messages, system, tools, request)
     if settings.is_on:
-        done = fitted(messages, settings, system, tools, request, summarizer, earlier)
+        done = fitted(read, settings, summarizer, earlier)
         prompt = FinalPrompt(
             done.messages, done.usage.final_tokens, True, done.usage, done.summary, done.findings
         )
     else:
-        prompt = _counted(conversation(messages, system, tools, request), settings, earlier)
+        prompt = _counted(read, settings, earlier)
     if on_usage is not None:
         on_usage(prompt.usage)
     return prompt

@@ -7,15 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.api.covering_summary import stored, summary_of
-from ctxtrim.api.messages import (
-    PlainConversation,
-    PlainMessages,
-    RequestFields,
-    System,
-    Tools,
-    conversation,
-    position_of,
-)
+from ctxtrim.api.messages import PlainConversation, position_of
 from ctxtrim.api.options import Settings
 from ctxtrim.api.overflow import ContextOverflowError, Irreducible
 from ctxtrim.metering import Meter
@@ -61,11 +53,8 @@ class Fitted:
 
 
 def fitted(
-    messages: PlainMessages,
+    read: PlainConversation,
     settings: Settings,
-    system: System = None,
-    tools: Tools = None,
-    request: RequestFields = None,
     summarizer: Summarizer | None = None,
     earlier: str | None = None,
 ) -> Fitted:
@@ -74,7 +63,6 @@ def fitted(
     `earlier` is the text of an earlier summary. With one that this function returned, the
     summarizer is used only if more messages are dropped.
     """
-    read = conversation(messages, system, tools, request)
     meter = settings.metering.meter(read.transcript)
     as_read = read.transcript.messages
     summary = None

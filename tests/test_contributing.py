@@ -19,7 +19,7 @@ RECIPES = {
     "Add a format": (["formats/chat_log.py"], ["formats/__init__.py"]),
     "Add a target": (["formats/conversion/plain_prompt.py"], ["formats/conversion/__init__.py"]),
     "Add a report": (["reports/tsv.py"], ["reports/__init__.py"]),
-    "Add an option": ([], ["config/output_options.py", "config/from_call.py"]),
+    "Add an option": ([], ["config/output_options.py"]),
 }
 COMMAND = "python scripts/generated.py"
 GUARDS = (

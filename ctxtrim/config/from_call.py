@@ -15,25 +15,6 @@ from ctxtrim.config.source import SettingsSource, Value
 from ctxtrim.errors import UsageError
 from ctxtrim.text.names import option_name
 
-COMMAND_LINE = (
-    "archive",
-    "color",
-    "events",
-    "gitignore",
-    "jobs",
-    "llm_base_url",
-    "llm_command",
-    "llm_model",
-    "llm_timeout",
-    "log",
-    "progress",
-    "quiet",
-    "strict",
-    "summary_store",
-)
-"""The run settings that only the command line uses: a call writes no files and prints nothing."""
-
-
 _WINDOW = ("context_window", "reserve")
 
 
@@ -79,7 +60,7 @@ def _must_have_names(location: str, options: object) -> None:
 
 def _convert(option: Option, location: str, value: Any) -> Any:
     """The value of an option. Raises `UsageError` for an option that a call does not use."""
-    if option.name in COMMAND_LINE:
+    if not option.is_keyword:
         raise UsageError(
             f"{location}: not a setting here; pass --{option_name(option.name)} on the command line"
         )

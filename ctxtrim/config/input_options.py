@@ -103,6 +103,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
             None,
             least=1,
             is_rare=True,
+            is_keyword=False,
         ),
         Option(
             "config",
@@ -178,7 +179,11 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
             is_setting=False,
         ),
         Option(
-            "gitignore", "In folders, leave out paths that .gitignore ignores.", True, is_rare=True
+            "gitignore",
+            "In folders, leave out paths that .gitignore ignores.",
+            True,
+            is_rare=True,
+            is_keyword=False,
         ),
         Option(
             "allow_empty",

@@ -37,7 +37,8 @@ class Option(Struct, frozen=True):
 
     `panel` is the heading in help texts; the help of a command only names an option that `is_rare`.
     `is_setting`: configuration can set it, not only the command line. `is_flag`: the command line
-    can set it, not only configuration.
+    can set it, not only configuration. `is_keyword`: calls of the API can set it, which write no
+    files and print nothing.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Option(Struct, frozen=True):
     is_rare: bool = False
     is_setting: bool = True
     is_flag: bool = True
+    is_keyword: bool = True
 
     @property
     def shown_metavar(self) -> str:

@@ -22,7 +22,7 @@ def _restricted(
     least: int | None = None,
     is_rare: bool = False,
 ) -> Option:
-    """An option that configuration found in the working directory cannot set."""
+    """An option that neither a call nor configuration found in the working directory can set."""
     return Option(
         name,
         text,
@@ -32,6 +32,7 @@ def _restricted(
         check=_check_path if metavar in ("DIR", "FILE") else None,
         is_restricted=lambda value: True,
         is_rare=is_rare,
+        is_keyword=False,
     )
 
 
@@ -181,9 +182,15 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
             "Show one row for each message: role, step, age, tokens, decision, reason.",
             False,
         ),
-        Option("quiet", "Print only errors on standard error.", False, short="-q"),
         Option(
-            "progress", "Show a progress bar if standard error is a terminal.", True, is_rare=True
+            "quiet", "Print only errors on standard error.", False, short="-q", is_keyword=False
+        ),
+        Option(
+            "progress",
+            "Show a progress bar if standard error is a terminal.",
+            True,
+            is_rare=True,
+            is_keyword=False,
         ),
         Option(
             "color",
@@ -191,6 +198,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
             "auto",
             choices=("auto", "always", "never"),
             is_rare=True,
+            is_keyword=False,
         ),
         Option(
             "debug",
@@ -218,7 +226,12 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         ),
     ),
     "gate": (
-        Option("strict", "Treat warnings and estimated counts as errors, with exit code 4.", False),
+        Option(
+            "strict",
+            "Treat warnings and estimated counts as errors, with exit code 4.",
+            False,
+            is_keyword=False,
+        ),
         Option(
             "baseline",
             "Compare with the tokens of each transcript in this file; growth is an error.",

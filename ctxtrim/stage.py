@@ -243,10 +243,6 @@ DROP, KEEP, SUMMARIES, RULES, REPORT = (
 )
 """The panels of settings in help texts."""
 
-CLOCKS = ("steps", "turns", "none")
-CLOCK = "Count ages in steps or turns; none: ignore age."
-"""The values and the help text of a setting for the unit of ages."""
-
 
 def setting(
     default: Any,

@@ -49,6 +49,7 @@ LAYERS = (
 CORE = set(LAYERS[: LAYERS.index("io")])
 # modules of `stages` that several stages use
 SHARED = (
+    "common_settings",
     "compaction_trigger",
     "events",
     "keep_rules",
@@ -325,7 +326,7 @@ def test_defaults_of_structs_are_values() -> None:
 REPEATED = {
     *("anthropic", "gemini", "openai", "openai_responses", "strands"),
     "stage",
-    *("contents", "errors", "facts", "files", "fit", "markers", "messages"),
+    *("errors", "facts", "files", "fit", "markers", "messages"),
     *("models", "numbers", "options", "pieces", "reasoning", "request", "requests", "session"),
     *("sessions", "summary"),
 }

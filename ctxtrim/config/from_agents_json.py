@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ctxtrim.config import mappings
 from ctxtrim.config.aliases import ALIASES
-from ctxtrim.config.contents import contents
 from ctxtrim.config.source import SettingsSource
 from ctxtrim.errors import InputError
+from ctxtrim.io.paths import configuration_in
 from ctxtrim.text.escaping import clean
 
 
@@ -22,7 +22,7 @@ def agents_file(path: Path, *, is_named: bool = False) -> SettingsSource:
     """
     source = SettingsSource(str(path), is_named, is_file=True)
     try:
-        data = contents(path, is_named=is_named)
+        data = configuration_in(path, is_named=is_named)
         if data is None:
             return source
         document = json.loads(data)

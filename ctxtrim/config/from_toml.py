@@ -7,10 +7,10 @@ from typing import Any
 
 from ctxtrim.config import mappings
 from ctxtrim.config.aliases import AMBIGUOUS
-from ctxtrim.config.contents import contents
 from ctxtrim.config.own_models import checked_models
 from ctxtrim.config.source import SettingsSource
 from ctxtrim.errors import UsageError
+from ctxtrim.io.paths import configuration_in
 from ctxtrim.text.escaping import clean
 from ctxtrim.tokenizers.tokenizer_files import is_path
 
@@ -21,7 +21,7 @@ def own_file(path: Path, *, is_named: bool = False, is_trusted: bool = False) ->
     A file named by the user must exist and is trusted.
     """
     source = SettingsSource(str(path), is_named or is_trusted, is_file=True)
-    data = contents(path, is_named=is_named)
+    data = configuration_in(path, is_named=is_named)
     return _read(source, path, _document(path, data)) if data else source
 
 
@@ -33,7 +33,7 @@ def project_table(path: Path, *, is_named: bool = False) -> SettingsSource:
     A file named by the user must exist and is trusted.
     """
     source = SettingsSource(str(path), is_named, is_file=True)
-    data = contents(path, is_named=is_named) or b""
+    data = configuration_in(path, is_named=is_named) or b""
     tools = _document(path, data).get("tool", {}) if b"ctxtrim" in data else {}
     table = tools.get("ctxtrim", {}) if isinstance(tools, dict) else {}
     if not isinstance(table, dict):

@@ -14,9 +14,6 @@ from ctxtrim.model import Message, Part
 
 TOOL, ID = "tool:", "id:"
 
-PIN = "Never drop or shorten what matches: a regular expression, tool:NAME or id:ID."
-"""The help text of the setting `pin`, in every stage that has it."""
-
 
 def check(pattern: str) -> None:
     """Raise a `ValueError` for an invalid pin."""

@@ -11,7 +11,6 @@ are kept.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import not_
 
 from msgspec.structs import replace
 
@@ -21,7 +20,8 @@ from ctxtrim.conversation.recency import kept_from, newest
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import KEEP, SUMMARIES, Change, Outcome, Stage, change_of, run_field, setting
+from ctxtrim.stage import KEEP, Change, Outcome, Stage, change_of, run_field, setting
+from ctxtrim.stages import common_settings
 from ctxtrim.stages.compaction_trigger import (
     MAX_MESSAGES,
     SESSION_TOKENS,
@@ -30,7 +30,7 @@ from ctxtrim.stages.compaction_trigger import (
     estimate,
     should_compact,
 )
-from ctxtrim.stages.placement.digest_writer import MODES, TOOL_CUTOFF, TOOL_SUMMARY, DigestWriter
+from ctxtrim.stages.placement.digest_writer import DigestWriter
 from ctxtrim.stages.placement.leads import (
     has_compaction_digest,
     has_summary,
@@ -39,7 +39,7 @@ from ctxtrim.stages.placement.leads import (
 from ctxtrim.stages.placement.summary import NoSummary, summarize_old
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.placement.tool_cutoff import cut_off
-from ctxtrim.summaries import REDACT, Summarizer
+from ctxtrim.summaries import Summarizer
 
 _MAX_SUMMARY = 4096  # tokens that a summary may have, and at most a quarter of the limit
 _SHARE = 4
@@ -72,11 +72,11 @@ class Compact(Stage):
         least=0,
         panel=KEEP,
     )
-    tool_cutoff: int = setting(10, TOOL_CUTOFF, least=0)
-    tool_summary: str = setting("llm", TOOL_SUMMARY, choices=MODES, panel=SUMMARIES)
+    tool_cutoff: int = common_settings.tool_cutoff()
+    tool_summary: str = common_settings.tool_summary()
     auto: bool = setting(True, "Compact when the trigger is due; if off, never compact.")
-    redact: bool = setting(True, REDACT, is_restricted=not_, panel=SUMMARIES)
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
+    redact: bool = common_settings.redact()
+    pin: tuple[str, ...] = common_settings.pin()
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """If the session is compacted, changes name every message.

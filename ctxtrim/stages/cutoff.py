@@ -8,7 +8,6 @@ it is pinned, waits for a result, is the last message, or if its digest would no
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import not_
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,10 +16,11 @@ from ctxtrim.conversation import pins
 from ctxtrim.conversation.turns import visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import KEEP, SUMMARIES, Outcome, Stage, run_field, setting
-from ctxtrim.stages.placement.digest_writer import MODES, TOOL_CUTOFF, TOOL_SUMMARY, DigestWriter
+from ctxtrim.stage import SUMMARIES, Outcome, Stage, run_field, setting
+from ctxtrim.stages import common_settings
+from ctxtrim.stages.placement.digest_writer import DigestWriter
 from ctxtrim.stages.placement.tool_cutoff import cut_off
-from ctxtrim.summaries import REDACT, Summarizer
+from ctxtrim.summaries import Summarizer
 from ctxtrim.text.numbers import several
 
 
@@ -29,8 +29,8 @@ class Cutoff(Stage):
     """Replace old steps by digests."""
 
     summarizer: Summarizer | None = run_field()
-    tool_cutoff: int = setting(10, TOOL_CUTOFF, least=0)
-    tool_summary: str = setting("llm", TOOL_SUMMARY, choices=MODES, panel=SUMMARIES)
+    tool_cutoff: int = common_settings.tool_cutoff()
+    tool_summary: str = common_settings.tool_summary()
     summary_place: str = setting(
         "in-place",
         "Insert digests in place of the step, or before the newest prompt if roles need "
@@ -38,8 +38,8 @@ class Cutoff(Stage):
         choices=("in-place", "append"),
         panel=SUMMARIES,
     )
-    redact: bool = setting(True, REDACT, is_restricted=not_, panel=SUMMARIES)
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
+    redact: bool = common_settings.redact()
+    pin: tuple[str, ...] = common_settings.pin()
 
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:

@@ -18,7 +18,8 @@ from ctxtrim.conversation import pins
 from ctxtrim.conversation.edits import with_texts_for
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.stage import CLOCK, CLOCKS, KEEP, Action, Change, Outcome, Stage, change_of, setting
+from ctxtrim.stage import Action, Change, Outcome, Stage, change_of, setting
+from ctxtrim.stages import common_settings
 
 _NAMES = {"image": "image", "pdf": "document", "file": "file"}
 """The word in the line for each kind of media. Other kinds are kept."""
@@ -31,11 +32,11 @@ _NOT_SMALLER = "its line would not be smaller"
 class DropImages(Stage):
     """Replace old images and documents by a line of text."""
 
-    clock: str = setting("steps", CLOCK, choices=CLOCKS)
+    clock: str = common_settings.clock()
     max_age: int = setting(
         5, "Keep the images and documents of the last N steps (or turns).", least=0
     )
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
+    pin: tuple[str, ...] = common_settings.pin()
 
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:

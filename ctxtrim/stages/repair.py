@@ -17,7 +17,8 @@ from ctxtrim.conversation.tool_results import call_label
 from ctxtrim.conversation.turns import Shape, visible
 from ctxtrim.errors import NotEditableError
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.stage import KEEP, Change, Outcome, Stage, change_of, setting
+from ctxtrim.stage import Change, Outcome, Stage, change_of, setting
+from ctxtrim.stages import common_settings
 from ctxtrim.stages.structure import checks
 from ctxtrim.stages.structure.rule import checked
 
@@ -37,7 +38,7 @@ class Repair(Stage):
         "Drop calls without a result, or synthesize a result.",
         choices=("drop", "synthesize"),
     )
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
+    pin: tuple[str, ...] = common_settings.pin()
 
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:

@@ -11,17 +11,16 @@ unchanged and a finding says why.
 """
 
 from dataclasses import dataclass
-from operator import not_
 
-from ctxtrim.conversation import pins
 from ctxtrim.conversation.protection import not_summarized
 from ctxtrim.conversation.recency import recent_from
 from ctxtrim.findings import Finding
 from ctxtrim.model import Transcript
-from ctxtrim.stage import KEEP, SUMMARIES, Outcome, Stage, StoredSummary, run_field, setting
+from ctxtrim.stage import KEEP, Outcome, Stage, StoredSummary, run_field, setting
+from ctxtrim.stages import common_settings
 from ctxtrim.stages.placement.summary import summarize_old, with_stored
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
-from ctxtrim.summaries import REDACT, Summarizer
+from ctxtrim.summaries import Summarizer
 
 _RECENT = 20_000  # tokens of the recent turns, and at most half of the budget
 
@@ -36,7 +35,7 @@ class Summarize(Stage):
     summarizer: Summarizer | None = run_field()
     stored: StoredSummary | None = run_field()
     keep_recent_turns: int = setting(5, "Keep the last N turns.", least=0, panel=KEEP)
-    keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0, panel=KEEP)
+    keep_recent_messages: int = common_settings.keep_recent_messages()
     keep_recent_tokens: int | None = setting(
         None,
         "Keep at most the last N tokens of the turns; 0: whole turns. [default: 20000, at "
@@ -44,9 +43,9 @@ class Summarize(Stage):
         least=0,
         panel=KEEP,
     )
-    summary_tokens: int = setting(1000, "Limit a summary to N tokens.", least=1, panel=SUMMARIES)
-    redact: bool = setting(True, REDACT, is_restricted=not_, panel=SUMMARIES)
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
+    summary_tokens: int = common_settings.summary_tokens()
+    redact: bool = common_settings.redact()
+    pin: tuple[str, ...] = common_settings.pin()
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """If messages are summarized, changes name every message."""

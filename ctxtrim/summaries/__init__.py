@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ctxtrim.summaries.redaction import redacted
     from ctxtrim.summaries.summarizer import (
         FALLBACK,
-        REDACT,
         Reply,
         Summarizer,
         Summary,
@@ -33,7 +32,6 @@ __all__ = [
     "FALLBACK",
     "HEURISTIC",
     "INPUT",
-    "REDACT",
     "Reply",
     "Summarizer",
     "Summary",
@@ -63,7 +61,6 @@ __getattr__ = lazy_names(
         "redaction": ("redacted",),
         "summarizer": (
             "FALLBACK",
-            "REDACT",
             "Reply",
             "Summarizer",
             "Summary",

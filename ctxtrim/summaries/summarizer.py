@@ -14,9 +14,6 @@ from ctxtrim.summaries.redaction import redacted
 from ctxtrim.tokens import Tokenizer
 from ctxtrim.tokens.tokenizer import printable
 
-REDACT = "Mask texts that look like keys in summaries and in text sent to a summarizer."
-"""The help of the setting `redact`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:

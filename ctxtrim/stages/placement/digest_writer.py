@@ -31,14 +31,6 @@ from ctxtrim.summaries.digests import DigestEntry
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.tokens.counter import Counter
 
-MODES = ("llm", "heuristic", "off")
-"""Who writes digests. `off`: no digests, and nothing is removed."""
-TOOL_CUTOFF = "Keep at most N tool results visible to the model; replace older steps."
-TOOL_SUMMARY = (
-    "Choose who writes digests of tool results: an LLM if configured; off keeps all results."
-)
-"""Help texts of settings that several stages have."""
-
 _QUOTE = 200  # characters of the assistant's words next to its calls
 _EXCERPT = 80  # characters: with less room, an entry has no excerpt of a result
 _HEADER = len(digests.digest_text([DigestEntry(markers.DIGEST, "")]))

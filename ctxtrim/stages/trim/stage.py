@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 from dataclasses import replace as with_fields
 from functools import partial
 from itertools import chain, count
-from operator import not_
 from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.conversation import pins
 from ctxtrim.conversation.protection import CURRENT_TASK, LAST_EXCHANGE, not_dropped, stored_answers
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.roles import RoleOrder
@@ -39,6 +37,7 @@ from ctxtrim.stage import (
     run_field,
     setting,
 )
+from ctxtrim.stages import common_settings
 from ctxtrim.stages.keep_rules import KeepRules
 from ctxtrim.stages.placement.leads import is_led_by_summary
 from ctxtrim.stages.placement.summary import NoSummary, restore_summary, with_stored, with_summary
@@ -50,7 +49,7 @@ from ctxtrim.stages.trim.priority import STRATEGIES, Ranking
 from ctxtrim.stages.trim.prompt_cache import prompt_cache
 from ctxtrim.stages.trim.shared_budget import SharedBudget
 from ctxtrim.stages.trim.situation import Situation
-from ctxtrim.summaries import REDACT, Summarizer
+from ctxtrim.summaries import Summarizer
 from ctxtrim.text.numbers import fraction
 from ctxtrim.tokens import MARKS
 
@@ -105,7 +104,7 @@ class _Order(FitsBudget):
     keep_recent_turns: int = setting(
         5, "Keep the last N turns while older messages can still be dropped.", least=0, panel=KEEP
     )
-    keep_recent_messages: int = setting(0, "Keep the last N messages too.", least=0, panel=KEEP)
+    keep_recent_messages: int = common_settings.keep_recent_messages()
     keep_recent_tokens: int = setting(
         0, "Keep the messages in the last N tokens too.", least=0, panel=KEEP
     )
@@ -127,12 +126,12 @@ class Trim(KeepRules, _Order):
     preserve_system_prompt: bool = setting(
         True, "Never drop system messages; if off, drop them last of all.", panel=KEEP
     )
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
+    pin: tuple[str, ...] = common_settings.pin()
     summarize: bool = setting(
         False, "Replace all dropped messages by one summary.", panel=SUMMARIES
     )
-    summary_tokens: int = setting(1000, "Limit a summary to N tokens.", least=1, panel=SUMMARIES)
-    redact: bool = setting(True, REDACT, is_restricted=not_, panel=SUMMARIES)
+    summary_tokens: int = common_settings.summary_tokens()
+    redact: bool = common_settings.redact()
 
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:

@@ -29,7 +29,8 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence import Evidence, copies
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import CLOCK, CLOCKS, KEEP, Action, Outcome, Stage, change_of, run_field, setting
+from ctxtrim.stage import KEEP, Action, Outcome, Stage, change_of, run_field, setting
+from ctxtrim.stages import common_settings
 from ctxtrim.stages.keep_rules import KEEP_SMALL, KeepReason, KeepRules
 from ctxtrim.stages.placeholder import (
     MODES,
@@ -55,7 +56,7 @@ class _Limits(Stage):
 
     path_of: PathOf | None = run_field()
     is_brief: bool | None = run_field()
-    clock: str = setting("steps", CLOCK, choices=CLOCKS)
+    clock: str = common_settings.clock()
     max_age: int = setting(
         5, "Keep the results of the last N steps (or turns) in full; replace older ones.", least=0
     )
@@ -109,7 +110,7 @@ class Truncate(KeepRules, _Limits):
     """
 
     keep_small: int = setting(100, KEEP_SMALL, least=0, panel=KEEP)
-    pin: tuple[str, ...] = setting((), pins.PIN, check=pins.check, panel=KEEP)
+    pin: tuple[str, ...] = common_settings.pin()
     dedupe: bool = setting(
         False, "Keep only the newest of equal results of a tool; point to it from the others."
     )

@@ -74,7 +74,7 @@ OUTSIDE = {
     "subprocess": {"summarizers"},
     "threading": {"cli", "summarizers", "tokenizers"},
     "signal": {"cli", "io", "summarizers"},
-    "fcntl": {"archive", "io"},
+    "fcntl": {"io"},
     "pytest": {"testing"},
     "syrupy": {"testing"},
     "pathlib": {"api", "archive", "cli", "config", "io", "testing", "tokenizers", "tokens"},

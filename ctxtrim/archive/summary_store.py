@@ -26,15 +26,11 @@ from typing import Any
 
 from ctxtrim.errors import InputError, OutputError, reason
 from ctxtrim.io.clock import now
+from ctxtrim.io.locks import HAS_LOCKS, lock
 from ctxtrim.io.outputs import private
 from ctxtrim.io.temporary import writing_errors
 from ctxtrim.stage import Recalled, StoredSummary
 from ctxtrim.summaries.identity import Identity
-
-try:
-    import fcntl
-except ImportError:  # no such locks on Windows
-    fcntl = None  # type: ignore[assignment]
 
 _VERSION = 1
 _ENTRIES = "conversation_summary"
@@ -212,7 +208,7 @@ class SummaryStore:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Lock the folder, so that no other process writes a store in it."""
-        if fcntl is None:
+        if not HAS_LOCKS:
             yield
             return
         with writing_errors(self.path):
@@ -220,7 +216,7 @@ class SummaryStore:
             parent.mkdir(parents=True, exist_ok=True)
             folder = os.open(parent, os.O_RDONLY)
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
+            lock(folder)
             yield
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be locked: {reason(error)}") from error

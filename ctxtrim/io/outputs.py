@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from ctxtrim.errors import OutputError, reason
 from ctxtrim.io.compression import MAGIC_SIZE, Compression, kind_named, kind_of, packer
-from ctxtrim.io.metadata import copy_attributes, copy_mode, copy_owner
 from ctxtrim.io.replacement import InPlace
 from ctxtrim.io.storage import stored_session
 from ctxtrim.io.temporary import Temporary, writing_errors
@@ -271,9 +270,9 @@ class Atomic:
             return
         status = self._target.stat()
         with suppress(PermissionError):  # the user may write here, but not give files away
-            copy_owner(status, self._temporary.handle)
-        copy_attributes(self._target, self._temporary.handle)
-        copy_mode(status, self._temporary.path)
+            self._temporary.copy_owner(status)
+        self._temporary.copy_attributes(self._target)
+        self._temporary.copy_mode(status)
 
 
 class Packed:

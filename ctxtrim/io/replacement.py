@@ -16,7 +16,6 @@ import os
 from pathlib import Path
 
 from ctxtrim.errors import InputError, OutputError, reason
-from ctxtrim.io.metadata import copy_attributes, copy_mode, copy_owner
 from ctxtrim.io.signals import delayed
 from ctxtrim.io.temporary import LINK_LOOP, Temporary, writing_errors
 from ctxtrim.io.writers import remaining_writer
@@ -100,9 +99,9 @@ class InPlace:
         try:
             with writing_errors(self._path):
                 temporary.sync()
-                copy_owner(self._status, temporary.handle)
-                copy_attributes(self._target, temporary.handle)
-                copy_mode(self._status, temporary.path)
+                temporary.copy_owner(self._status)
+                temporary.copy_attributes(self._target)
+                temporary.copy_mode(self._status)
                 with delayed():
                     end = self._unchanged_end()
                     if _CLOSES_FIRST:

@@ -16,12 +16,8 @@ from pathlib import Path
 from weakref import finalize
 
 from ctxtrim.errors import OutputError, os_errors_as
+from ctxtrim.io.locks import HAS_LOCKS, lock
 from ctxtrim.io.signals import delayed, must_continue
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 _NAME = re.compile(r"\..*\.[0-9a-f]{16}\.ctxtrim-tmp", re.DOTALL)
 _MAX_NAME = (
@@ -72,6 +68,31 @@ class Temporary:
         """Write everything to the disk."""
         self._file.flush()
         os.fsync(self.handle)
+
+    def copy_owner(self, status: os.stat_result) -> None:
+        """Take the owner and group of another file, or raise `OSError`."""
+        mine = os.fstat(self.handle)
+        if hasattr(os, "fchown") and (mine.st_uid, mine.st_gid) != (status.st_uid, status.st_gid):
+            os.fchown(self.handle, status.st_uid, status.st_gid)
+
+    def copy_attributes(self, source: Path) -> None:
+        """Take the extended attributes and access control lists of another file, on Linux.
+
+        Attributes that the system refuses are left out.
+        """
+        if not hasattr(os, "listxattr"):
+            return
+        with suppress(OSError):  # a file system without extended attributes
+            for name in os.listxattr(source):
+                with suppress(OSError):
+                    os.setxattr(self.handle, name, os.getxattr(source, name))
+
+    def copy_mode(self, status: os.stat_result) -> None:
+        """Take the permissions of another file.
+
+        Call it last: a new owner resets some of them.
+        """
+        self.path.chmod(stat.S_IMODE(status.st_mode))
 
     def replace(self, target: Path) -> None:
         """Rename the file to its target, which it replaces, unless a signal ends the program.
@@ -128,10 +149,9 @@ def _created(folder: Path, name: str) -> tuple[Path, int]:
     while True:
         path = folder / f".{name[:_MAX_NAME]}.{os.urandom(8).hex()}.ctxtrim-tmp"
         handle = os.open(path, _FLAGS, 0o600)
-        if fcntl is not None:
-            with suppress(OSError):
-                # a file system without locks: no other run can lock the file to remove it
-                fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(OSError):
+            # a file system without locks: no other run can lock the file to remove it
+            lock(handle)
         if os.fstat(handle).st_nlink:
             return path, handle
         os.close(handle)  # another process took it for a leftover before it was locked
@@ -140,7 +160,7 @@ def _created(folder: Path, name: str) -> tuple[Path, int]:
 @cache
 def _remove_leftovers(folder: Path) -> None:
     """Remove the temporary files of runs that have ended; once per folder and process."""
-    if fcntl is None:
+    if not HAS_LOCKS:
         return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -156,7 +176,7 @@ def _remove_leftover(path: Path) -> None:
         try:
             status = os.fstat(handle)
             if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(handle, waits=False)
                 path.unlink(missing_ok=True)
         finally:
             os.close(handle)

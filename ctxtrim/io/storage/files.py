@@ -17,7 +17,6 @@ from functools import reduce
 from operator import and_
 from pathlib import Path
 
-from ctxtrim.io.metadata import copy_mode
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError, InPlace
 from ctxtrim.io.signals import delayed
 from ctxtrim.io.storage.journal import Journal
@@ -174,7 +173,7 @@ def _write(path: Path, data: bytes, mode: int) -> None:
         temporary.write(data)
         temporary.sync()
         if path.exists():
-            copy_mode(path.stat(), temporary.path)
+            temporary.copy_mode(path.stat())
         else:
             temporary.path.chmod(mode)
         temporary.replace(path)

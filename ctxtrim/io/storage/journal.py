@@ -11,12 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ctxtrim.errors import InputError, OutputError
+from ctxtrim.io.locks import lock
 from ctxtrim.io.temporary import sync_folder
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 _BINARY = getattr(os, "O_BINARY", 0)
 
@@ -86,9 +82,7 @@ def must_be_complete(path: Path) -> None:
 
 
 def _lock(handle: int, path: Path) -> None:
-    if fcntl is None:
-        return
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(handle, waits=False)
     except BlockingIOError:
         raise OutputError(f"{path}: another run edits this session; try again later") from None

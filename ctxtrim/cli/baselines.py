@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ctxtrim.config.run_settings import OPTIONS
+from ctxtrim.config.run_settings import given
 from ctxtrim.errors import STDIN, InputError, UsageError, reason
 from ctxtrim.findings import INCOMPLETE, Finding
 from ctxtrim.io.compression import kind_of, unpacked
@@ -24,7 +24,7 @@ _MAX_SIZE = 1 << 28  # bytes, after decompression
 def open_baseline(values: Mapping[str, Any]) -> Baseline | None:
     """The baseline that the options name; None without one."""
     file, updates = values["baseline"], bool(values["update_baseline"])
-    tolerance = OPTIONS["tolerance"].parse("--tolerance", values["tolerance"] or "0")
+    tolerance = given(values, "tolerance")
     if not file:
         for name in ("update_baseline", "tolerance"):
             if values[name]:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ctxtrim.cli.commands import StageCommand
 from ctxtrim.config.option import Values
-from ctxtrim.config.run_settings import OPTIONS
+from ctxtrim.config.run_settings import given
 from ctxtrim.errors import STDOUT, UsageError
 from ctxtrim.io.compression import kind_named
 from ctxtrim.metering import USAGE
@@ -106,9 +106,8 @@ def _step_summary(shown: str | None) -> Path | None:
 
 def _view(command: StageCommand, values: Values, shown: str | None) -> View:
     """What the report on standard output shows."""
-    by = OPTIONS["by"].parse("--by", values["by"] or "")
     return View(
-        by=str(by),
+        by=given(values, "by"),
         passing=not command.checks or bool(values["verbose"]),
         totals=not ((command.checks or shown == "github") and values["quiet"]),
     )

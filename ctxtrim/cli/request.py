@@ -18,7 +18,7 @@ from ctxtrim.cli.summary_services import has_summary_service, store_of, summariz
 from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.config.option import Values
-from ctxtrim.config.run_settings import OPTIONS
+from ctxtrim.config.run_settings import given
 from ctxtrim.config.source import PathSection
 from ctxtrim.errors import UsageError
 from ctxtrim.findings import Finding
@@ -251,10 +251,10 @@ def _file_pipeline(jobs: _Jobs, config: Config) -> FilePipeline:
 
 def _api(values: Values) -> str:
     """The API of the requests that `convert` writes."""
-    api = OPTIONS["to"].parse("--to", values["to"] or "")
+    api: str = given(values, "to")
     if not api:
         raise UsageError(f"--to is missing; expected one of {', '.join(TARGETS)}")
-    return str(api)
+    return api
 
 
 def _converter(api: str, values: Values, metering: Metering) -> Callable[[Transcript], Conversion]:
@@ -269,7 +269,7 @@ def _converter(api: str, values: Values, metering: Metering) -> Callable[[Transc
         )
     from ctxtrim.formats.conversion.request import convert  # for the command `convert` only
 
-    keeps = OPTIONS["reasoning"].parse("--reasoning", values["reasoning"] or "keep") == "keep"
+    keeps = given(values, "reasoning") == "keep"
     return partial(convert, to=api, model=values["model"] or None, keeps_reasoning=keeps)
 
 

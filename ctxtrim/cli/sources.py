@@ -6,13 +6,13 @@ from pathlib import Path
 
 from ctxtrim.archive.locations import own_archive
 from ctxtrim.config.option import Values
-from ctxtrim.config.run_settings import OPTIONS
+from ctxtrim.config.run_settings import given
 from ctxtrim.errors import InputError, UsageError
 from ctxtrim.findings import Finding
 from ctxtrim.io.inputs import Input, inputs
 from ctxtrim.io.paths import resolved
 from ctxtrim.io.walk import Scan
-from ctxtrim.text.globs import Glob, path_glob
+from ctxtrim.text.globs import path_glob
 
 Notes = tuple[tuple[str, Finding], ...]
 
@@ -72,14 +72,9 @@ def _scan(values: Values, report: Path | None) -> Scan:
             own_archive(),
             *(Path(name) for name in (report, *(values[name] for name in names)) if name),
         ],
-        include=_globs(values, "include"),
-        exclude=_globs(values, "exclude"),
+        include=tuple(map(path_glob, given(values, "include"))),
+        exclude=tuple(map(path_glob, given(values, "exclude"))),
         has_gitignore=values["gitignore"],
         edits=bool(values["in_place"]),
         may_be_empty=bool(values["allow_empty"]),
     )
-
-
-def _globs(values: Values, name: str) -> tuple[Glob, ...]:
-    texts = OPTIONS[name].parse(f"--{name}", values[name] or [])
-    return tuple(map(path_glob, texts))

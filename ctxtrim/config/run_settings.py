@@ -5,9 +5,11 @@ the API keyword are made from it. Stages declare the other settings.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from ctxtrim.config import input_options, output_options
-from ctxtrim.config.option import Option
+from ctxtrim.config.option import Option, Values
+from ctxtrim.text.names import option_name
 
 PANELS = {
     "preset": "Input",
@@ -42,3 +44,9 @@ SHARED = {name: option for name, option in OPTIONS.items() if option.is_setting}
 """The options that configuration can set. An empty string or None leaves the choice to the
 transcript, its model or the preset.
 """
+
+
+def given(values: Values, name: str) -> Any:
+    """The checked value of an option that only the command line sets, else its default."""
+    option = OPTIONS[name]
+    return option.parse(f"--{option_name(name)}", values[name] or option.default)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from ctxtrim.conversation.tool_results import tool_name
 from ctxtrim.evidence.tool_kinds import command_of, paths_of
 from ctxtrim.model import Message, Part, Transcript
+from ctxtrim.text.numbers import most_first
 from ctxtrim.tokens.counter import Counter
 
 NO_CALL = "(no tool call)"
@@ -49,7 +50,7 @@ def tokens_by(group: str, transcript: Transcript, counter: Counter) -> dict[str,
             add(name, tokens)
         add(names[0] if names else NO_CALL, cost.frame)
     add(OVERHEAD, counter.fixed(transcript))
-    return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
+    return dict(most_first(sums))
 
 
 def _named(

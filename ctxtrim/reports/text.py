@@ -20,7 +20,7 @@ from ctxtrim.reports.phrases import (
 from ctxtrim.reports.report import Report
 from ctxtrim.reports.tables import PLAIN, Cells, Each, Look, Table, View, bar, drawn
 from ctxtrim.text.escaping import clean
-from ctxtrim.text.numbers import several
+from ctxtrim.text.numbers import most_first, several
 from ctxtrim.tokens import MARKS
 
 _GROUPS = 15  # rows of the table of a group
@@ -201,7 +201,7 @@ def _transcripts(report: Report) -> Table:
     optional = [name.removeprefix(">") for name in reversed(columns[4:])]
     title = ""
     if is_one:
-        names = (clean(name or "-") for name in kinds[0])
+        names = (name or "-" for name in kinds[0])
         title = "format {}, model {}, tokenizer {}".format(*names)
     rows = report.rows if report.view.passing else _Failing(report.rows)
     return Table(title, columns, Each(rows, cells), tuple(optional))
@@ -232,14 +232,13 @@ def _breakdown(report: Report) -> Iterator[Table]:
 def _shares(report: Report, title: str, name: str, groups: Mapping[str, int]) -> Iterator[Table]:
     """The largest groups, with their shares of all tokens as numbers and as bars."""
     total, mark = report.totals.tokens, MARKS[report.exactness]
-    named = sorted(groups.items(), key=lambda item: (-item[1], item[0]))
-    order = [(name, number) for name, number in named if number]
+    order = [(name, number) for name, number in most_first(groups) if number]
     shown = order[:_GROUPS]
     if rest := order[_GROUPS:]:
         shown.append((f"{len(rest):,} more", sum(number for _, number in rest)))
     if shown:
         rows = tuple(
-            (clean(name), f"{mark}{number:,}", share(number, total), bar(number, total))
+            (name, f"{mark}{number:,}", share(number, total), bar(number, total))
             for name, number in shown
         )
         yield Table(title, (name, ">tokens", ">share", ""), rows, optional=("",))
@@ -260,7 +259,7 @@ def _largest(report: Report) -> Iterator[Table]:
     rows = tuple(
         (
             f"{MARKS[row.count.exactness]}{tokens:,}",
-            clean(message.name),
+            message.name,
             place(replace(row, line=message.line or row.line)),
         )
         for tokens, _, row, message in sorted(report.overview.large, reverse=True)
@@ -278,7 +277,7 @@ def _explained(message: Explained, mark: str) -> tuple[str, ...]:
         str(message.age),
         f"{mark}{message.tokens:,}",
         message.decision,
-        clean(message.reason),
+        message.reason,
         _sum_of(message.addends, mark),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
 from ctxtrim.conversation.tool_results import result_text, tool_name
@@ -127,9 +128,9 @@ class Check(Stage):
         count = self.counter.count(transcript)
         tokens = sum(count.by_tool.values())
         if tokens > self.max_tool_share * count.tokens:
-            order = sorted(count.by_tool.items(), key=lambda item: (-item[1], item[0]))
             largest_tools = ", ".join(
-                f"{name} {cost / count.tokens:.1%}" for name, cost in order[:_TOOLS]
+                f"{name} {cost / count.tokens:.1%}"
+                for name, cost in islice(count.by_tool.items(), _TOOLS)
             )
             text = (
                 f"tools have {tokens / count.tokens:.1%} of the tokens, above max-tool-share "

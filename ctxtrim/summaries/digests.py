@@ -22,7 +22,8 @@ from typing import NamedTuple
 from ctxtrim.evidence import parse_summary_line
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.summaries.markers import DIGEST, STEP
-from ctxtrim.summaries.sections import counted, most_first, parse_counted
+from ctxtrim.summaries.sections import counted, parse_counted
+from ctxtrim.text.numbers import most_first
 
 DID = "The assistant did this; the calls and results are left out."
 """The line after the title."""

@@ -10,9 +10,9 @@ from ctxtrim.summaries.sections import (
     SECTIONS,
     Facts,
     counted,
-    most_first,
     parse_counted,
 )
+from ctxtrim.text.numbers import most_first
 
 
 def without(earlier: Facts, again: Facts) -> Facts:

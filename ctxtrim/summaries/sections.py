@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.summaries.excerpts import head
+from ctxtrim.text.numbers import most_first
 from ctxtrim.tokens import Tokenizer
 
 Merge = Literal["union", "sum", "newest"]
@@ -168,11 +169,6 @@ def parse_counted(text: str) -> dict[str, int]:
     """The name and the count in such a text; empty for any other text."""
     match = _COUNTED.fullmatch(text)
     return {match[1]: int(match[2])} if match else {}
-
-
-def most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Names with their counts, in falling order of the counts."""
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _united(lines: Sequence[str], key: Callable[[str], str]) -> tuple[str, ...]:

@@ -104,6 +104,11 @@ def _without_unit(text: str, units: Mapping[str, float] | None) -> tuple[str, fl
     return text[: len(text) - len(unit)].rstrip(), factors.get(unit, 1)
 
 
+def most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Names with their numbers, in falling order of the numbers."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
 def several(number: int, noun: str) -> str:
     """A number and its noun, which gets an `s`: `3 transcripts`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

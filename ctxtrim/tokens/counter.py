@@ -13,6 +13,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import KINDS, ROLES, Message, Transcript
+from ctxtrim.text.numbers import most_first
 from ctxtrim.tokens import Ceiling, Exactness, Tokenizer, worse
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.message_costs import Cost, MessageCosts
@@ -209,7 +210,7 @@ class Counter(Struct, frozen=True, eq=False):
         total = sum(overhead.values()) + seen.total
         schemas = sum(overhead.values()) - self.framing.priming
         framing = total - schemas - sum(by_role.values())  # the rest are frames
-        by_tool = dict(sorted(by_tool.items(), key=lambda item: (-item[1], item[0])))
+        by_tool = dict(most_first(by_tool))
         return Count(
             tokens=total,
             exactness=self.exactness(transcript),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ctxtrim.findings import Code, Finding, Severity
 from ctxtrim.model import Message, Transcript
-from ctxtrim.text.numbers import several
+from ctxtrim.text.numbers import most_first, several
 
 
 class Losses:
@@ -65,9 +65,7 @@ class LossTotals:
     def by_code(self) -> dict[str, dict[str, int]]:
         """The numbers by code (losses first) and kind, the largest first; no empty ones."""
         return {
-            code: dict(sorted(numbers.items(), key=lambda item: (-item[1], item[0])))
-            for code, numbers in self._totals.items()
-            if numbers
+            code: dict(most_first(numbers)) for code, numbers in self._totals.items() if numbers
         }
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ A short page has one line for each common option. A full page explains all.
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -74,9 +74,7 @@ def stage_page(name: str) -> Page:
     """The page of a stage: its settings, with the names of the options."""
     panels: dict[str, list[HelpEntry]] = {}
     for option in SETTINGS[name].values():
-        panels.setdefault(option.panel, []).append(
-            HelpEntry(_names([f"--{option_name(option.name)}"], option), option.help)
-        )
+        panels.setdefault(option.panel, []).append(HelpEntry(_names(option), option.help))
     keys = list(SETTINGS[name].values())
     first = f":{option_name(keys[0].name)}=…" if keys else ""
     note = f"In -s, write a setting without the leading dashes, as in {name}{first}."
@@ -91,7 +89,7 @@ def full_text(page: Page, width: int, *, is_bold: bool) -> str:
         title: [(entry.names, entry.text) for entry in entries]
         for title, entries in page.panels.items()
     }
-    return _text(page, panels, [page.note], width, is_bold)
+    return _text(page, panels, page.note, width, is_bold)
 
 
 def short_text(page: Page, width: int, *, is_bold: bool) -> str:
@@ -102,13 +100,13 @@ def short_text(page: Page, width: int, *, is_bold: bool) -> str:
     }
     more = f"`ctxtrim help {page.name}` explains all options and defaults." if page.name else ""
     note = " ".join(filter(None, (page.note, more)))
-    return _text(page, panels, [note], width, is_bold)
+    return _text(page, panels, note, width, is_bold)
 
 
 def _text(
     page: Page,
     panels: dict[str, list[tuple[str, str]]],
-    notes: Iterable[str],
+    note: str,
     width: int,
     is_bold: bool,
 ) -> str:
@@ -122,7 +120,8 @@ def _text(
     for title, rows in panels.items():
         if rows:
             blocks.append("\n".join([heading(title), *_rows(rows, width)]))
-    blocks += [textwrap.fill(note, width, break_on_hyphens=False) for note in notes if note]
+    if note:
+        blocks.append(textwrap.fill(note, width, break_on_hyphens=False))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -162,11 +161,11 @@ def _entry(parameter: Any, is_root: bool) -> HelpEntry:
     return HelpEntry(", ".join(flags) + metavar, text, is_rare)
 
 
-def _names(flags: list[str], option: Option) -> str:
+def _names(option: Option) -> str:
     """The names of a setting as an option."""
-    if isinstance(option.default, bool):
-        return ", ".join(flags).replace("--", "--[no-]")
-    return f"{', '.join(flags)} {option.shown_metavar}"
+    name = option_name(option.name)
+    is_flag = isinstance(option.default, bool)
+    return f"--[no-]{name}" if is_flag else f"--{name} {option.shown_metavar}"
 
 
 def _ordered(panels: dict[str, list[HelpEntry]]) -> dict[str, list[HelpEntry]]:

@@ -105,6 +105,13 @@ def unexpected(error: BaseException) -> str:
     return f"unexpected {kind}{f' ({text})' if text else ''}; {BUG}; --debug shows the traceback"
 
 
+def traceback_of(error: BaseException) -> list[str]:
+    """The lines of the traceback of an exception."""
+    import traceback  # for unexpected errors only
+
+    return "".join(traceback.format_exception(error)).splitlines()
+
+
 @contextmanager
 def os_errors_as(error_class: type[CtxtrimError], text: str) -> Iterator[None]:
     """Raise an `OSError` of the block as another error, with a text and the reason."""

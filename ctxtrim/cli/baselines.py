@@ -12,7 +12,7 @@ from ctxtrim.errors import STDIN, InputError, UsageError, reason
 from ctxtrim.findings import INCOMPLETE, Finding
 from ctxtrim.io.compression import kind_of, unpacked
 from ctxtrim.io.inputs import Input
-from ctxtrim.io.outputs import write_to
+from ctxtrim.io.outputs import write_file
 from ctxtrim.io.paths import contents_of, mode_of, resolved, too_long
 from ctxtrim.reports.baseline import Baseline, parse_entries
 from ctxtrim.reports.report import Report
@@ -86,9 +86,7 @@ def finish_baseline(
         report.note(str(file), Finding("vanished", "info", text))
     new = several(baseline.new, "new transcript")
     if updates:
-        sink = write_to(file)
-        sink.write("".join(baseline.updated(vanished)).encode())
-        sink.commit()
+        write_file(file, "".join(baseline.updated(vanished)).encode())
         report.note(
             str(file), Finding("baseline", "info", f"updated: {new}, {len(vanished):,} removed")
         )

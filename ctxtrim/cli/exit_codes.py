@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from ctxtrim.cli.messages import print_error
 from ctxtrim.config.from_environment import DEBUG
-from ctxtrim.errors import CtxtrimError, OutputError, UsageError, unexpected
+from ctxtrim.errors import CtxtrimError, OutputError, UsageError, traceback_of, unexpected
 from ctxtrim.io.outputs import silence_stdout
 from ctxtrim.io.signals import received, take_received, termination_raises
 
@@ -40,7 +40,7 @@ def _code_of(command: Callable[[], int], shows_traceback: bool) -> int:
     except Exception as error:  # noqa: BLE001 - no exception may reach a user as a traceback
         if received() is None:
             print_error(f"ctxtrim: {unexpected(error)}")
-            for line in _frames(error) if shows_traceback or os.environ.get(DEBUG) else ():
+            for line in traceback_of(error) if shows_traceback or os.environ.get(DEBUG) else ():
                 print_error(line)
         silence_stdout()
         return 1
@@ -48,9 +48,3 @@ def _code_of(command: Callable[[], int], shows_traceback: bool) -> int:
         if received() is None:
             raise
         return 1  # a library replaced the exception of a signal by one of its own
-
-
-def _frames(error: Exception) -> list[str]:
-    import traceback  # for unexpected errors only
-
-    return "".join(traceback.format_exception(error)).splitlines()

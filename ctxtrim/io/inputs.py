@@ -9,7 +9,7 @@ from functools import cached_property
 from io import BufferedReader, BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
 
@@ -258,18 +258,14 @@ def _on_disk(file: BinaryIO, path: Path | None) -> Iterator[Path]:
     if path is not None:
         yield path
         return
-    import tempfile  # for containers in pipes only
+    import shutil  # for containers in pipes only
+    import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder, "copy")
         with copied.open("wb") as copy:
-            _copy(file, copy)
+            shutil.copyfileobj(file, copy, _PIECE)
         yield copied
-
-
-def _copy(file: BinaryIO, copy: IO[bytes]) -> None:
-    while data := file.read(_PIECE):
-        copy.write(data)
 
 
 def _bounded_lines(file: BinaryIO, max_size: int) -> Iterator[bytes]:
@@ -325,10 +321,11 @@ def _packed_lines(file: BinaryIO, kind: Compression, max_size: int) -> Iterator[
     """
     with ExitStack() as stack:
         if not file.seekable():
-            import tempfile  # for compressed pipes only
+            import shutil  # for compressed pipes only
+            import tempfile
 
             spool = stack.enter_context(tempfile.TemporaryFile())
-            _copy(file, spool)
+            shutil.copyfileobj(file, spool, _PIECE)
             spool.seek(0)
             file = spool
         _check_packed(unpacked(file, kind), max_size)

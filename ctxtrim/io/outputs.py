@@ -111,6 +111,16 @@ def write_to(path: Path, makes_folders: bool = False) -> Sink:
     return _stored(path) or _packed(path, _plain(path, makes_folders), kind_named(path))
 
 
+def write_file(path: Path, data: bytes, *, makes_folders: bool = False) -> None:
+    """Replace a file by some bytes. Raises `OutputError`."""
+    sink = write_to(path, makes_folders)
+    try:
+        sink.write(data)
+        sink.commit()
+    finally:
+        sink.discard()
+
+
 def in_place(path: Path, *, checks_first: bool = False) -> Sink:
     """A sink that replaces a file that other programs may append to. A compressed file is
     compressed again, whatever its name.

@@ -1,10 +1,15 @@
 """Findings about transcripts that cannot be handled, written or archived."""
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
-from ctxtrim.errors import ArchiveError, CtxtrimError, NotEditableError, SelfCheckError, unexpected
+from ctxtrim.errors import (
+    ArchiveError,
+    CtxtrimError,
+    NotEditableError,
+    SelfCheckError,
+    traceback_of,
+    unexpected,
+)
 from ctxtrim.findings import Code, Finding
 from ctxtrim.formats.chunks import Chunk
 
@@ -20,12 +25,8 @@ def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Fi
     if isinstance(error, SelfCheckError):
         code = "not-editable" if isinstance(error, NotEditableError) else "self-check"
     text = f"cannot be handled: {unexpected(error)}" if code == "not-handled" else str(error)
-    frames: Sequence[str] = ()
-    if shows_traceback:
-        import traceback  # for --debug only
-
-        frames = "".join(traceback.format_exception(error)).splitlines()
-    return Finding(code, "error", text, line, details=tuple(frames))
+    frames = tuple(traceback_of(error)) if shows_traceback else ()
+    return Finding(code, "error", text, line, details=frames)
 
 
 def not_written(error: Exception, chunk: Chunk, line: int | None, shows_traceback: bool) -> Finding:

@@ -23,7 +23,7 @@ from ctxtrim.config import SHARED, Config, Value
 from ctxtrim.config.schema import SCHEMA
 from ctxtrim.config.template import template
 from ctxtrim.errors import InputError, UsageError
-from ctxtrim.io.outputs import write_to
+from ctxtrim.io.outputs import write_file
 from ctxtrim.reports.tables import Table
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import json_text
@@ -111,9 +111,7 @@ def init(file: str, force: bool) -> int:
         raise UsageError(f"{file} is a link to {target}; name that file, or remove the link")
     if path.exists() and not force:
         raise UsageError(f"{file} exists; pass --force to replace it, or name another file")
-    sink = write_to(path)
-    sink.write(template().encode())
-    sink.commit()
+    write_file(path, template().encode())
     print_error(f"ctxtrim: wrote {file}; ctxtrim config show prints the settings")
     return 0
 

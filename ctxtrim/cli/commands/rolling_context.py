@@ -5,7 +5,7 @@ from ctxtrim.cli.messages import print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.config import WORDS, Config
 from ctxtrim.errors import UsageError
-from ctxtrim.io.outputs import write_to
+from ctxtrim.io.outputs import write_file
 from ctxtrim.text.escaping import clean
 
 _STATUS = "status"
@@ -23,9 +23,7 @@ def rolling_context(word: str | None) -> int:
     config = configuration({})
     if word != _STATUS:
         is_on = WORDS[word] if word is not None else not _stored(config)
-        sink = write_to(config.preference.path, makes_folders=True)
-        sink.write(b"on\n" if is_on else b"off\n")
-        sink.commit()
+        write_file(config.preference.path, b"on\n" if is_on else b"off\n", makes_folders=True)
     print_text(f"{clean(_description(config))}\n")
     return 0
 

@@ -79,7 +79,7 @@ def without_invalid_reasoning(
     before: Transcript,
     outcome: Outcome,
     mode: ReasoningMode,
-    replacements: Mapping[int, Message] = {},
+    replacements: Mapping[int, Message],
 ) -> Outcome:
     """The outcome of a stage without the reasoning that its edits invalidate.
 
@@ -160,10 +160,10 @@ def _is_first_edit(before: Transcript, final: Transcript, first: _Stripped) -> b
 
 def _first_invalid(before: Transcript, after: Transcript, mode: ReasoningMode) -> int | None:
     """The position from which reasoning is removed; None if there is none."""
-    if mode == "keep" or (before.messages is after.messages and mode == "strip-after-edit"):
-        return None
     if mode != "strip-after-edit":
         return 0
+    if before.messages is after.messages:
+        return None
     for old_position, position in zip(
         visible(before.messages), visible(after.messages), strict=False
     ):

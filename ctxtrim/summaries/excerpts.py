@@ -37,7 +37,7 @@ def head(text: str, limit: int) -> str:
     return line[:end] + _rest(len(line) - end)
 
 
-def heuristic(text: str, limit: int = HEURISTIC) -> str:
+def heuristic(text: str, limit: int) -> str:
     """The summary of a tool result without an LLM: head and tail, at most `limit` characters,
     marker included.
     """

@@ -99,7 +99,7 @@ def facts(
     tokenizer: Tokenizer,
     earlier: str | None = None,
     *,
-    redacts: bool = True,
+    redacts: bool,
     layout: Outline = FACTS,
 ) -> str:
     """The facts of some messages and of an earlier summary, in at most `limit` tokens.
@@ -107,15 +107,15 @@ def facts(
     Empty if nothing fits, or if the text would be longer than the text that it replaces. Summaries
     among the messages are merged; hidden messages are left out. `redacts`: mask secrets.
     """
-    all_facts = facts_of(shape, earlier, redacts)
+    all_facts = facts_of(shape, earlier, redacts=redacts)
     text = fitted(all_facts, limit, tokenizer, layout)
     replaced = _tokens_replaced(shape.messages, earlier, tokenizer, tokenizer.count(text))
     return text if replaced is None else fitted(all_facts, replaced, tokenizer, layout)
 
 
-def facts_of(shape: Shape, earlier: str | None = None, redacts: bool = True) -> Facts:
+def facts_of(shape: Shape, earlier: str | None, *, redacts: bool) -> Facts:
     """All facts of some messages and of an earlier summary, in order."""
-    new_facts = gathered(shape, redacts)
+    new_facts = gathered(shape, redacts=redacts)
     if earlier is None:
         return new_facts
     return merged(_masked(parse_facts(earlier), redacts), new_facts)
@@ -139,7 +139,7 @@ def _tokens_replaced(
     return tokens
 
 
-def gathered(shape: Shape, redacts: bool = True) -> Facts:
+def gathered(shape: Shape, *, redacts: bool) -> Facts:
     """The facts of some messages in order. A summary among them counts as the facts before it."""
     before = Facts(0, {}, {})
     lines: dict[Section, list[str]] = {}

@@ -62,8 +62,8 @@ _TOKENS = 2  # tokens per word, an upper bound in nearly all cases
 _ARGUMENTS = 400  # characters of the arguments of a call, next to its result
 
 
-def transcribed(shape: Shape, limit: int = INPUT, redacts: bool = True) -> str:
-    """The messages of a conversation as text, in at most `limit` characters; longer texts are cut
+def transcribed(shape: Shape, *, redacts: bool) -> str:
+    """The messages of a conversation as text, in at most `INPUT` characters; longer texts are cut
     to head and tail.
 
     A tool result has at most `RESULT` characters, as have the arguments of a call. Reasoning and
@@ -72,7 +72,7 @@ def transcribed(shape: Shape, limit: int = INPUT, redacts: bool = True) -> str:
     pieces: list[str] = []
     for position in shape.visible:
         pieces += _part_texts(shape.messages[position], shape.call[position], RESULT, redacts)
-    return bounded("\n\n".join(pieces), limit)
+    return bounded("\n\n".join(pieces), INPUT)
 
 
 def _part_texts(message: Message, call: Part | None, limit: int, redacts: bool) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _part_texts(message: Message, call: Part | None, limit: int, redacts: bool) 
             yield f"[{message.role} attaches {part.media.kind if part.media else 'file'}]"
 
 
-def checkpoint_prompt(text: str, tokens: int, limit: int = INPUT, has_earlier: bool = False) -> str:
+def checkpoint_prompt(text: str, tokens: int, limit: int, *, has_earlier: bool) -> str:
     """The prompt for a checkpoint of a conversation, at most `limit` characters including the
     conversation.
 
@@ -108,7 +108,7 @@ def checkpoint_prompt(text: str, tokens: int, limit: int = INPUT, has_earlier: b
     return fill(text=bounded(text, limit - len(fill(text=""))))
 
 
-def tool_prompt(name: str, arguments: str, text: str, redacts: bool = True) -> str:
+def tool_prompt(name: str, arguments: str, text: str, *, redacts: bool) -> str:
     """The prompt for the summary of one tool result: at most `INPUT` characters for a summary of
     at most `DIGEST` characters.
     """

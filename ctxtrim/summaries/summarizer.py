@@ -44,7 +44,7 @@ class Summarizer(Protocol):
 class SummaryRequest:
     """A prompt for a summarizer and the limits of its answer.
 
-    `prompt` is cut to `max_prompt` characters. The answer may have `limit` tokens and `max_chars`
+    `prompt` is cut to `INPUT` characters. The answer may have `limit` tokens and `max_chars`
     characters (None: any number), and must have fewer tokens than the text that it replaces
     (`replaces`). `redacts`: mask secrets in prompt and answer.
     """
@@ -53,9 +53,8 @@ class SummaryRequest:
     limit: int
     replaces: int
     tokenizer: Tokenizer
+    redacts: bool
     max_chars: int | None = None
-    max_prompt: int = INPUT
-    redacts: bool = True
 
 
 class Summary(Struct, frozen=True):
@@ -92,7 +91,7 @@ def summarized(
     if summarizer is None:
         return Summary(fallback(), FALLBACK)
     name = name_of(summarizer)
-    prompt = bounded(redacted(request.prompt, request.redacts), request.max_prompt)
+    prompt = bounded(redacted(request.prompt, request.redacts), INPUT)
     try:
         reply = _reply(summarizer.summarize(prompt, request.limit))
     except Exception as error:  # noqa: BLE001 - programs bring their own, and rules always work

@@ -448,7 +448,7 @@ def test_hiding_is_an_edit_for_later_thinking() -> None:
 
     def left(after: Transcript, before: Transcript = transcript) -> int:
         messages = without_invalid_reasoning(
-            before, Outcome(after), "strip-after-edit"
+            before, Outcome(after), "strip-after-edit", {}
         ).transcript.messages
         return sum(part.kind == "reasoning" for message in messages for part in message.parts)
 

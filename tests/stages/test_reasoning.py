@@ -136,7 +136,7 @@ def test_a_debug_key_does_not_invalidate_thinking() -> None:
     messages = list(before.messages)
     messages[2] = replace(messages[2], metadata=(("_truncatedAt", 1),))
     outcome = Outcome(replace(before, messages=tuple(messages)))
-    assert without_invalid_reasoning(before, outcome, "strip-after-edit") is outcome
+    assert without_invalid_reasoning(before, outcome, "strip-after-edit", {}) is outcome
 
 
 def test_thinking_right_after_an_edit_is_dropped() -> None:

@@ -25,7 +25,8 @@ from ctxtrim.tokenizers import tokenizer
 WORDS = tokenizer("o200k_base")
 ROUGH = tokenizer("chars4")
 NOTHING = shape(())
-checkpoint = partial(facts, layout=sections.CHECKPOINT)
+masked_facts = partial(facts, redacts=True)
+checkpoint = partial(masked_facts, layout=sections.CHECKPOINT)
 
 
 def tool_call(of: str, name: str, **arguments: Any) -> dict[str, Any]:
@@ -105,13 +106,15 @@ CHECKPOINT = """\
 - bash: 2 failed"""
 
 
-def facts_text(messages: list[dict[str, Any]], limit: int = 10_000, **more: Any) -> str:
+def facts_text(
+    messages: list[dict[str, Any]], limit: int = 10_000, *, redacts: bool = True, **more: Any
+) -> str:
     parsed_messages = transcript(messages).messages
-    return facts(shape(parsed_messages), limit, ROUGH, **more)
+    return facts(shape(parsed_messages), limit, ROUGH, redacts=redacts, **more)
 
 
 def again(earlier: str, limit: int = 10_000) -> str:
-    return facts(NOTHING, limit, ROUGH, earlier)
+    return masked_facts(NOTHING, limit, ROUGH, earlier)
 
 
 def test_s1_6_facts_are_requests_actions_and_decisions() -> None:
@@ -196,7 +199,7 @@ def test_a_failure_is_described_by_its_last_line_and_not_by_a_tag() -> None:
     assert "\n- bash: no rule for it\n" in text
 
 
-def test_keys_are_masked_by_default() -> None:
+def test_keys_are_masked_unless_redaction_is_off() -> None:
     messages = [user("use password=hunter2 and go on, please " * 40)]
     assert "hunter2" not in facts_text(messages)
     assert "hunter2" in facts_text(messages, redacts=False)
@@ -229,7 +232,7 @@ def test_s1_6_every_limit_holds_and_a_second_run_changes_nothing(
     messages = messages_of(talk)
     turn_shape = shape(messages)
     size = sum(tokens.count(part.spelled) for message in messages for part in message.parts)
-    for summary, before in ((facts, None), (checkpoint, None), (facts, earlier)):
+    for summary, before in ((masked_facts, None), (checkpoint, None), (masked_facts, earlier)):
         text = summary(turn_shape, limit, tokens, before)
         assert tokens.count(text) <= min(
             max(0, limit), size + (tokens.count(before) if before else 0)
@@ -251,9 +254,9 @@ def test_merged_facts_of_two_halves_equal_the_facts_of_the_whole(
 
     if shape((*first, *second)).call != (*shape(first).call, *shape(second).call):
         return
-    earlier = sections.facts_text(facts_of(shape(first)))
-    whole = facts_of(shape((*first, *second)))
-    merged = facts_of(shape(second), earlier)
+    earlier = sections.facts_text(facts_of(shape(first), None, redacts=True))
+    whole = facts_of(shape((*first, *second)), None, redacts=True)
+    merged = facts_of(shape(second), earlier, redacts=True)
     assert sections.facts_text(merged) == sections.facts_text(whole)
 
 
@@ -308,6 +311,6 @@ def test_a_failed_test_is_no_success_although_the_flag_says_so() -> None:
     *messages, answer = transcript(talk).messages
     flagged = replace(answer.parts[0], is_error=False)
     messages.append(replace(answer, parts=(flagged,)))
-    text = facts(shape(messages), 500, ROUGH)
+    text = masked_facts(shape(messages), 500, ROUGH)
     assert "[✗] make test" in text
     assert "bash: --- FAIL: TestLamp" in text

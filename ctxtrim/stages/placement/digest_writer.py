@@ -95,8 +95,8 @@ class DigestWriter:
 
     counter: Counter
     mode: str
-    summarizer: Summarizer | None = None
-    redacts: bool = True
+    summarizer: Summarizer | None
+    redacts: bool
 
     def of(self, group: Sequence[Step], limit: int, may_ask: bool = True) -> Summary:
         """The digest of steps, without a title.

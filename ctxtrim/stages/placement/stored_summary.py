@@ -53,4 +53,4 @@ def as_facts(stored: StoredSummary) -> str:
 
 def _facts_of(messages: Sequence[Message], redacts: bool) -> Facts:
     pieces = [piece for message in messages for piece in split_message(message)]
-    return gathered(shape(pieces), redacts)
+    return gathered(shape(pieces), redacts=redacts)

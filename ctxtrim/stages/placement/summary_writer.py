@@ -42,6 +42,7 @@ def with_shorter_summary(message: Message, counter: Counter, limit: int) -> Mess
     writer = SummaryWriter(
         counter,
         limit,
+        None,
         redacts=False,  # the summary is masked already, if it should be
         is_checkpoint=summary.startswith(markers.TITLE),
         answers=markers.older(summary),
@@ -60,8 +61,8 @@ class SummaryWriter(Struct, frozen=True):
 
     counter: Counter
     max_tokens: int
-    summarizer: Summarizer | None = None
-    redacts: bool = True
+    summarizer: Summarizer | None
+    redacts: bool
     is_checkpoint: bool = False
     earlier: StoredSummary | None = None
     answers: int = 0
@@ -151,7 +152,7 @@ class SummaryWriter(Struct, frozen=True):
     def _prompt(self, text: str, below: int, has_earlier: bool) -> str | None:
         """The prompt for a summarizer within its limit; None if the limit is too small."""
         for part in _PARTS:
-            prompt = checkpoint_prompt(text, below, INPUT // part, has_earlier)
+            prompt = checkpoint_prompt(text, below, INPUT // part, has_earlier=has_earlier)
             if self.max_prompt is None or self.counter.text(prompt) <= self.max_prompt:
                 return prompt
         return None
@@ -163,5 +164,5 @@ class SummaryWriter(Struct, frozen=True):
         stored = parse_facts(markers.untitled(self.earlier.text))
         if stored.lines.get(EARLIER.name):
             return self.earlier
-        own = gathered(shape_of(covered), self.redacts)
+        own = gathered(shape_of(covered), redacts=self.redacts)
         return None if has_lines_of(own, stored) else self.earlier

@@ -21,7 +21,7 @@ OWN_MODEL = '[models.ours]\ncontext_window = 2500\ntokenizer = "chars4"\n'
 
 
 def outputs(pipeline: StagePipeline) -> list[tuple[bytes | None, object]]:
-    results = done_chunks("agent.jsonl", open_reading(BytesIO(DATA)).chunks, Job(pipeline))
+    results = done_chunks("agent.jsonl", open_reading(BytesIO(DATA)).chunks, Job(pipeline), None)
     return [(result.data, result.rows) for result in results]
 
 

@@ -64,8 +64,8 @@ def resolve_targets(
     writes: bool,
     output: str | None,
     in_place: bool,
-    is_jsonl: bool = False,
-    checks_first: bool = False,
+    is_jsonl: bool,
+    checks_first: bool,
 ) -> Targets:
     """The targets from the options. `is_jsonl`: files in folders get the ending of JSON lines.
     `checks_first`: see `Targets`.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def done_chunks(
-    path: str, chunks: Iterable[Chunk], job: Job, keeper: Keeper | None = None
+    path: str, chunks: Iterable[Chunk], job: Job, keeper: Keeper | None
 ) -> Iterator[Done]:
     """The results of some chunks of a file, one at a time. A keeper stores originals."""
     chunks = iter(chunks)

@@ -53,7 +53,7 @@ def results(data: bytes, stages: Stages, large: int, **options: Any) -> list[Don
     metering = Metering(tokenizer, tokenizer="chars4", **({"limit": limit} if limit else {}))
     details = Details(explained=True, left_out=True, differences=True)
     job = Job(StagePipeline(specs, metering), details=details, **options)
-    return list(done_chunks("file", open_reading(BytesIO(data), large=large).chunks, job))
+    return list(done_chunks("file", open_reading(BytesIO(data), large=large).chunks, job, None))
 
 
 def merged(done: Sequence[Done]) -> Done:
@@ -291,7 +291,7 @@ def test_memory_is_that_of_the_bytes() -> None:
     lines = BytesIO(data)
     job = Job(StagePipeline((), Metering(tokenizer, tokenizer="chars4")))
     tracemalloc.start()
-    for done in done_chunks("file", open_reading(lines).chunks, job):
+    for done in done_chunks("file", open_reading(lines).chunks, job, None):
         assert len(done.read) < 1 << 16
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -160,7 +160,7 @@ def test_s3_4_the_report_shows_hidden_messages_with_no_tokens() -> None:
     job = Job(
         StagePipeline((), Metering(tokenizer, None, "chars4")), details=Details(explained=True)
     )
-    (row,) = next(done_chunks("file", open_reading(BytesIO(data)).chunks, job)).rows
+    (row,) = next(done_chunks("file", open_reading(BytesIO(data)).chunks, job, None)).rows
     summary = [(row.tokens, row.decision, row.reason) for row in row.explained]
     assert summary[1:3] == [(0, "kept", "hidden")] * 2
     assert all(

@@ -46,7 +46,7 @@ def run(
             mode,
         )
     )
-    done = list(done_chunks("file", open_reading(BytesIO(data)).chunks, job))
+    done = list(done_chunks("file", open_reading(BytesIO(data)).chunks, job, None))
     written = [outcome.data for outcome in done if outcome.data is not None]
     return Ran(b"".join(written), tuple(row for outcome in done for row in outcome.rows), (), {})
 

@@ -233,7 +233,7 @@ def test_an_overflowing_transcript_is_counted_as_it_is_written() -> None:
     data = conversation(TALK)
     metering = Metering(tokenizer, tokenizer="chars4", limit=10)
     job = Job(StagePipeline((Spec("trim", {}),), metering), on_overflow="keep")
-    done = next(done_chunks("", open_reading(BytesIO(data)).chunks, job))
+    done = next(done_chunks("", open_reading(BytesIO(data)).chunks, job, None))
     assert done.data == data
     assert (done.rows[0].messages, done.rows[0].count.tokens) == (len(TALK), tokens(TALK))
     assert done.rows[0].is_written

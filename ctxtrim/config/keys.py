@@ -2,7 +2,7 @@
 camelCase, and aliases.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -56,7 +56,7 @@ def in_table(stage: str, key: str, value: Any) -> list[Meaning]:
     for block in ALIASES:
         for row in _rows(block, key):
             table, _, name = row.target.rpartition(".")
-            if table in ("", stage) and _field(name, SETTINGS[stage]):
+            if table in ("", stage) and field_name(name, SETTINGS[stage]):
                 rows.append(replace(row, target=f"{stage}.{name}"))
     if rows:
         return _followed(rows, value)
@@ -74,12 +74,12 @@ def _own(key: str, value: Any, stages: tuple[str, ...] | None) -> Iterator[Meani
     """The settings with this name: those of `stages`, or of all stages and the run if `stages` is
     None.
     """
-    name = _field(key, SHARED)
+    name = field_name(key, SHARED)
     if stages is None and name is not None:
         yield Meaning(None, SHARED[name], value)
     for stage in STAGES if stages is None else stages:
         known = SETTINGS.get(stage, {})
-        name = _field(key, known)
+        name = field_name(key, known)
         if name is not None:
             yield Meaning(stage, known[name], value)
 
@@ -95,11 +95,6 @@ def _followed(rows: list[Alias], value: Any) -> list[Meaning]:
         for meaning in _own(key, row.word or value, (stage,) if stage else None):
             matches.append(meaning._replace(is_refused=is_refused))
     return matches
-
-
-def _field(key: str, known: Mapping[str, Any]) -> str | None:
-    """The field for a key in kebab-case, snake_case or camelCase, None for an unknown key."""
-    return field_name(key, known) or field_name(kebab_case(key), known)
 
 
 def _unknown(key: str, block: str) -> str:

@@ -25,7 +25,7 @@ from ctxtrim.io.paths import resolved
 from ctxtrim.stages import STAGES
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.globs import path_glob
-from ctxtrim.text.names import field_name, kebab_case, option_name, snake_case, suggestion
+from ctxtrim.text.names import field_name, option_name, snake_case, suggestion
 
 _LIMITS = ("profile", "max_messages", "max_tokens_per_result", "max_tool_share")
 
@@ -68,7 +68,7 @@ def read_sections(source: SettingsSource, path: Path, place: str, tables: object
 
 
 def _set(settings: SettingsSource, location: str, key: str, value: Any) -> None:
-    name = field_name(key, section_settings()) or field_name(kebab_case(key), section_settings())
+    name = field_name(key, section_settings())
     if name is None:
         known = {word: option_name(word) for word in ("match", *section_settings())}
         near = suggestion(snake_case(key), known)

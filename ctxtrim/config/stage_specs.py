@@ -86,7 +86,7 @@ def _from_pairs(stage: str, text: str, location: str) -> dict[str, Any]:
 
 
 def _setting(stage: str, key: str, location: str) -> Option:
-    """The setting for a key in kebab-case or snake_case."""
+    """The setting for a key."""
     name = field_name(key, SETTINGS[stage])
     if name is None:
         raise UsageError(f"{location}: {_unknown(stage, key)}")

@@ -27,11 +27,12 @@ def snake_case(key: str) -> str:
 
 
 def field_name(key: str, names: Iterable[str]) -> str | None:
-    """The name among `names` that a key in kebab-case or snake_case means, None for an unknown key.
+    """The name among `names` that a key in kebab-case, snake_case or camelCase means, None for an
+    unknown key.
 
     A name like a Python keyword ends with an underscore.
     """
-    name = key.replace("-", "_")
+    name = snake_case(key)
     return next((field for field in (name, f"{name}_") if field in names), None)
 
 

@@ -24,12 +24,19 @@ def test_a_list_of_a_stage_may_name_its_key_again() -> None:
         "trim:target=0.5,target=0.6",
         "truncate:max-age=1,max_age=9",
         'truncate:{"max-age": 1, "max_age": 9}',
+        "truncate:maxAge=1,max-age=9",
     ],
 )
 def test_a_setting_that_is_given_twice_is_an_error(text: str) -> None:
     key = "target" if "target" in text else "max-age"
     with pytest.raises(UsageError, match=f"-s: {key} is given twice"):
         parse_stage(text, "-s")
+
+
+@pytest.mark.parametrize("key", ["max-age", "max_age", "maxAge"])
+@pytest.mark.parametrize("frame", ["truncate:{}=3", 'truncate:{{"{}": 3}}'])
+def test_a_setting_has_the_spellings_of_files(frame: str, key: str) -> None:
+    assert parse_stage(frame.format(key), "-s") == ("truncate", {"max_age": 3})
 
 
 def test_values_in_a_json_object_are_as_in_a_file() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ctxtrim.archive.locations import own_archive, own_settings
 from ctxtrim.cli.command_types import HelpfulOption, file_names
-from ctxtrim.config.resolution import trusted
+from ctxtrim.config import configured
 from ctxtrim.errors import NoArchiveError
 
 if TYPE_CHECKING:
@@ -29,8 +29,10 @@ def open_archive(folder: str | None) -> "Archive":
     """
     from ctxtrim.archive.index import Archive
 
-    named = folder or trusted(os.environ, own_settings()).shared("archive").value
-    return Archive(Path(named) if named else own_archive(), makes=False)
+    if not folder:
+        config = configured({}, os.environ, own_settings(), reads_project=False)
+        folder = config.shared("archive").value
+    return Archive(Path(folder) if folder else own_archive(), makes=False)
 
 
 def open_archive_if_any(folder: str | None) -> "Archive | None":

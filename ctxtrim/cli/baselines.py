@@ -1,12 +1,12 @@
 """The baseline file of `check`: read before a run, compared with it, and updated after it."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
+from ctxtrim.config.option import Values
 from ctxtrim.config.run_settings import given
 from ctxtrim.errors import STDIN, InputError, UsageError, reason
 from ctxtrim.findings import INCOMPLETE, Finding
@@ -21,7 +21,7 @@ from ctxtrim.text.numbers import parse_tolerance, several
 _MAX_SIZE = 1 << 28  # bytes, after decompression
 
 
-def open_baseline(values: Mapping[str, Any]) -> Baseline | None:
+def open_baseline(values: Values) -> Baseline | None:
     """The baseline that the options name; None without one."""
     file, updates = values["baseline"], bool(values["update_baseline"])
     tolerance = given(values, "tolerance")

@@ -3,7 +3,7 @@
 The options of a stage are made from the settings of the stage.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ctxtrim.cli.command_types import HelpfulArgument, HelpfulCommand, HelpfulOption, file_names
 from ctxtrim.cli.commands import COMMANDS, STAGE_COMMANDS
-from ctxtrim.config.option import Option
+from ctxtrim.config.option import Option, Values
 from ctxtrim.config.output_options import REPORT_NAMES
 from ctxtrim.config.run_settings import IN_STAGES, OPTIONS, SECTIONS
 from ctxtrim.config.stage_specs import SETTINGS
@@ -68,7 +68,7 @@ def _with_fix(option: Option) -> Option:
     return replace(option, help=text, panel=OPTIONS["fix"].panel)
 
 
-def _refuse_empty_paths(options: Sequence[Option], values: Mapping[str, Any]) -> None:
+def _refuse_empty_paths(options: Sequence[Option], values: Values) -> None:
     """Raise `UsageError` for an empty path, as a shell gives for a variable that is not set."""
     if "" in values["files"]:
         raise UsageError("FILE is empty; name a file, a folder, or - for standard input")

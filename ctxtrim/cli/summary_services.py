@@ -1,9 +1,9 @@
 """The summarizer and the summary store from the options."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ctxtrim.config.option import Values
 from ctxtrim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from ctxtrim.summarizers import Summarizer
 
 
-def has_summary_service(values: Mapping[str, Any]) -> bool:
+def has_summary_service(values: Values) -> bool:
     """Whether a run may use a model or command, or change a summary store."""
     return any(values[name] for name in ("llm_model", "llm_command", "summary_store"))
 
 
-def summarizer_of(values: Mapping[str, Any]) -> "Summarizer | None":
+def summarizer_of(values: Values) -> "Summarizer | None":
     """The model or command that writes summaries, None for summaries by rules."""
     model, command, url = values["llm_model"], values["llm_command"], values["llm_base_url"]
     if model and command:
@@ -34,7 +34,7 @@ def summarizer_of(values: Mapping[str, Any]) -> "Summarizer | None":
     return None
 
 
-def store_of(values: Mapping[str, Any]) -> "SummaryStore | None":
+def store_of(values: Values) -> "SummaryStore | None":
     """The summary store, None without one.
 
     Raises `CtxtrimError` if the store cannot be read or written.

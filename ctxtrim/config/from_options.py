@@ -1,10 +1,7 @@
 """Settings from command-line options."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from ctxtrim.config.keys import Meaning
-from ctxtrim.config.option import Option
+from ctxtrim.config.option import Option, Values
 from ctxtrim.config.run_settings import OPTIONS, SHARED
 from ctxtrim.config.source import SettingsSource, assign
 from ctxtrim.config.stage_specs import SETTINGS
@@ -14,7 +11,7 @@ ARGUMENTS = ("files", "stage")
 """What a command is given that is no setting: the inputs, and the stages of `run`."""
 
 
-def command_line(values: Mapping[str, Any]) -> SettingsSource:
+def command_line(values: Values) -> SettingsSource:
     """The settings in some options, by option name.
 
     None and an empty list mean that the option is not given.

@@ -1,13 +1,11 @@
 """Named pipelines: common context policies as stages and settings."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
+from ctxtrim.config.option import Values
 from ctxtrim.stages.compaction_trigger import RESERVE
-
-_Settings = Mapping[str, Any]
 
 
 class Preset(Struct, frozen=True):
@@ -21,7 +19,7 @@ class Preset(Struct, frozen=True):
     """
 
     text: str
-    stages: Mapping[str, _Settings]
+    stages: Mapping[str, Values]
     window: int | None = None
     archives: tuple[str, ...] = ()
     reserve: int | None = None
@@ -100,7 +98,7 @@ def merged(names: Sequence[str]) -> Preset:
     The last preset that sets a stage setting, the window or the reserve takes precedence.
     """
     presets = [PRESETS[name] for name in names]
-    stages: dict[str, _Settings] = {}
+    stages: dict[str, Values] = {}
     for preset in presets:
         for stage, settings in preset.stages.items():
             stages[stage] = {**stages.get(stage, {}), **settings}

@@ -14,6 +14,7 @@ from ctxtrim.config.from_environment import CONFIG, environment
 from ctxtrim.config.from_options import command_line
 from ctxtrim.config.from_toml import own_file, project_table
 from ctxtrim.config.input_options import preset_names
+from ctxtrim.config.option import Values
 from ctxtrim.config.own_models import ModelOf, own_models
 from ctxtrim.config.presets import SESSION, Preset, checks, merged
 from ctxtrim.config.run_settings import SHARED
@@ -258,38 +259,29 @@ def _values(settings: Mapping[str, Value]) -> dict[str, Any]:
 
 
 def configured(
-    values: Mapping[str, Any],
+    values: Values,
     variables: Mapping[str, str],
     folder: Path,
     *,
     is_automatic: bool = False,
+    reads_project: bool = True,
 ) -> Config:
     """The configuration from options, environment variables, files of the project and files in
     `folder`, which is the user's.
 
-    Files of the project are not trusted unless `--config` names them (see `SettingsSource`). Raises
-    `UsageError` for an invalid setting and `InputError` for a file that cannot be read.
+    Files of the project are not trusted unless `--config` names them (see `SettingsSource`), and
+    not read if not `reads_project`. Raises `UsageError` for an invalid setting and `InputError` for
+    a file that cannot be read.
     """
     named = values.get("config") or variables.get(CONFIG)
-    sources = (
-        command_line(values),
-        environment(variables),
-        *([_named_source(Path(named))] if named else []),
-        *_folder_sources(Path(named) if named else None),
-        own_file(folder / "config.toml", is_trusted=True),
-    )
-    return Config(sources, Preference(folder / "rolling-context"), is_automatic)
-
-
-def trusted(variables: Mapping[str, str], folder: Path) -> Config:
-    """The configuration without options and without files that are found in a project."""
-    named = variables.get(CONFIG)
-    sources = (
-        environment(variables),
-        *([_named_source(Path(named))] if named else []),
-        own_file(folder / "config.toml", is_trusted=True),
-    )
-    return Config(sources, Preference(folder / "rolling-context"))
+    path = Path(named) if named else None
+    sources = [command_line(values), environment(variables)]
+    if path is not None:
+        sources.append(_named_source(path))
+    if reads_project:
+        sources += _folder_sources(path)
+    sources.append(own_file(folder / "config.toml", is_trusted=True))
+    return Config(tuple(sources), Preference(folder / "rolling-context"), is_automatic)
 
 
 _FOLDER_FILES: tuple[tuple[Path, Callable[[Path], SettingsSource]], ...] = (

@@ -3,11 +3,11 @@
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from ctxtrim.config.aliases import VALUE_ALIASES
-from ctxtrim.config.option import Option, stage_option
+from ctxtrim.config.option import Option, Values, stage_option
 from ctxtrim.errors import UsageError
 from ctxtrim.loading.lazy_table import LazyTable
 from ctxtrim.stages import STAGES
@@ -104,7 +104,7 @@ def _unknown(stage: str, key: str) -> str:
     return f"unknown setting {key}{_similar(key, known)}; {expected}"
 
 
-def restricted_settings(stage: str, settings: Mapping[str, Any]) -> list[str]:
+def restricted_settings(stage: str, settings: Values) -> list[str]:
     """The names of the settings of a stage that only trusted sources may have."""
     return [key for key, value in settings.items() if SETTINGS[stage][key].restricts(value)]
 

@@ -20,6 +20,7 @@ from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.stage import Action, Change, Outcome, Stage, change_of, setting
 from ctxtrim.stages import common_settings
+from ctxtrim.text.numbers import several
 
 _NAMES = {"image": "image", "pdf": "document", "file": "file"}
 """The word in the line for each kind of media. Other kinds are kept."""
@@ -44,9 +45,8 @@ class DropImages(Stage):
         if settings["clock"] == "none":
             return "no image is dropped with clock=none; set the clock to steps or turns"
         age, clock = settings["max_age"], settings["clock"]
-        unit = clock.removesuffix("s") if age == 1 else clock
         advice = "; try --max-age 0" if age else ""
-        return f"no image to drop is older than {age:,} {unit}{advice}"
+        return f"no image to drop is older than {several(age, clock.removesuffix('s'))}{advice}"
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """The transcript without old images.

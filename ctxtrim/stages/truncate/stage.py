@@ -43,6 +43,7 @@ from ctxtrim.stages.placeholder import (
 )
 from ctxtrim.stages.truncate import per_tool
 from ctxtrim.stages.truncate.size_limit import PathOf, SizeLimits
+from ctxtrim.text.numbers import several
 from ctxtrim.tokens import MARKS
 
 _NOT_SMALLER = "a shorter text would not save tokens"
@@ -126,8 +127,7 @@ class Truncate(KeepRules, _Limits):
     def idle(settings: Mapping[str, Any]) -> str:
         """Why nothing changes."""
         age, clock, max_tokens = settings["max_age"], settings["clock"], settings["max_tokens"]
-        unit = clock.removesuffix("s") if age == 1 else clock
-        limits = [f"older than {age:,} {unit}"] if clock != "none" else []
+        limits = [f"older than {several(age, clock.removesuffix('s'))}"] if clock != "none" else []
         limits += [f"longer than {max_tokens:,} tokens"] if max_tokens else []
         advice = "; try --max-age 1" if clock != "none" and age > 1 else ""
         return f"no result {' or '.join(limits) or 'above a limit'} can be shortened{advice}"

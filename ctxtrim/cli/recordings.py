@@ -103,12 +103,15 @@ class Recordings:
             return sink
         return Delayed(sink, recording.sync)
 
-    def discard(self, recording: "Recording | None" = None) -> None:
-        """Discard an unfinished recording; None discards the shared one."""
-        if recording is None and self._shared is not None:
-            self._shared.discard()
-        elif recording is not None and recording is not self._shared:
+    def discard(self, recording: "Recording | None") -> None:
+        """Discard an unfinished recording, unless it is the shared one."""
+        if recording is not None and recording is not self._shared:
             recording.discard()
+
+    def discard_shared(self) -> None:
+        """Discard the shared recording if it is unfinished."""
+        if self._shared is not None:
+            self._shared.discard()
 
     def _new(self, path: str, target: Path | None) -> "Recording | None":
         if self._archive is None:

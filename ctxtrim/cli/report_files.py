@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ctxtrim.cli.request import Request
 from ctxtrim.io.outputs import Appended, Sink
-from ctxtrim.reports import blocks, rendered
+from ctxtrim.reports import joined_pieces, rendered
 from ctxtrim.reports.report import Report
 
 
@@ -27,7 +27,7 @@ def append_summary(report: Report, path: Path) -> None:
 
     file = Appended(path)
     try:
-        for block in blocks(summary(report, path.stat().st_size)):
+        for block in joined_pieces(summary(report, path.stat().st_size)):
             file.write(block.encode(errors="backslashreplace"))
     finally:
         file.close()

@@ -62,7 +62,7 @@ def _run(request: Request) -> int:
             fills_stdout=not request.targets.frees_stdout,
         ) as watch:
             recordings = Recordings(archive, request)
-            stack.callback(recordings.discard)
+            stack.callback(recordings.discard_shared)
             parallel = _parallel_run(request)
             if parallel is not None:
                 stack.callback(parallel.close)

@@ -10,7 +10,7 @@ from ctxtrim.cli.messages import encoded, is_terminal, print_error, print_text, 
 from ctxtrim.cli.request import Request
 from ctxtrim.findings import ONLY_IN_REPORTS, Severity
 from ctxtrim.io.outputs import Stdout
-from ctxtrim.reports import blocks, rendered, text
+from ctxtrim.reports import joined_pieces, rendered, text
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.phrases import totals_line
 from ctxtrim.reports.report import Report
@@ -153,7 +153,7 @@ def print_report(report: Report, report_format: str, color: str) -> None:
         return
     # findings about files are on standard error
     shown = replace(report, findings=[], view=_compact(report.view))
-    for block in blocks(text.render(shown, Look(_columns(), _has_colors(color)))):
+    for block in joined_pieces(text.render(shown, Look(_columns(), _has_colors(color)))):
         Stdout().write(encoded(without_commands(block)))
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FINDING = 8  # size of a finding in a `Spool`
 
 
-class Progress(Struct):
+class InputResults(Struct):
     """The transcripts of one input so far.
 
     `rows` and `findings` are reported after a file is replaced, and `losses` of its conversion in
@@ -228,7 +228,7 @@ class Work:
         return self._request.pipeline.run(source, content, keeper)
 
     def _write_results(
-        self, source: Input, detection: Detection, results: "_Results", sink: Sink | None
+        self, source: Input, detection: Detection, results_with: "_Results", sink: Sink | None
     ) -> None:
         """Write the results of one input to its target, and report them."""
         request = self._request
@@ -238,27 +238,26 @@ class Work:
             raise UsageError(f"{place}: no message list at this path in {source.name}")
         recording = self._recordings.of(source)
         sink = self._recordings.sink(recording, sink or request.targets.sink(source))
-        progress = Progress()
+        results = InputResults()
         try:
-            for done in results(recording or self._recordings.spills):
+            for done in results_with(recording or self._recordings.spills):
                 must_continue()  # else what an interrupt broke is reported as an error
-                progress.add(done)
+                results.add(done)
                 self._write(done, recording, sink)
                 if request.targets.holds_back:
-                    progress.rows.extend(done.rows)
+                    results.rows.extend(done.rows)
                 else:
                     self._report.add(done.rows)
-            if progress.has_rows:
+            if results.has_rows:
                 self._empty_folders.discard(source.folder)
-            self._finish(progress, recording, sink)
-            self._note_findings(source, detection, progress)
+            self._finish(results, recording, sink)
+            self._note_findings(source, detection, results)
         except BaseException:
             sink.discard()
             raise
         finally:
-            if recording is not None:
-                self._recordings.discard(recording)
-            progress.close()
+            self._recordings.discard(recording)
+            results.close()
 
     def _write(self, done: Done, recording: "Recording | None", sink: Sink) -> None:
         """Write the bytes of a chunk, on a new line."""
@@ -272,12 +271,12 @@ class Work:
             is_shared = self._request.targets.shares_stdout
             self._ends_line = done.is_open or output.endswith(b"\n") or not is_shared
 
-    def _finish(self, progress: Progress, recording: "Recording | None", sink: Sink) -> None:
+    def _finish(self, results: InputResults, recording: "Recording | None", sink: Sink) -> None:
         """Commit the output, unless the file must stay as it is, and report the rows."""
         targets = self._request.targets
-        is_incomplete = progress.is_lossy or self._converts_nothing(progress)
-        stays = is_incomplete and (targets.in_place or not progress.has_written)
-        is_kept = stays or (targets.in_place and not progress.is_changed)
+        is_incomplete = results.is_lossy or self._converts_nothing(results)
+        stays = is_incomplete and (targets.in_place or not results.has_written)
+        is_kept = stays or (targets.in_place and not results.is_changed)
         if not (is_kept and targets.holds_back):
             self._recordings.finish(recording)
         if is_kept:
@@ -285,15 +284,15 @@ class Work:
         else:
             self._commit(recording, sink)
         if stays:
-            self._report.add(structs.replace(row, is_written=False) for row in progress.rows)
+            self._report.add(structs.replace(row, is_written=False) for row in results.rows)
         else:
-            self._report.add(progress.rows)
+            self._report.add(results.rows)
 
-    def _converts_nothing(self, progress: Progress) -> bool:
+    def _converts_nothing(self, results: InputResults) -> bool:
         """Whether a conversion has no request, except that of an empty input that is accepted."""
         request = self._request
-        is_accepted = request.may_be_empty and not progress.start
-        return request.api is not None and not progress.has_written and not is_accepted
+        is_accepted = request.may_be_empty and not results.start
+        return request.api is not None and not results.has_written and not is_accepted
 
     def _commit(self, recording: "Recording | None", sink: Sink) -> None:
         """Commit the output. If nothing was written, the archive has no run to undo."""
@@ -305,20 +304,20 @@ class Work:
             self._recordings.withdraw(recording)
             raise
 
-    def _note_findings(self, source: Input, detection: Detection, progress: Progress) -> None:
-        findings: Iterable[Finding] = joined_findings(progress.findings)
-        if not progress.has_rows and not progress.is_lossy:
+    def _note_findings(self, source: Input, detection: Detection, results: InputResults) -> None:
+        findings: Iterable[Finding] = joined_findings(results.findings)
+        if not results.has_rows and not results.is_lossy:
             from ctxtrim.cli.missing_transcripts import no_transcript
 
             first = next(iter(findings), None)
-            findings = [no_transcript(source, detection, progress.start, self._request, first)]
+            findings = [no_transcript(source, detection, results.start, self._request, first)]
         else:
             self._empty_folders.discard(source.folder)
-        if progress.is_changed and not progress.is_lossy:
+        if results.is_changed and not results.is_lossy:
             findings = chain(findings, self._recordings.undo(source))
         for finding in chain(_format_findings(detection, self._request), findings):
             self._report.note(source.path, finding)
-        if losses := str(progress.losses):
+        if losses := str(results.losses):
             self._report.note(source.path, Finding("losses", "info", losses))
 
 

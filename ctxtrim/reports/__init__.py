@@ -27,7 +27,7 @@ _BLOCK = 1 << 16  # characters
 def rendered(report: Report, report_format: str) -> Iterator[str]:
     """The text of a report in a format, in blocks, which are faster to write than pieces."""
     pieces: Iterator[str] = import_module(f"ctxtrim.reports.{report_format}").render(report)
-    return blocks(pieces)
+    return joined_pieces(pieces)
 
 
 def report_format_of(ending: str) -> str:
@@ -42,7 +42,7 @@ def report_format_of(ending: str) -> str:
     )
 
 
-def blocks(pieces: Iterator[str]) -> Iterator[str]:
+def joined_pieces(pieces: Iterator[str]) -> Iterator[str]:
     """The text in larger pieces."""
     block: list[str] = []
     size = 0

@@ -128,7 +128,7 @@ class Overview(Struct):
         return tuple(subjects)
 
 
-def largest(pipeline: Iterable[Spec]) -> int | None:
+def largest_limit(pipeline: Iterable[Spec]) -> int | None:
     """How many of the largest messages a stage lists, None without such a stage."""
     numbers = [spec.settings.get("largest") for spec in pipeline]
     return max((number for number in numbers if number is not None), default=None)
@@ -191,13 +191,13 @@ class Report(Struct, dict=True):
                 self._note(row.findings)
                 self.losses.add(row.findings)
             if self.keeps_rows:
-                self.overview.add(row, self.largest)
+                self.overview.add(row, self.largest_limit)
                 self.rows.append(replace(row, large=()) if row.large else row)
 
     @cached_property
-    def largest(self) -> int | None:
+    def largest_limit(self) -> int | None:
         """How many of the largest messages a stage lists, None without such a stage."""
-        return largest(self.pipeline)
+        return largest_limit(self.pipeline)
 
     def note(self, path: str, finding: Finding) -> None:
         """Add a finding about a file."""

@@ -48,7 +48,7 @@ def tables(report: Report) -> Iterator[Table]:
         return
     if report.view.passing or any(map(is_failing, report.rows)):
         yield _transcripts(report)
-    if report.largest is not None:
+    if report.largest_limit is not None:
         yield from _breakdown(report)
         yield from _largest(report)
     yield from _losses(report)
@@ -156,7 +156,7 @@ def difference_lines(report: Report) -> Iterator[str]:
 def notes(report: Report) -> Iterator[str]:
     """What the numbers of a count leave out, and what its columns mean."""
     overview = report.overview
-    if report.largest is None:
+    if report.largest_limit is None:
         return
     if overview.has_usage:
         yield (

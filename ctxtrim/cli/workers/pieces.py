@@ -12,7 +12,7 @@ from ctxtrim.errors import InputError
 from ctxtrim.formats.lines import Numbered
 from ctxtrim.formats.reading import Detection
 from ctxtrim.io.inputs import Input, bytes_at
-from ctxtrim.reports.report import Overview, largest
+from ctxtrim.reports.report import Overview, largest_limit
 from ctxtrim.stage import Keeper
 from ctxtrim.stream.files import FilePipeline
 from ctxtrim.stream.job import START, Done
@@ -102,7 +102,7 @@ class PieceWork(Struct, frozen=True):
     def _results(self, work: Callable[[Keeper | None], Iterable[Done]]) -> Iterator[Done]:
         """Results with their originals, and without values that the run does not use."""
         register = _register() if self.is_recorded else None
-        number, overview = largest(self.pipeline.job.pipeline.stages), Overview()
+        number, overview = largest_limit(self.pipeline.job.pipeline.stages), Overview()
         for done in work(register):
             rows = done.rows
             if number is not None:

@@ -401,6 +401,21 @@ def test_output_without_parents_gets_none(is_array: bool, settings: dict[str, An
     assert settings or all(event in events for event in found)
 
 
+@pytest.mark.parametrize("is_synthetic", [True, False])
+def test_the_first_synthetic_message_after_a_compaction_is_its_summary(is_synthetic: bool) -> None:
+    events = (
+        streamed("user", "Sound the bay."),
+        {"type": "system", "subtype": "compact_boundary", "session_id": "s"},
+        streamed("user", "sand", "c1") | {"isSynthetic": True},
+        streamed("user", "The bay is deep.") | {"isSynthetic": is_synthetic},
+        streamed("user", "A skill.") | {"isSynthetic": True},
+    )
+    messages = transcript(*events).messages
+    assert [message.parts[0].text for message in messages] == ["The bay is deep.", "A skill."]
+    assert [message.is_summary for message in messages] == [is_synthetic, False]
+    assert [message.is_injected for message in messages] == [is_synthetic, True]
+
+
 def test_the_model_is_the_last_real_model() -> None:
     events = [json.loads(json.dumps(event)) for event in PARALLEL]
     for event in events:
@@ -578,16 +593,18 @@ def test_a_message_between_a_result_and_a_text_splits_their_line(
     ]
 
 
+@pytest.mark.parametrize("mark", ["isMeta", "isSynthetic"])
 def test_the_last_answer_is_kept_without_an_oversized_skill_text(
-    ctxtrim: Run, tmp_path: Path
+    mark: str, ctxtrim: Run, tmp_path: Path
 ) -> None:
+    """[Claude Code, `toSDKMessages`: `isSynthetic` is the mark in a stream]"""
     source = tmp_path / "s.jsonl"
     source.write_bytes(
         session(
             line("u1", None, "user", "review the change"),
             call_line("a1", "u1", "m1", "c1"),
             answers("r1", "a1", "c1", "Launching skill: review"),
-            line("k1", "r1", "user", "How to review. " * 400, isMeta=True),
+            line("k1", "r1", "user", "How to review. " * 400, **{mark: True}),
             call_line("a2", "k1", "m2", "c2"),
             answers("r2", "a2", "c2", "diff of the change"),
             says("a3", "r2", "m3", type="text", text="Two findings, both small."),

@@ -44,6 +44,7 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
     - `calls`: the ids of its calls; `results`: those of the calls that it answers
     - `message_id`: the id that all lines of an answer share; `answer`: the index of the message
     - `model`: the model that it names; `usage`: the recorded usage of a complete answer
+    - `is_synthetic`: a line of a stream that no person typed
     - `is_compaction`: the client summarized everything before
     - `compaction`: the links of a compaction to messages that it preserves
     - `cleared`: the ids of calls whose results the client clears from the context, if it does
@@ -56,6 +57,7 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
     kind: str | None = None
     is_sidechain: bool = False
     speaks: bool = False
+    is_synthetic: bool = False
     is_compaction: bool = False
     compaction: dict[str, Any] = _NO_LINKS
     line_parent: object = UNSET
@@ -102,7 +104,8 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
             if is_complete(message) and is_complete(value):
                 self.usage = anthropic_usage(message.get("usage"))
         else:
-            is_of_client = is_summary or bool(value.get("isMeta")) or _is_generated(value)
+            self.is_synthetic = value.get("isSynthetic") is True
+            is_of_client = is_summary or self.is_synthetic or _is_generated(value)
             self._take_user(content, content_span, is_of_client, is_summary)
 
     def _take_user(
@@ -184,9 +187,12 @@ def event_of(value: dict[str, Any], span: Span) -> ClaudeEvent:
 
 
 def _is_generated(value: dict[str, Any]) -> bool:
-    """Whether a user line names another origin than a person: a task that ended, another session, a
-    coordinator, a continuation after a limit. The prompt of a program counts as that of a person.
+    """Whether a user line is hidden from the person, or names another origin: a task that ended,
+    another session, a coordinator, a continuation after a limit. The prompt of a program counts as
+    that of a person.
     """
+    if value.get("isMeta"):
+        return True
     origin = members(value.get("origin")).get("kind") or "human"
     return origin != "human" or value.get("promptSource") == "system"
 

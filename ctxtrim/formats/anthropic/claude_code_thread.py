@@ -8,8 +8,10 @@ adds the lines that share a message id with the path, and the results that answe
 A compaction may preserve messages before it. They follow its summary, see `claude_code_compaction`.
 """
 
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Sequence
+from itertools import islice, takewhile
+
+from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic.claude_code_events import (
     ABOVE,
@@ -61,12 +63,27 @@ def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
     return chain
 
 
+def _mark_summary(events: Iterable[ClaudeEvent]) -> None:
+    """Mark the first message after a compaction as its summary, if the client generated it.
+
+    The lines of a stream do not say which one is the summary.
+    """
+    main_events = (event for event in events if event.speaks and not event.is_sidechain)
+    event = next(main_events, None)
+    if event is not None and event.is_synthetic:
+        event.messages = tuple(
+            [replace(message, is_summary=message.is_injected) for message in event.messages]
+        )
+
+
 def as_loaded(events: list[ClaudeEvent]) -> list[ClaudeEvent]:
     """The events as the client loads them: the messages that the last compaction preserves follow
     its summary.
     """
     compactions = [index for index, event in enumerate(events) if event.is_compaction]
     main_indices = [index for index in compactions if not events[index].is_sidechain] or compactions
+    for index in main_indices:
+        _mark_summary(islice(events, index + 1, None))
     if not main_indices or not events[main_indices[-1]].compaction:
         return events
     # imported here: few sessions have such a compaction

@@ -6,40 +6,87 @@ the client resumes a session, it moves them behind the `anchorUuid`, mostly the 
     lines     a  b  c  boundary(preserved: b c)  summary  d
     context   boundary  summary  b  c  d
 
-[Claude Code 2.1.274; `anthropics/claude-code` issues 46603, 92089 and 92849]
+The boundary of a stream is the same with other names of fields. Its lines have no parents, and not
+all events are in it, such as attachments.
+
+[Claude Code 2.1.274; `anthropics/claude-code` issues 46603, 92089 and 92849; the type
+`SDKCompactBoundaryMessage` of Claude's Agent SDK]
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any, NamedTuple
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.claude_code_events import PRESERVED, ClaudeEvent
+from ctxtrim.formats.anthropic.claude_code_events import ClaudeEvent
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.event_links import EventEdit
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.model import Span
 
-_LIST, _SEGMENT = PRESERVED
-_ANCHOR, _LOGICAL, _PARENT = "anchorUuid", "logicalParentUuid", "parentUuid"
+_LOGICAL, _PARENT = "logicalParentUuid", "parentUuid"
+
+
+class _Names(NamedTuple):
+    """The names of the fields of a boundary."""
+
+    metadata: str
+    messages: str
+    segment: str
+    anchor: str
+    ids: str
+    all_ids: str
+    head: str
+    tail: str
+
+
+_SESSION = _Names(
+    "compactMetadata",
+    "preservedMessages",
+    "preservedSegment",
+    "anchorUuid",
+    "uuids",
+    "allUuids",
+    "headUuid",
+    "tailUuid",
+)
+_STREAM = _Names(
+    "compact_metadata",
+    "preserved_messages",
+    "preserved_segment",
+    "anchor_uuid",
+    "uuids",
+    "all_uuids",
+    "head_uuid",
+    "tail_uuid",
+)
+
+
+def _names_in(compaction: Mapping[str, Any]) -> _Names:
+    is_of_session = _SESSION.messages in compaction or _SESSION.segment in compaction
+    return _SESSION if is_of_session else _STREAM
 
 
 def in_context_order(events: list[ClaudeEvent], place: int) -> list[ClaudeEvent]:
     """The events in the order of the context, with the parents that the client gives them.
 
-    `place` is the index of the boundary. If an event that it names is missing, the client ignores
-    the whole list, so the events stay as they are.
+    `place` is the index of the boundary. Events that the client ignores stay where they are.
     """
     boundary = events[place]
     earlier_events = {event.id: event for event in events[:place] if event.id is not None}
-    names = list(dict.fromkeys(_preserved(boundary.compaction, earlier_events)))
-    anchor = string(_details(boundary.compaction).get(_ANCHOR))
+    ids = _preserved(boundary, earlier_events)
+    names = _names_in(boundary.compaction)
+    links = boundary.compaction.get(names.messages) or boundary.compaction.get(names.segment)
+    anchor = string(members(links).get(names.anchor))
     later_ids = [event.id for event in events[place:]]
-    is_known = earlier_events.keys() >= set(names) and anchor in later_ids and anchor not in names
-    if not names or not is_known:
+    if _is_of_stream(boundary) and (anchor is None or anchor not in later_ids):
+        anchor = boundary.id
+    if not ids or anchor not in later_ids or anchor in ids:
         return events
-    preserved_events = [earlier_events[name] for name in names]
-    _move_parents(events, place, anchor, preserved_events)
+    preserved_events = [earlier_events[name] for name in ids]
+    if not _is_of_stream(boundary):
+        _move_parents(events, place, anchor, preserved_events)
     spans = {event.span for event in preserved_events}
     rest = [event for event in events if event.span not in spans]
     end = rest.index(events[place + later_ids.index(anchor)]) + 1
@@ -68,30 +115,52 @@ def _move_parents(
         anchor = event.id
 
 
-def _details(compaction: Mapping[str, Any]) -> dict[str, Any]:
-    """The list of the preserved events, or their segment; an empty object without either."""
-    return members(compaction.get(_LIST) or compaction.get(_SEGMENT))
+def _is_of_stream(boundary: ClaudeEvent) -> bool:
+    return boundary.parent is UNSET
 
 
-def _preserved(compaction: Mapping[str, Any], events: Mapping[str, ClaudeEvent]) -> Iterator[str]:
-    """The ids of the preserved events, in order."""
-    if compaction.get(_LIST):
-        names = elements(members(compaction[_LIST]).get("uuids"))
-        yield from (name for name in names if isinstance(name, str))
-    else:
-        yield from reversed(_segment(members(compaction.get(_SEGMENT)), events))
+def _preserved(boundary: ClaudeEvent, events: Mapping[str, ClaudeEvent]) -> list[str]:
+    """The ids of the preserved events, in order.
+
+    If an event of the list is missing in a session, the client ignores the whole list.
+    """
+    names = _names_in(boundary.compaction)
+    links = boundary.compaction.get(names.messages)
+    if links:
+        ids = [name for name in elements(links.get(names.ids)) if isinstance(name, str)]
+        known_ids = [name for name in dict.fromkeys(ids) if name in events]
+        is_applied = _is_of_stream(boundary) or events.keys() >= set(ids)
+        return known_ids if is_applied else []
+    segment = members(boundary.compaction.get(names.segment))
+    head, tail = segment.get(names.head), segment.get(names.tail)
+    if _is_of_stream(boundary):
+        return _lines_between(head, tail, events.values())
+    return _path_between(head, tail, events)
 
 
-def _segment(segment: Mapping[str, Any], events: Mapping[str, ClaudeEvent]) -> list[str]:
-    """The ids of the events from the tail to the head; none if the parents do not lead there."""
-    head, name = segment.get("headUuid"), segment.get("tailUuid")
+def _path_between(head: object, tail: object, events: Mapping[str, ClaudeEvent]) -> list[str]:
+    """The ids of the events from the head to the tail; none if the parents do not lead there."""
+    name = tail
     names: dict[str, None] = {}
     while isinstance(name, str) and name in events and name not in names:
         names[name] = None
         if name == head:
-            return list(names)
+            return list(reversed(names))
         name = events[name].parent
     return []
+
+
+def _lines_between(head: object, tail: object, events: Iterable[ClaudeEvent]) -> list[str]:
+    """The ids of the messages from the head to the tail, in the order of their lines; none if one
+    of the two is missing.
+    """
+    main_events = [event for event in events if event.speaks and not event.is_sidechain]
+    main_events.sort(key=lambda event: event.span)
+    ids = [event.id for event in main_events]
+    if head not in ids or tail not in ids:
+        return []
+    part = ids[ids.index(head) : ids.index(tail) + 1]
+    return [name for name in part if name is not None]
 
 
 def with_preserved(events: EventEdit[ClaudeEvent], edit: Edit) -> Edit:
@@ -117,15 +186,15 @@ def _update_boundary(
     """Update the links of one boundary, and return the spans of its lists if no event is left."""
     links = boundary.compaction
     by_id = {event.id: event for event in events.events if event.id is not None}
-    names = list(_preserved(links, by_id))
-    if not names or not by_id.keys() >= set(names):
+    old_ids = _preserved(boundary, by_id)
+    if not old_ids:
         return set()
-    ids = _remaining_ids(events, set(names))
+    ids = _remaining_ids(events, set(old_ids))
     new_links = _new_links(events, boundary, ids) if ids else {}
-    metadata_span = boundary.span.inside("compactMetadata")
+    metadata_span = boundary.span.inside(_names_in(links).metadata)
     updates[metadata_span] = {key: value for key, value in new_links.items() if value != links[key]}
     if _LOGICAL in updates.get(boundary.span, {}):
-        first_event = by_id[names[0]]
+        first_event = by_id[old_ids[0]]
         updates[boundary.span][_LOGICAL] = ids[-1] if ids else first_event.line_parent
     return {metadata_span.inside(key) for key in links if key not in new_links}
 
@@ -146,24 +215,27 @@ def _new_links(
     events: EventEdit[ClaudeEvent], boundary: ClaudeEvent, ids: Sequence[str]
 ) -> dict[str, Any]:
     """The list and the segment of a boundary, for the ids that are left."""
+    names = _names_in(boundary.compaction)
     new_links: dict[str, Any] = {}
-    if _LIST in boundary.compaction:
-        new_links[_LIST] = dict(boundary.compaction[_LIST])
-        for key in ("uuids", "allUuids"):
-            if key in new_links[_LIST]:
-                new_links[_LIST][key] = _new_list(events, new_links[_LIST][key])
-    if _SEGMENT in boundary.compaction:
-        ends = {"headUuid": ids[0], "tailUuid": ids[-1]}
-        new_links[_SEGMENT] = boundary.compaction[_SEGMENT] | ends
+    if names.messages in boundary.compaction:
+        new_links[names.messages] = new_list = dict(boundary.compaction[names.messages])
+        for key in (names.ids, names.all_ids):
+            if isinstance(new_list.get(key), list):
+                new_list[key] = _new_list(events, new_list[key])
+    if names.segment in boundary.compaction:
+        ends = {names.head: ids[0], names.tail: ids[-1]}
+        new_links[names.segment] = boundary.compaction[names.segment] | ends
     for links in new_links.values():
-        links[_ANCHOR] = _new_anchor(events, boundary, links.get(_ANCHOR))
+        links[names.anchor] = _new_anchor(events, boundary, links.get(names.anchor))
     return new_links
 
 
 def _new_list(events: EventEdit[ClaudeEvent], names: Sequence[object]) -> list[object]:
     """A list of ids as it was if the same events are left, else in the order of the context."""
-    ids = _remaining_ids(events, set(names))
-    return list(names) if set(ids) == set(names) else list(ids)
+    known_ids = {event.id for event in events.events}
+    old_ids = {name for name in names if isinstance(name, str)} & known_ids
+    ids = _remaining_ids(events, old_ids)
+    return list(names) if set(ids) == old_ids else list(ids)
 
 
 def _new_anchor(events: EventEdit[ClaudeEvent], boundary: ClaudeEvent, anchor: object) -> object:

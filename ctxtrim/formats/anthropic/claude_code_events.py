@@ -26,8 +26,8 @@ LINKS = ("logicalParentUuid", "sourceToolAssistantUUID", "leafUuid")
 
 _NO_LINKS: dict[str, Any] = {}  # of most events
 
-PRESERVED = ("preservedMessages", "preservedSegment")
-"""The fields of a compaction that name the messages that it preserves."""
+PRESERVED = ("preservedMessages", "preservedSegment", "preserved_messages", "preserved_segment")
+"""The fields of a compaction that name the messages that it preserves: in sessions and streams."""
 
 SYNTHETIC = "<synthetic>"
 """The model name of messages that the client generates. They are never sent."""
@@ -154,10 +154,10 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
             self.speaks = self.is_context = True
             part = Part("text", content, span=self.span.inside("content"))
             self.messages = (Message("user", (part,), is_injected=True, spans=(self.span,)),)
-        metadata = members(value.get("compactMetadata")) if self.is_compaction else _NO_LINKS
-        links = {key: metadata[key] for key in PRESERVED if isinstance(metadata.get(key), dict)}
-        if links:
-            self.compaction = links
+        if self.is_compaction:
+            metadata = members(value.get("compactMetadata") or value.get("compact_metadata"))
+            links = {key: metadata[key] for key in PRESERVED if isinstance(metadata.get(key), dict)}
+            self.compaction = links or _NO_LINKS
 
 
 def event_of(value: dict[str, Any], span: Span) -> ClaudeEvent:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read, run
 from test_codex import META, TURN, Event, event, item, message, session, transcript, written
 from test_openai_responses import LONG, SUMMARY, calls, returns, role_texts, says
@@ -145,6 +146,46 @@ def test_an_encrypted_message_of_an_agent_has_a_header() -> None:
     )
     assert header.span is None
     assert sealed.media is not None
+
+
+def task(agent: str, text: str) -> Event:
+    """A task for an agent, as the model reads it."""
+    header = f"Message Type: NEW_TASK\nTask name: {agent}\nSender: /main\nPayload:\n"
+    block = {"type": "input_text", "text": header + text}
+    return item({"type": "agent_message", "recipient": agent, "content": [block]})
+
+
+SPAWNED = {"subagent": {"thread_spawn": {"agent_path": "/main/mate"}}}
+
+
+@pytest.mark.parametrize("kind", [{"source": SPAWNED}, {"thread_source": "subagent"}])
+def test_the_last_task_of_a_forked_sub_agent_is_its_current_task(ctxtrim: Run, kind: Event) -> None:
+    """The rollout begins with the history of the parent, with the prompt of the person."""
+    steps = [(item(calls(f"c{n}")), item(returns(f"c{n}", "buoy " * 90))) for n in range(6)]
+    given = task("/main/mate", "Count the buoys. " * 9)
+    events = (
+        event("session_meta", {"id": "s2"} | kind),
+        META,
+        item(says("user", "Paint the pier.")),
+        task("/main/mate", "Wait."),
+        given,
+        *(each for step in steps for each in step),
+    )
+    ran = ctxtrim("trim", "--budget", "110", stdin=session(*events))
+    assert ran.code == 0, ran.err
+    kept = [json.loads(line) for line in ran.out.splitlines()]
+    assert given in kept
+    assert events[3] not in kept
+    parsed = transcript(*events)
+    assert [each.is_injected for each in parsed.messages[1:4]] == [False, True, False]
+
+
+def test_a_task_for_another_agent_is_no_prompt() -> None:
+    given = task("/main/other", "Count the buoys.")
+    asked = item(says("user", "Paint the pier."))
+    spawned = event("session_meta", {"id": "s2", "source": SPAWNED})
+    for first in (spawned, META):
+        assert transcript(first, asked, given).messages[-1].is_injected
 
 
 def test_a_rollback_counts_the_turns_of_other_agents() -> None:

@@ -38,6 +38,7 @@ _TYPES = (
 _HEADER = {"id", "timestamp", "instructions", "git", "cwd", "originator", "cli_version"}
 _SUMMARY: Path = ("payload", "message")
 """The JSON path of the summary in a compaction event."""
+_TASK = "Message Type: NEW_TASK\nTask name: "  # and the path of the agent, as in `item_parts`
 
 
 def sniff(value: object) -> Layout | None:
@@ -77,6 +78,8 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     read_items(state.items, contents)
     if not contents.messages:
         return []
+    if state.task_start is not None:
+        _mark_task(contents.messages, state.task_start)
     messages = tuple(_with_metadata(message, state) for message in contents.messages)
     return session(
         messages,
@@ -99,7 +102,7 @@ class _Session(Struct):
 
     `usages`: by the number of live items at the time of the record. `metadata`: what a stage wrote
     next to items, by the index of their line. `base`: the id of the session that this one
-    continues.
+    continues. `task_start`: how a task for a sub-agent starts; None for the agent of a person.
     """
 
     items: list[Element] = field(default_factory=list)
@@ -113,6 +116,7 @@ class _Session(Struct):
     model: str | None = None
     id: str | None = None
     base: str | None = None
+    task_start: str | None = None
 
     def instruct(self, instructions: Element) -> None:
         """Add the instructions, unless there are some."""
@@ -220,6 +224,7 @@ def _take_meta(state: _Session, payload: dict[str, Any], line: int) -> None:
     """
     if state.id is None:
         state.base = string(members(payload.get("history_base")).get("thread_id"))
+        state.task_start = _task_start(payload)
     state.id = state.id or string(payload.get("id"))
     instructions, tools = payload.get("base_instructions"), payload.get("dynamic_tools")
     state.tools = state.tools or (dump(tools) if tools else None)
@@ -227,6 +232,27 @@ def _take_meta(state: _Session, payload: dict[str, Any], line: int) -> None:
     if text:
         whole = Span(line, ("payload", "base_instructions"))
         state.instruct(Element(text, whole.inside("text"), whole))
+
+
+def _task_start(payload: dict[str, Any]) -> str | None:
+    """How a task for the sub-agent of a session starts; None for the agent of a person."""
+    sub_agent = members(payload.get("source")).get("subagent")
+    if sub_agent is None and payload.get("thread_source") != "subagent":
+        return None
+    path = string(members(members(sub_agent).get("thread_spawn")).get("agent_path"))
+    return _TASK if path is None else f"{_TASK}{path}\n"
+
+
+def _mark_task(messages: list[Message], start: str) -> None:
+    """Mark the last task of a sub-agent as a prompt: it has the place of one that a person typed.
+
+    A fork has the prompts of its parent before it.
+    """
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if message.is_injected and message.parts and message.parts[0].text.startswith(start):
+            messages[index] = replace(message, is_injected=False)
+            return
 
 
 def _take_bare(state: _Session, value: dict[str, Any], line: int) -> None:

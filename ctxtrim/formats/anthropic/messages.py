@@ -50,6 +50,8 @@ _CLINE_TAGS = ("<task>", "<feedback>", "<answer>", "<user_message>")
 _REASONING = frozenset(("reasoning", "reasoning_content", "reasoning_details", "thinking"))
 _REASONING_MEMBERS = _REASONING | {REASONING, SEALED}
 """Members of an answer with reasoning, next to its content."""
+_OWN_MEMBERS = _REASONING_MEMBERS | {"messageId"}
+"""These, and one that Amp writes."""
 
 
 def read(elements: Iterable[Element], contents: ListContents) -> None:
@@ -83,8 +85,8 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
                 _compaction(role, content, inner_span, first - 1, start, before)
             )
         messages = _messages(role, content, inner_span, whole, len(contents.messages), first)
-        if role == "assistant" and not _REASONING_MEMBERS.isdisjoint(message):
-            messages = _with_reasoning(messages, message, span.inside(*keys), contents)
+        if not _OWN_MEMBERS.isdisjoint(message):
+            messages = _with_members(role, messages, message, span.inside(*keys), contents)
         position = len(contents.messages)
         last = contents.messages[-1] if position > start else None
         contents.messages += _marked(messages, message, last)
@@ -98,6 +100,23 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
         from ctxtrim.formats.anthropic.call_order import pair  # for calls without ids only
 
         pair(contents, start)
+
+
+def _with_members(
+    role: Role,
+    messages: Iterator[Message],
+    element: dict[str, Any],
+    span: Span,
+    contents: ListContents,
+) -> Iterator[Message]:
+    """The messages of an element, with what the members of a program next to its content say."""
+    if role == "assistant" and not _REASONING_MEMBERS.isdisjoint(element):
+        messages = _with_reasoning(messages, element, span, contents)
+    if "messageId" not in element:
+        return messages
+    from ctxtrim.formats.anthropic import amp  # for its threads only
+
+    return amp.sent(messages, element)
 
 
 def _with_reasoning(

@@ -3,11 +3,14 @@
 import json
 from typing import Any
 
+import pytest
 from conftest import Run
 from harness import read
-from test_anthropic import role_texts, text
+from test_anthropic import role_texts, text, written
 
-from ctxtrim.model import Transcript
+from ctxtrim.conversation.tasks import current_task
+from ctxtrim.errors import NotEditableError
+from ctxtrim.model import Message, Part, Transcript
 
 Value = dict[str, Any]
 
@@ -69,3 +72,65 @@ def test_calls_that_amp_does_not_send_are_not_read(ctxtrim: Run) -> None:
     assert trimmed.code == 0, trimmed.err
     kept = json.loads(trimmed.out)["messages"]
     assert kept[-1]["content"] == [text("And the pier?")]
+
+
+def info(*blocks: Value) -> Value:
+    return element("info", *blocks)
+
+
+def summary(words: str) -> Value:
+    return {"type": "summary", "summary": {"type": "message", "summary": words}}
+
+
+COMMAND = {
+    "type": "manual_bash_invocation",
+    "args": {"cmd": "tide"},
+    "toolRun": {"status": "done", "result": {"output": "low"}},
+}
+COMPACTED = (
+    ASKED,
+    *STEP,
+    info(summary("Nothing was measured.")),
+    info(summary("The bay has nine fathoms.\n"), text("not sent")),
+    element("user", text("And the pier?")),
+    info(COMMAND, text(" "), text("The tide turned.")),
+    answer(text("Two fathoms.")),
+)
+
+
+def test_the_last_summary_replaces_everything_before_it(ctxtrim: Run) -> None:
+    parsed = transcript(*COMPACTED)
+    command = '{"type":"manual_bash_invocation","args":{"cmd":"tide"},'
+    command += '"toolRun":{"status":"done","result":{"output":"low"}}}'
+    assert role_texts(parsed) == [
+        ("assistant", ["The bay has nine fathoms."]),
+        ("user", ["And the pier?"]),
+        ("user", [command, "The tide turned."]),
+        ("assistant", ["Two fathoms."]),
+    ]
+    assert [message.is_summary for message in parsed.messages] == [True, False, False, False]
+    assert current_task(parsed.messages) == 1
+    data = thread(*COMPACTED)
+    checked = ctxtrim("check", stdin=data)
+    assert (checked.code, b"unknown role" in checked.out) == (0, False)
+
+
+def test_a_dropped_summary_takes_what_it_replaces(ctxtrim: Run) -> None:
+    data = thread(*COMPACTED)
+    for budget in range(8, 90):
+        ran = ctxtrim("trim", "--budget", str(budget), stdin=data)
+        if ran.code == 0:
+            kept = [each["messageId"] for each in json.loads(ran.out)["messages"]]
+            assert kept[:5] == [0, 1, 2, 3, 4] or min(kept) >= 5
+    assert ctxtrim("trim", "--budget", "12", stdin=data).code == 0
+
+
+def test_no_message_can_come_before_a_summary() -> None:
+    data, new = thread(*COMPACTED), Message("user", (Part("text", "Earlier: the bay."),))
+    with pytest.raises(NotEditableError, match="before the summary of a compaction"):
+        written(data, lambda messages: (new, *messages))
+    out = written(data, lambda messages: (messages[0], new, *messages[1:]))
+    assert role_texts(read(out)[0].transcripts[0])[:2] == [
+        ("assistant", ["The bay has nine fathoms."]),
+        ("user", ["Earlier: the bay."]),
+    ]

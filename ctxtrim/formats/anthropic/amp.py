@@ -5,18 +5,73 @@
     {"id": "T-…", "messages": [message, …]}
     message   {"role": "user" | "assistant" | "info", "messageId", "content": [block, …]}
               an answer also has {"state": {"type": "complete" | "cancelled" | …}}
+    block     of an `info` message: text | manual_bash_invocation {"args", "toolRun"}
+              | summary {"summary": {"type": "message", "summary": TEXT}}
+
+The last summary replaces everything before it, and what follows in its message. Amp sends it as an
+answer, and other `info` messages as texts of the user.
 
 Amp is closed source. What it sends is taken from a public reverse-engineered bundle of its command
 line. [LIGHTYEARS/flitter, `amp-cli-reversed`]
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.fields import elements, members
-from ctxtrim.model import Message
+from ctxtrim.formats.anthropic.blocks import block as part_of
+from ctxtrim.formats.fields import Located, elements, located, members, string
+from ctxtrim.formats.message_lists import Element, ListContents
+from ctxtrim.model import Message, Part, Span
+
+
+def is_info(value: object) -> bool:
+    """Whether an element is a message that Amp or its user added to a thread."""
+    return members(value).get("role") == "info" and "messageId" in members(value)
+
+
+def is_summary(value: object) -> bool:
+    """Whether an element is the summary of a compaction."""
+    return is_info(value) and _summary(located(members(value).get("content"), Span(0))) is not None
+
+
+def add_info(element: Element, contents: ListContents, start: int, before: Sequence[Span]) -> None:
+    """Add what Amp sends of an `info` message, if anything.
+
+    A summary replaces the messages from `start` on, and carries the spans `before` it: without it
+    they would be live again.
+    """
+    value, span, whole = element
+    blocks = located(value.get("content"), span.inside("content"))
+    summary = _summary(blocks)
+    if summary is not None:
+        del contents.messages[start:]
+        contents.usages.clear()
+        spans = (whole, *before)
+        contents.add("assistant", [summary], None, *spans, is_injected=True, is_summary=True)
+        return
+    parts = [part_of(*block) for block in blocks if _is_sent_info(block[0])]
+    if parts:
+        contents.add("user", parts, None, whole, is_injected=True)
+
+
+def _summary(blocks: Iterable[Located]) -> Part | None:
+    """The text of the first summary among some blocks; None without one."""
+    for block, span in blocks:
+        summary = members(members(block).get("summary"))
+        text = string(summary.get("summary"))
+        if summary.get("type") == "message" and text is not None:
+            return Part("text", text.rstrip(), span=span.inside("summary", "summary"))
+    return None
+
+
+def _is_sent_info(block: object) -> bool:
+    """Whether Amp sends a block of an `info` message: a text, or a command of the person."""
+    value = members(block)
+    if value.get("type") == "text":
+        return bool((string(value.get("text")) or "").strip())
+    return value.get("type") == "manual_bash_invocation"
 
 
 def sent(messages: Iterable[Message], element: Mapping[str, Any]) -> Iterator[Message]:

@@ -5,6 +5,7 @@ from itertools import takewhile
 from typing import Any
 
 from ctxtrim.errors import NotEditableError
+from ctxtrim.formats.anthropic.amp import is_summary as is_amp_summary
 from ctxtrim.formats.anthropic.blocks import json_value
 from ctxtrim.formats.anthropic.detect import ROLES, inner, is_compaction
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
@@ -39,7 +40,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     earlier, later = site.earlier, site.later
     before = None if earlier is None else _element(earlier.spans[0])
     after = None if later is None else _element(later.spans[0])
-    if after is not None and is_compaction(site.value_of(after)):
+    if after is not None and _is_summary(site.value_of(after)):
         raise NotEditableError(BEFORE_SUMMARY)
     results = list(takewhile(lambda message: message.role == "tool", run))
     rest = run[len(results) :]
@@ -69,6 +70,11 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     return insertions + [
         Insertion(value, after or near, is_after=after is None) for value in others
     ]
+
+
+def _is_summary(element: object) -> bool:
+    """Whether an element is a summary that Droid or Amp sends first, wherever it is."""
+    return is_compaction(element) or is_amp_summary(element)
 
 
 def _element(span: Span) -> Span | None:

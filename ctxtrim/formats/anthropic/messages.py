@@ -67,13 +67,7 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
         if is_row:
             rows.append((element, len(contents.messages)))
         if role not in ROLES or (is_row and _is_unsent(message)):
-            if is_sealed(value):
-                from ctxtrim.formats.anthropic.roo_code import add_reasoning  # for few agents
-
-                linked_values.append((value, whole, add_reasoning(value, whole, contents)))
-                before.append(whole)
-            is_streamed = role is None and message.get("type") == "message_start"
-            contents.uncounted += is_streamed or role not in (None, *ROLES)
+            linked_values += _other(element, contents, start, before)
             continue
         content = message.get("content")
         inner_span = span.inside(*keys, "content")
@@ -102,6 +96,30 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
         pair(contents, start)
 
 
+def _other(
+    element: Element, contents: ListContents, start: int, before: list[Span]
+) -> Iterator[LinkedValue]:
+    """Read an element that is no message of the API, or count it as unknown.
+
+    It yields encrypted reasoning of Roo Code. `before`: the spans of the elements read so far.
+    """
+    value, _, whole = element
+    message, role, _ = inner(value)
+    if role == "info" and "messageId" in message:
+        from ctxtrim.formats.anthropic.amp import add_info  # for few agents, as the next one
+
+        add_info(element, contents, start, before)
+        before.append(whole)
+        return
+    if is_sealed(value):
+        from ctxtrim.formats.anthropic.roo_code import add_reasoning
+
+        yield value, whole, add_reasoning(value, whole, contents)
+        before.append(whole)
+    is_streamed = role is None and message.get("type") == "message_start"
+    contents.uncounted += is_streamed or role not in (None, *ROLES)
+
+
 def _with_members(
     role: Role,
     messages: Iterator[Message],
@@ -114,9 +132,9 @@ def _with_members(
         messages = _with_reasoning(messages, element, span, contents)
     if "messageId" not in element:
         return messages
-    from ctxtrim.formats.anthropic import amp  # for its threads only
+    from ctxtrim.formats.anthropic.amp import sent  # for its threads only
 
-    return amp.sent(messages, element)
+    return sent(messages, element)
 
 
 def _with_reasoning(

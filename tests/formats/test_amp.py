@@ -134,3 +134,44 @@ def test_no_message_can_come_before_a_summary() -> None:
         ("assistant", ["The bay has nine fathoms."]),
         ("user", ["Earlier: the bay."]),
     ]
+
+
+NAMED = {
+    "fileMentions": {
+        "files": [
+            {"uri": "file:///chart.txt", "content": "shoal " * 50, "isImage": False},
+            {"uri": "file:///chart.png", "content": "iVBO", "isImage": True},
+        ]
+    },
+    "userState": {"currentlyVisibleFiles": ["file:///log.txt"], "runningTerminalCommands": []},
+    "discoveredGuidanceFiles": [
+        {"uri": "file:///AGENTS.md", "lineCount": 1, "content": "Use fathoms."},
+        {"uri": "file:///bay/AGENTS.md", "lineCount": 9},
+    ],
+}
+NOT_COUNTED = b"the words that Amp sends with files, instructions and the state of the editor"
+
+
+def test_files_and_the_state_next_to_a_prompt_are_its_texts(ctxtrim: Run) -> None:
+    elements = (ASKED | NAMED, *STEP, element("user", text("And the pier?")))
+    parsed = transcript(*elements)
+    assert [part.text for part in parsed.messages[0].parts] == [
+        "shoal " * 50,
+        '{"currentlyVisibleFiles":["file:///log.txt"]}',
+        "Use fathoms.",
+        "Sound the bay.",
+    ]
+    assert not parsed.messages[0].is_injected
+    data = thread(*elements)
+    counted = ctxtrim("count", "--json", "-m", "gpt-4o", stdin=data)
+    (row,) = json.loads(counted.out)["transcripts"]
+    assert (row["exactness"], row["tokens"] > 130) == ("estimated", True)
+    assert NOT_COUNTED in counted.err.encode()
+    trimmed = ctxtrim("trim", "--budget", "40", stdin=data)
+    assert [each["messageId"] for each in json.loads(trimmed.out)["messages"]] == [3]
+
+
+def test_a_summary_replaces_files_next_to_a_prompt(ctxtrim: Run) -> None:
+    elements = (ASKED | NAMED, *STEP, info(summary("Nine.")), element("user", text("Why?")))
+    counted = ctxtrim("count", "-m", "gpt-4o", stdin=thread(*elements))
+    assert NOT_COUNTED not in counted.out + counted.err.encode()

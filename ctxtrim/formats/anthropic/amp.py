@@ -4,7 +4,10 @@
 
     {"id": "T-…", "messages": [message, …]}
     message   {"role": "user" | "assistant" | "info", "messageId", "content": [block, …]}
+              a prompt may also have {"fileMentions": {"files": [file, …]}, "userState": {…},
+              "discoveredGuidanceFiles": [file, …]}
               an answer also has {"state": {"type": "complete" | "cancelled" | …}}
+    file      {"uri", "content"?, "isImage"?}
     block     of an `info` message: text | manual_bash_invocation {"args", "toolRun"}
               | summary {"summary": {"type": "message", "summary": TEXT}}
 
@@ -21,9 +24,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic.blocks import block as part_of
-from ctxtrim.formats.fields import Located, elements, located, members, string
+from ctxtrim.formats.fields import Located, located, members, string
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.model import Message, Part, Span
+from ctxtrim.text.records import dump
+
+_CONTEXT = frozenset(("fileMentions", "userState", "discoveredGuidanceFiles"))
+_ADDED = "the words that Amp sends with files, instructions and the state of the editor"
 
 
 def is_info(value: object) -> bool:
@@ -48,6 +55,7 @@ def add_info(element: Element, contents: ListContents, start: int, before: Seque
     if summary is not None:
         del contents.messages[start:]
         contents.usages.clear()
+        contents.unread = ()
         spans = (whole, *before)
         contents.add("assistant", [summary], None, *spans, is_injected=True, is_summary=True)
         return
@@ -74,28 +82,55 @@ def _is_sent_info(block: object) -> bool:
     return value.get("type") == "manual_bash_invocation"
 
 
-def sent(messages: Iterable[Message], element: Mapping[str, Any]) -> Iterator[Message]:
+def sent(
+    messages: Iterable[Message], element: Mapping[str, Any], span: Span, contents: ListContents
+) -> Iterator[Message]:
     """The messages of an element as Amp sends them.
 
     An answer without a sent block is not sent.
     """
+    context = tuple(_context(element, span))
+    if not _CONTEXT.isdisjoint(element):  # Amp names the state even if it is empty
+        contents.unread = (_ADDED,)
     for message in messages:
         if message.role == "assistant" and "state" in element:
-            message = _answer(message, element)
+            message = _answer(message, element, span)
             if not message.parts:
                 continue
+        elif message.role == "user" and context:
+            message = replace(message, parts=context + message.parts)
+            context = ()
         yield message
 
 
-def _answer(message: Message, element: Mapping[str, Any]) -> Message:
+def _context(element: Mapping[str, Any], span: Span) -> Iterator[Part]:
+    """What Amp sends before the text of a prompt: files that it names, the state of the editor, and
+    instructions to agents.
+    """
+    files = members(element.get("fileMentions")).get("files")
+    yield from _files(files, span.inside("fileMentions", "files"))
+    state = {key: value for key, value in members(element.get("userState")).items() if value}
+    if state:
+        yield Part("text", dump(state))
+    guidance = element.get("discoveredGuidanceFiles")
+    yield from _files(guidance, span.inside("discoveredGuidanceFiles"))
+
+
+def _files(files: Any, span: Span) -> Iterator[Part]:
+    """The texts of some files. Those of images are blocks of the message, too."""
+    for file, file_span in located(files, span):
+        text = string(members(file).get("content"))
+        if text and file.get("isImage") is not True:
+            yield Part("text", text, span=file_span.inside("content"))
+
+
+def _answer(message: Message, element: Mapping[str, Any], span: Span) -> Message:
     """An answer without the calls that Amp does not send, and without reasoning at its end."""
-    blocks = enumerate(elements(element.get("content")))
-    unsent = {index for index, block in blocks if _is_unsent(block)}
+    blocks = located(element.get("content"), span.inside("content"))
+    unsent = {block_span for block, block_span in blocks if _is_unsent(block)}
     if not unsent:
         return message
-    parts = [
-        part for part in message.parts if part.block is None or part.block.path[-1] not in unsent
-    ]
+    parts = [part for part in message.parts if part.block not in unsent]
     while parts and parts[-1].kind == "reasoning":
         parts.pop()
     return replace(message, parts=tuple(parts))

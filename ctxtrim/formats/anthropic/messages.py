@@ -105,7 +105,7 @@ def _other(
     """
     value, _, whole = element
     message, role, _ = inner(value)
-    if role == "info" and "messageId" in message:
+    if role == "info" and "messageId" in value:
         from ctxtrim.formats.anthropic.amp import add_info  # for few agents, as the next one
 
         add_info(element, contents, start, before)
@@ -134,7 +134,7 @@ def _with_members(
         return messages
     from ctxtrim.formats.anthropic.amp import sent  # for its threads only
 
-    return sent(messages, element)
+    return sent(messages, element, span, contents)
 
 
 def _with_reasoning(

@@ -4,6 +4,7 @@ own.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -80,6 +81,12 @@ class Ran:
 
 
 Run = Callable[..., Ran]
+
+
+def default_signals() -> None:
+    """Undo in a new process that a shell ignores signals for commands in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def run_process(*words: object, stdin: bytes = b"", cwd: Path = ROOT, **environment: str) -> Ran:

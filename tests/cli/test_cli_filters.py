@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from conftest import COMMAND, ENVIRONMENT, FIXTURES, ROOT, Run
+from conftest import COMMAND, ENVIRONMENT, FIXTURES, ROOT, Run, default_signals
 from samples import chat, line, long_chat, oversized_chat, shortened
 
 ALL = ("agent.jsonl", "claude-code.jsonl", "document.json", "messages.jsonl", "seven-steps.jsonl")
@@ -191,6 +191,7 @@ def test_ctrl_c_ends_with_130_and_leaves_no_half_written_file(tmp_path: Path) ->
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,
         cwd=tmp_path,
+        preexec_fn=default_signals,
     ) as process:
         assert process.stdin is not None
         assert process.stderr is not None

@@ -348,13 +348,13 @@ def test_the_hint_for_counting_claude_appears_once_and_only_in_reports(ctxtrim: 
 
 @pytest.mark.parametrize("has_code", [False, True])
 def test_a_local_folder_named_ctok_is_not_the_package(
-    ctxtrim: Run, tmp_path: Path, has_code: bool
+    process: Run, tmp_path: Path, has_code: bool
 ) -> None:
     """An empty folder does not hide the package; a folder with code does, and the bound remains."""
     (tmp_path / "ctok").mkdir()
     if has_code:
         (tmp_path / "ctok" / "__init__.py").write_text("token_count = None\n")
-    ran = ctxtrim(
+    ran = process(
         "count", "--json", FIXTURES / "claude-code.jsonl", cwd=tmp_path, PYTHONPATH=str(ROOT)
     )
     assert ran.code == 0

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ENVIRONMENT, FIXTURES
+from conftest import ENVIRONMENT, FIXTURES, default_signals
 from samples import chat, line
 
 from ctxtrim.io.signals import delayed
@@ -54,6 +54,7 @@ def sent(words: list[str], module: str, effect: str, number: int) -> tuple[int, 
         capture_output=True,
         text=True,
         env=ENVIRONMENT,
+        preexec_fn=default_signals,
     )
     return done.returncode, done.stderr.strip()
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, ENVIRONMENT, ROOT, Run
+from conftest import COMMAND, ENVIRONMENT, ROOT, Run, default_signals
 from samples import chat, line, messages, shortened
 
 from ctxtrim.errors import OutputError
@@ -315,7 +315,10 @@ def test_a_file_that_was_deleted_meanwhile_stays_deleted(tmp_path: Path) -> None
 def test_a_run_that_is_ended_leaves_no_temporary_file(tmp_path: Path, sent: signal.Signals) -> None:
     out = tmp_path / "out.jsonl"
     process = subprocess.Popen(
-        [*COMMAND, "truncate", *QUICK, "-", "-o", str(out)], stdin=subprocess.PIPE, env=ENVIRONMENT
+        [*COMMAND, "truncate", *QUICK, "-", "-o", str(out)],
+        stdin=subprocess.PIPE,
+        env=ENVIRONMENT,
+        preexec_fn=default_signals,
     )
     assert process.stdin is not None
     process.stdin.write(line() + line(chat()))

@@ -1,6 +1,7 @@
 """Edits of Chat Completions besides those of single values."""
 
 from itertools import chain
+from operator import attrgetter
 
 from ctxtrim.formats import media_marks
 from ctxtrim.formats.base import Edit
@@ -38,8 +39,7 @@ def relink(edit: Edit) -> Edit:
 
 
 def _may_change_responses(edit: Edit) -> bool:
-    """Whether an edit changes responses of AutoGen, or removes a content, maybe next to some."""
+    """Whether a line with an edit has responses of AutoGen."""
     spans = chain(edit.removed, edit.texts, (insertion.span for insertion in edit.inserted))
-    if any(_RESPONSES in span.path for span in spans):
-        return True
-    return any(span.path[-1:] == ("content",) for span in edit.removed)
+    lines = set(map(attrgetter("line"), spans))
+    return any(edit.mentions(line, (_RESPONSES.encode(),)) for line in lines)

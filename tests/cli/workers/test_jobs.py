@@ -11,7 +11,7 @@ from multiprocessing import parent_process
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, ENVIRONMENT, FIXTURES, ROOT, Ran, run_process
+from conftest import COMMAND, ENVIRONMENT, FIXTURES, ROOT, Ran, default_signals, run_process
 
 from ctxtrim.cli.workers import parallel_run
 from ctxtrim.cli.workers.parallel_run import ParallelRun
@@ -184,7 +184,12 @@ def test_an_interrupt_ends_all_processes_quietly(tmp_path: Path) -> None:
     os.mkfifo(path)
     command = (*COMMAND, "count", "--jobs", "2", str(path))
     process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, cwd=ROOT, env=ENVIRONMENT, start_new_session=True
+        command,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        start_new_session=True,
+        preexec_fn=default_signals,
     )
     line = (FIXTURES / "agent.jsonl").read_bytes().split(b"\n")[0] + b"\n"
     with path.open("wb", buffering=0) as pipe:

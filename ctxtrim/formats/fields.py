@@ -22,6 +22,13 @@ that of a single one, which may also be a list.
 """
 MEDIA_KEYS = frozenset(chain.from_iterable(MARKS.values()))
 _FILE = frozenset(("bytes", "path"))  # of Hugging Face's `datasets`
+_MEDIA_FILES = (
+    ".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif",
+    ".avif", ".svg", ".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".wmv",
+    ".flv", ".3gp", ".wav", ".mp3", ".m4a", ".flac", ".ogg", ".oga", ".opus", ".aac", ".aif",
+    ".aiff", ".wma", ".amr",
+)  # fmt: skip
+_LONGEST_PATH = 4_096  # characters; longer values are data
 # of Genkit and of Haystack
 _PAIRED_MEMBERS = frozenset(("toolRequest", "toolResponse", "tool_call", "tool_call_result"))
 _LOG_LISTS = ("events", "logEvents")
@@ -68,17 +75,34 @@ def elements(value: Any) -> list[Any]:
 
 
 def marks_in(value: Mapping[str, Any]) -> tuple[str, ...]:
-    """The marks of attachments, if an object lists some; all of them, as a mark without an
-    attachment is an error.
+    """The marks of attachments, if an object has some: all of them next to a list, where a mark
+    without an attachment is an error. Next to single attachments, those of other kinds are text.
     """
     if MEDIA_KEYS.isdisjoint(value):  # as almost always
         return ()
-    return tuple(MARKS) if any(is_media(value.get(key)) for key in MEDIA_KEYS) else ()
+    keys = {key for key in MEDIA_KEYS if is_media(value.get(key))}
+    if not keys:
+        return ()
+    if not keys.isdisjoint(list_key for list_key, _ in MARKS.values()):
+        return tuple(MARKS)
+    keys.add("image")  # LLaVA writes `<image>` for a video, too
+    return tuple(mark for mark, (_, single_key) in MARKS.items() if single_key in keys)
 
 
 def is_media(value: Any) -> bool:
     """Whether a value next to the messages is an attachment, as a path or a file, or a list."""
-    return isinstance(value, (str, list)) or not _FILE.isdisjoint(members(value))
+    if isinstance(value, str):
+        return _names_media(value)
+    return isinstance(value, list) or not _FILE.isdisjoint(members(value))
+
+
+def _names_media(text: str) -> bool:
+    """Whether a text is a URL, base64, or the name of a media file: `image` may name a container's,
+    and `audio` a voice.
+    """
+    if text.startswith("data:") or "://" in text or len(text) > _LONGEST_PATH:
+        return True
+    return text.partition("?")[0].lower().endswith(_MEDIA_FILES)
 
 
 def is_paired_by_member(block: Any) -> bool:

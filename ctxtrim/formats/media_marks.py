@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import MARKS, MEDIA_KEYS, elements, is_media, members
+from ctxtrim.formats.fields import MARKS, MEDIA_KEYS, elements, is_media, marks_in, members
 from ctxtrim.model import Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump, value_in
@@ -84,11 +84,14 @@ def _check_boxes(edit: Edit, holder: Span, value: dict[str, Any]) -> None:
 
 def _without_mark(edit: Edit, holder: Span, value: dict[str, Any]) -> Iterator[Span]:
     """The attachments of an object whose marks are removed."""
+    marks_of_media = marks_in(value)
     if _has_boxes(value):
         _check_boxes(edit, holder, value)
+        marks_of_media = tuple(MARKS)
     insertions = [insertion.value for insertion in edit.inserted if _is_in(insertion.span, holder)]
     new_text = dump(insertions)
-    for mark, (list_key, single_key) in MARKS.items():
+    for mark in marks_of_media:
+        list_key, single_key = MARKS[mark]
         if mark in new_text:
             raise NotEditableError(f"a new message has a mark {mark} without an attachment")
         marks = [

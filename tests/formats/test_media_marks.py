@@ -191,6 +191,63 @@ def test_the_voice_of_a_request_is_no_attachment(ctxtrim: Run) -> None:
     assert json.loads(ran.out) == {"messages": talk[2:], **request}
 
 
+@pytest.mark.parametrize("make", [roles, senders])
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"image": "python:3.11"},
+        {"image": "ghcr.io/lab/tug:1.png-2"},
+        {"audio": ""},
+        {"audio": "wav"},
+    ],
+)
+def test_a_member_that_names_no_media_is_no_attachment(
+    ctxtrim: Run, make: Any, member: dict[str, str]
+) -> None:
+    key = "messages" if make is roles else "conversations"
+    talk = make(f"<image><video>{WORDS}<audio>", WORDS, "<image>And this?", "A tug.")
+    data = json.dumps({**member, key: talk}).encode()
+    ran = ctxtrim("trim", "--budget", "60", stdin=data)
+    assert json.loads(ran.out) == {**member, key: talk[2:]}
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "coco/train2017/000000033471.jpg",
+        "ships/TUG.JPEG",
+        "https://port.example/ship",
+        "tug.webp?size=2.5",
+        "data:image/png;base64,AAAA",
+        "A" * 8_000,
+    ],
+)
+def test_a_path_url_or_data_of_an_image_is_an_attachment(ctxtrim: Run, image: str) -> None:
+    talk = roles(f"<image>{WORDS}", WORDS, "And this?", "A tug.")
+    data = json.dumps({"image": image, "messages": talk}).encode()
+    ran = ctxtrim("trim", "--budget", "60", stdin=data)
+    assert json.loads(ran.out) == {"messages": talk[2:]}
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_mark_of_another_kind_than_a_single_attachment_is_text(ctxtrim: Run, stays: bool) -> None:
+    first = "" if stays else "<image>"
+    last = "<image>" if stays else ""
+    talk = roles(f"{first}A <video> tag. {WORDS}", WORDS, f"{last}And this?", "A tug.")
+    data = json.dumps({"messages": talk, "image": "a.jpg"}).encode()
+    ran = ctxtrim("trim", "--budget", "60", stdin=data)
+    image = {"image": "a.jpg"} if stays else {}
+    assert json.loads(ran.out) == {"messages": talk[2:], **image}
+
+
+def test_a_summary_quotes_a_tag_of_another_kind_as_it_is(ctxtrim: Run) -> None:
+    old = roles(f"<image>Explain <video> tags. {WORDS}", WORDS, f"Why? {WORDS}", WORDS)
+    value = {"image": "a.jpg", "messages": [*old, *roles("And this?", "A tug.")]}
+    data = json.dumps(value).encode()
+    ran = ctxtrim("summarize", "--keep-recent-turns", "1", stdin=data)
+    assert "[image]Explain <video> tags." in json.loads(ran.out)["messages"][0]["content"]
+
+
 def test_a_mark_of_another_kind_than_the_attachment_is_not_edited(ctxtrim: Run) -> None:
     talk = senders(f"<image>{WORDS}", WORDS, "And this?", "A tug.")
     data = json.dumps({"video": "a.mp4", "conversations": talk}).encode()

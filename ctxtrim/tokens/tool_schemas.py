@@ -48,16 +48,17 @@ def render(tools: str) -> str | None:
 
     None if they are not a list of named functions, or have too many references.
     """
-    declarations = render_empty_lines(tools)
-    if declarations is None:
-        return None
-    return "\n".join(line for line in declarations.split("\n") if line != EMPTY_LINE)
+    return _rendered(tools, has_empty_lines=False)
 
 
 def render_empty_lines(tools: str) -> str | None:
     """The same with an empty comment for each empty line between others."""
+    return _rendered(tools, has_empty_lines=True)
+
+
+def _rendered(tools: str, *, has_empty_lines: bool) -> str | None:
     try:
-        declarations = [_declaration(tool) for tool in json.loads(tools)]
+        declarations = [_declaration(tool, has_empty_lines) for tool in json.loads(tools)]
     except (_NoToolError, AttributeError, KeyError, TypeError, OverflowError, RecursionError):
         return None
     return "\n".join(
@@ -74,15 +75,17 @@ def parameters_of(function: dict[str, Any]) -> Any:
     return next((function[key] for key in _PARAMETERS if key in function), None)
 
 
-def _declaration(tool: dict[str, Any]) -> str:
+def _declaration(tool: dict[str, Any], has_empty_lines: bool) -> str:
     function = tool.get("function", tool)
     is_function = tool.get("type", "function") == "function" or "input_schema" in tool
     if not is_function or not isinstance(function["name"], str):
         raise _NoToolError
     parameters = parameters_of(function) or {}
-    members = list(_Schema(parameters).members(parameters))
-    comments = list(_description(function))
-    about = [*_description(parameters), *_others(parameters, (*_OF_OBJECTS, *_DEFINITIONS))]
+    schema = _Schema(parameters, has_empty_lines)
+    members = list(schema.members(parameters))
+    comments = list(schema.description(function))
+    others = _others(parameters, (*_OF_OBJECTS, *_DEFINITIONS))
+    about = [*schema.description(parameters), *others]
     if not members:
         return "\n".join((*comments, *about, f"type {function['name']} = () => any;\n"))
     about = [*_title(parameters), *about, *members]
@@ -90,9 +93,13 @@ def _declaration(tool: dict[str, Any]) -> str:
 
 
 class _Schema:
-    """The parameters of one function. References name its definitions."""
+    """The parameters of one function. References name its definitions.
 
-    def __init__(self, parameters: dict[str, Any]) -> None:
+    `has_empty_lines`: an empty line of a description is an empty comment.
+    """
+
+    def __init__(self, parameters: dict[str, Any], has_empty_lines: bool) -> None:
+        self.has_empty_lines = has_empty_lines
         definitions = next(filter(None, map(parameters.get, _DEFINITIONS)), None)
         self.definitions = definitions if isinstance(definitions, dict) else {}
         self.depth = 0
@@ -106,10 +113,10 @@ class _Schema:
         required = schema.get("required") or ()
         for name, inner in (schema.get("properties") or {}).items():
             inner = inner if isinstance(inner, dict) else {}
-            yield from _comments(inner)
+            yield from self.comments(inner)
             yield f"{name}{'' if name in required else '?'}: {self.type(inner)},"
         for name, inner in _patterns(schema):
-            yield from _comments(inner)
+            yield from self.comments(inner)
             yield f"[{_json(name)}]: {self.type(inner)},"
 
     def type(self, schema: dict[str, Any]) -> str:
@@ -143,8 +150,8 @@ class _Schema:
         """The type of a schema that is no property, with its comments."""
         text = self.type(schema)
         if text.startswith("{\n"):  # an object with its title
-            return "\n".join(("{", *_remarks(schema), text.removeprefix("{\n")))
-        return "\n".join((*_comments(schema), text))
+            return "\n".join(("{", *self.remarks(schema), text.removeprefix("{\n")))
+        return "\n".join((*self.comments(schema), text))
 
     def _array(self, items: Any) -> str:
         """An array type.
@@ -175,22 +182,30 @@ class _Schema:
         finally:
             self.depth -= 1
 
+    def comments(self, schema: dict[str, Any]) -> Iterator[str]:
+        """The comment lines of a schema."""
+        yield from _title(schema)
+        yield from self.remarks(schema)
 
-def _comments(schema: dict[str, Any]) -> Iterator[str]:
-    """The comment lines of a schema."""
-    yield from _title(schema)
-    yield from _remarks(schema)
+    def remarks(self, schema: dict[str, Any]) -> Iterator[str]:
+        """The comment lines below the title: description, default, bounds and other keywords."""
+        yield from self.description(schema)
+        if "default" in schema:
+            yield f"// default: {_json(schema['default'])}"
+        for bound in ("minimum", "maximum"):
+            if isinstance(schema.get(bound), (int, float)):
+                yield f"// {bound}: {float(schema[bound])}"
+        yield from _others(schema, _keywords_of_type(schema))
 
-
-def _remarks(schema: dict[str, Any]) -> Iterator[str]:
-    """The comment lines below the title: description, default, bounds and other keywords."""
-    yield from _description(schema)
-    if "default" in schema:
-        yield f"// default: {_json(schema['default'])}"
-    for bound in ("minimum", "maximum"):
-        if isinstance(schema.get(bound), (int, float)):
-            yield f"// {bound}: {float(schema[bound])}"
-    yield from _others(schema, _keywords_of_type(schema))
+    def description(self, schema: dict[str, Any]) -> Iterator[str]:
+        """The comment lines of a description."""
+        description = schema.get("description")
+        text = description.strip() if isinstance(description, str) else ""
+        for line in map(str.strip, text.split("\n") if text else ()):
+            if line:
+                yield f"// {line}"
+            elif self.has_empty_lines:
+                yield EMPTY_LINE
 
 
 def _keywords_of_type(schema: dict[str, Any]) -> Sequence[str]:
@@ -225,13 +240,6 @@ def _patterns(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _title(schema: dict[str, Any]) -> Iterable[str]:
     return [f"// {schema['title']}"] if isinstance(schema.get("title"), str) else []
-
-
-def _description(schema: dict[str, Any]) -> Iterator[str]:
-    description = schema.get("description")
-    text = description.strip() if isinstance(description, str) else ""
-    for line in text.split("\n") if text else ():
-        yield f"// {line.strip()}" if line.strip() else EMPTY_LINE
 
 
 def _format(schema: Any) -> str:

@@ -228,6 +228,11 @@ def test_empty_lines_of_descriptions_cost_tokens_for_reasoning_models(
     assert tokens("\n", end="\n\n") == tokens("\n")
 
 
+def test_only_descriptions_lose_empty_lines() -> None:
+    parameters = {"properties": {"p": {"title": "x\n//\ny", "description": "a\n\nb"}}}
+    assert "// x\n//\ny\n// a\n// b\np?" in (render(json.dumps([tool("f", "", parameters)])) or "")
+
+
 def test_repeated_types_of_nested_schemas_do_not_multiply() -> None:
     inner: dict[str, Any] = {"type": "string"}
     for _ in range(40):
@@ -322,9 +327,8 @@ def test_gpt_5_adds_a_prompt_for_tools_on_chat_completions_alone() -> None:
     tools = [tool("close")]
     declared = tokenizer("o200k_base").count(render(json.dumps(tools)) or "")
     assert schema_tokens(tools, "gpt-5") == declared + 84
-    talk = read(json.dumps({"model": "gpt-5", "input": "x", "tools": tools}).encode())[
-        0
-    ].transcripts[0]
+    data = json.dumps({"model": "gpt-5", "input": "x", "tools": tools}).encode()
+    (talk,) = read(data)[0].transcripts
     assert Metering(tokenizer, "gpt-5").meter(talk).counter.count(talk).tools_schema == declared + 4
     assert schema_tokens(tools, "o4-mini") == declared + 5
 

@@ -190,9 +190,7 @@ class _Lists:
         if contents.messages and contents.messages[-1].companions != talk.companions:
             last_message = replace(contents.messages[-1], companions=talk.companions)
             contents.messages[-1] = last_message
-        messages, options = tuple(contents.messages), envelope.options
-        if contents.unread:
-            options |= RequestOptions(unread=contents.unread)
+        messages = tuple(contents.messages)
         return Transcript(
             messages,
             Source(lines, messages),
@@ -204,7 +202,7 @@ class _Lists:
             uncounted=contents.uncounted,
             usages=tuple(contents.usages) or ((envelope.usage,) if envelope.usage else ()),
             records_calls=self._dialect.records_calls,
-            options=options,
+            options=contents.with_unread(envelope.options),
             strict_roles=envelope.strict_roles,
             marks=envelope.marks,
         )

@@ -69,7 +69,7 @@ class ListContents(Struct):
     `uncounted`: the number of messages with an unknown role. `model`: the last model that a message
     names. `id` and `tools`: the list's id and tool schemas if the elements contain them.
     `more_tools`: schemas that elements add to those of the request. `unread`: the parts that the
-    elements lack, in words.
+    elements lack, or that are not read, in words.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -87,6 +87,15 @@ class ListContents(Struct):
         if not self.more_tools:
             return tools
         return dump([*elements(parsed(tools or "[]")), *self.more_tools])
+
+    def add_unread(self, part: str) -> None:
+        """Record a part that is not read, in words, which many messages may have."""
+        if part not in self.unread:
+            self.unread = (*self.unread, part)
+
+    def with_unread(self, options: RequestOptions) -> RequestOptions:
+        """The options of the request, with the parts that are not read."""
+        return options | RequestOptions(unread=self.unread) if self.unread else options
 
     def add(
         self, role: Role, parts: Iterable[Part], value: Any, *spans: Span, **fields: Any

@@ -48,6 +48,15 @@ def test_a_session_without_results_is_an_estimate_and_valid(
     assert (fixed.code, fixed.out) == (0, lines(*talk))
 
 
+def test_a_session_without_results_reports_its_reasoning_too(ctxtrim: Run) -> None:
+    answer = line("assistant", call())
+    answer["message"]["thinking"] = True
+    checked = ctxtrim("check", "-m", "gpt-4o", "--json", stdin=lines(TALK[0], answer))
+    row = json.loads(checked.out)["transcripts"][0]
+    notes = ["`thinking` in an unknown form; not counted", NOTE]
+    assert [finding["message"] for finding in row["findings"]] == notes
+
+
 def test_a_request_needs_the_results(ctxtrim: Run) -> None:
     checked = ctxtrim("check", "--as", "request", "-m", "gpt-4o", stdin=lines(*TALK))
     assert checked.code != 0

@@ -204,3 +204,8 @@ def test_a_call_of_langchain_is_dropped_with_its_copy(as_text: bool) -> None:
     kept = json.loads(ran.data or b"")["input"]
     message = (json.loads(kept) if as_text else kept)[1]
     assert message == answer | {"content": [content[0], copies[1]], "tool_calls": [calls[1]]}
+
+
+def test_an_answer_with_a_part_that_is_not_read_is_an_estimate() -> None:
+    transcript = only(line(observation([HELLO], HI | {"thinking": True})))
+    assert transcript.options.unread == ("`thinking` in an unknown form",)

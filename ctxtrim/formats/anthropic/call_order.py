@@ -18,7 +18,7 @@ def pair(contents: ListContents, start: int) -> None:
     has_result = any(message.result is not None for message in messages)
     calls = [call for message in messages for call in message.calls]
     if not has_result and all(map(_is_by_cursor, calls)):
-        contents.unread = (NO_RESULTS,)
+        contents.add_unread(NO_RESULTS)
     else:
         contents.messages[start:] = by_order(messages)
 

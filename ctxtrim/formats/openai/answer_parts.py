@@ -17,7 +17,7 @@ def with_members(
     value: dict[str, Any], parts: Sequence[Part], span: Span, contents: ListContents
 ) -> tuple[Part, ...]:
     """The parts of an answer's content, with those in its members before and after them;
-    `contents` counts an answer with reasoning in an unknown form.
+    `contents` records reasoning in an unknown form as not read.
     """
     refusal = value.get("refusal")
     place = span.inside("refusal")
@@ -36,7 +36,7 @@ def _reasoning(value: dict[str, Any], span: Span, contents: ListContents) -> lis
     """
     texts: list[Part] = []
     lists = [(key, elements(value.get(key))) for key in REASONING_BLOCKS]
-    others: list[Any] = []
+    unknown_keys: list[str] = []
     for key in REASONING:
         text, text_span = value.get(key), span.inside(key)
         if any(part.text == text for part in texts):
@@ -46,12 +46,14 @@ def _reasoning(value: dict[str, Any], span: Span, contents: ListContents) -> lis
         elif text:
             blocks = text if isinstance(text, list) else [text]
             lists.append((key, blocks))
-            others += blocks
+            if any(map(_is_unknown, blocks)):
+                unknown_keys.append(key)
     keys: tuple[str, ...] = ()
     if not any(part.text for part in texts):
         is_sealed = any(_sealed(blocks) for _, blocks in lists)
         keys = _TEXTS[:2] if is_sealed else _TEXTS
-        contents.uncounted += any(map(_is_unknown, others))
+        for key in unknown_keys:
+            contents.add_unread(f"`{key}` in an unknown form")
     block_parts = []
     for key, blocks in lists:
         if blocks:  # also without tokens of their own: they go with the text

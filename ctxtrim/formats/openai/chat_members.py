@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ctxtrim.formats.fields import elements
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.openai import answer_parts
 from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Part, Span
 
 _CAMEL = "toolCalls"  # of AG-UI
-_add_responses = lazy_function("ctxtrim.formats.openai.chat_results:add_responses")
 _with_calls = lazy_function("ctxtrim.formats.openai.chat_calls:with_calls")
 
 
@@ -27,5 +27,9 @@ def with_members(
         calls = {_CAMEL: value[_CAMEL]}
         all_parts = _with_calls(calls, all_parts, span, contents, _CAMEL)
     if "tool_responses" in value:
-        whole = _add_responses(contents, value, span, whole, block)
+        from ctxtrim.formats.openai import chat_results  # for AutoGen and Gemma only
+
+        whole = chat_results.add_responses(contents, value, span, whole, block)
+        if not all(map(chat_results.is_result, elements(value["tool_responses"]))):
+            contents.add_unread("`tool_responses` in an unknown form")
     return all_parts, whole

@@ -45,8 +45,9 @@ def add_results(
         _add_action(messages, _AFTER_TEXTS[value["role"]])
     if "tool_call_id" in value:  # as almost always
         call_id = string(value["tool_call_id"])
-    elif elements(value.get(RESPONSES)):
+    elif responses := elements(value.get(RESPONSES)):
         add_responses(contents, value, span, whole, block)
+        contents.uncounted += not all(map(is_result, responses))
         return
     else:
         call_id = _other_id(value)
@@ -76,15 +77,13 @@ def add_responses(
 ) -> Span:
     """Add each response of a message as a result; the span to remove with the rest of the message.
 
-    `contents` counts a message with other responses, as in data for Gemma, as not read.
+    Other responses, as in data for Gemma, are left out.
     """
-    start, uncounted = len(contents.messages), contents.uncounted
+    start = len(contents.messages)
     for index, response in enumerate(elements(value[RESPONSES])):
         place = span.inside(RESPONSES, index)
         if is_result(response):
             add_results(contents, {"role": "tool", **response}, place, place, block)
-        else:
-            contents.uncounted = uncounted + 1
     has_results = len(contents.messages) > start
     return span.inside(CONTENT) if has_results and CONTENT in value else whole
 

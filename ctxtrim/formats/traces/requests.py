@@ -115,6 +115,7 @@ def logged_request(
         usages.append(replace(envelope.usage, message=answer))
     elif len(usages) < len(contents.usages):
         usages.append(contents.usages[-1])
+    envelope = replace(envelope, options=contents.with_unread(envelope.options))
     return LoggedRequest(
         span, trace, tuple(contents.messages), answer, envelope, tuple(usages), contents.uncounted
     )
@@ -129,6 +130,7 @@ def request_of(
         return None
     has_answer = answer < len(messages)
     usages = (replace(facts.usage, message=answer),) if facts.usage and has_answer else ()
+    facts = replace(facts, options=contents.with_unread(facts.options))
     return LoggedRequest(span, trace, messages, answer, facts, usages, contents.uncounted)
 
 

@@ -71,6 +71,30 @@ def test_a_new_result_of_ag_ui_has_an_id_and_the_id_of_its_call(ctxtrim: Run) ->
     assert ctxtrim("check", stdin=ran.out).code == 0
 
 
+@pytest.mark.parametrize("answered", [["c1"], []], ids=["after a result", "after the calls"])
+def test_a_new_result_of_llama_stack_has_the_names_of_its_client(
+    ctxtrim: Run, answered: list[str]
+) -> None:
+    results = [result(call_id, "nine") for call_id in answered]
+    talk = [GO, call("c1", "c2"), *results, says("Nine.")]
+    values = [llama_stack(message, number) for number, message in enumerate(talk)]
+    ran = ctxtrim("run", "-s", "repair:repair=synthesize", stdin=conversation(values))
+    messages = json.loads(ran.out)["messages"]
+    calls = {each["call_id"]: each["tool_name"] for each in values[1]["tool_calls"]}
+    new = [
+        {
+            "role": "tool",
+            "call_id": call_id,
+            "tool_name": name,
+            "content": "[no result recorded]",
+        }
+        for call_id, name in calls.items()
+        if call_id not in answered
+    ]
+    assert messages == [*values[:-1], *new, values[-1]]
+    assert ctxtrim("check", stdin=ran.out).code == 0
+
+
 def test_a_request_of_ag_ui_to_claude_is_no_request_to_anthropic(ctxtrim: Run) -> None:
     values = [ag_ui(GO, 0), ag_ui(call("c1"), 1)]
     data = conversation(values, model="claude-sonnet-4-5")

@@ -91,7 +91,18 @@ def _spelling(earlier: Any) -> _Spell:
         return _sdk_value
     if not _AG_UI.isdisjoint(members(earlier)):
         return _ag_ui_value
-    return _item_value if is_response_or_output(earlier) else json_value
+    if is_response_or_output(earlier):
+        return _item_value
+    return _llama_stack_value if _is_llama_stack(earlier) else json_value
+
+
+def _is_llama_stack(earlier: Any) -> bool:
+    """Whether an element is a result, or has calls, of Llama Stack."""
+    value = members(earlier)
+    if "call_id" in value:
+        return "tool_call_id" not in value
+    calls = map(members, elements(value.get("tool_calls")))
+    return any("call_id" in call and "id" not in call for call in calls)
 
 
 def _item_value(message: Message) -> dict[str, Any]:
@@ -111,6 +122,15 @@ def _ag_ui_value(message: Message) -> dict[str, Any]:
     text = text_of(message.parts)
     new_id = event_id(result.call_id, text)
     return {"id": new_id, "role": "tool", "content": text, "toolCallId": result.call_id}
+
+
+def _llama_stack_value(message: Message) -> dict[str, Any]:
+    """A message as an element of Llama Stack, a result with the name of its tool if it is known."""
+    result = message.result
+    if result is None:
+        return json_value(message)
+    name = {} if result.name is None else {"tool_name": result.name}
+    return {"role": "tool", "call_id": result.call_id, **name, "content": text_of(message.parts)}
 
 
 def _sdk_value(message: Message) -> dict[str, Any]:

@@ -71,6 +71,31 @@ def test_a_new_result_of_ag_ui_has_an_id_and_the_id_of_its_call(ctxtrim: Run) ->
     assert ctxtrim("check", stdin=ran.out).code == 0
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_new_text_of_ag_ui_has_an_id_where_no_call_is_left(ctxtrim: Run, is_first: bool) -> None:
+    prompts = [] if is_first else [GO]
+    old = [call("c1", "c2"), result("c1", "nine " * 40), result("c2", "ten")]
+    talk = [*prompts, *old, says("Nine."), user("Well?"), says("Well.")]
+    values = [ag_ui(message, number) for number, message in enumerate(talk)]
+    stage = "cutoff:tool_cutoff=1,tool_summary=heuristic"
+    outputs = [ctxtrim("run", "-s", stage, stdin=conversation(values)).out for _ in range(2)]
+    messages = json.loads(outputs[0])["messages"]
+    summary = messages.pop(len(prompts))
+    assert messages == [*values[: len(prompts)], *values[-3:]]
+    assert (summary["role"], sorted(summary)) == ("user", ["content", "id", "role"])
+    assert summary["id"] not in {message["id"] for message in values}
+    assert outputs[0] == outputs[1]
+
+
+def test_a_new_text_of_chat_completions_has_no_id(ctxtrim: Run) -> None:
+    old = [call("c1", "c2"), result("c1", "nine " * 40), result("c2", "ten")]
+    talk = [GO, *old, says("Nine."), user("Well?"), says("Well.")]
+    values = [{"id": f"m{number}"} | message for number, message in enumerate(talk)]
+    stage = "cutoff:tool_cutoff=1,tool_summary=heuristic"
+    messages = json.loads(ctxtrim("run", "-s", stage, stdin=conversation(values)).out)["messages"]
+    assert sorted(messages[1]) == ["content", "role"]
+
+
 @pytest.mark.parametrize("answered", [["c1"], []], ids=["after a result", "after the calls"])
 def test_a_new_result_of_llama_stack_has_the_names_of_its_client(
     ctxtrim: Run, answered: list[str]

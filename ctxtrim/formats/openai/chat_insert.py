@@ -1,6 +1,6 @@
 """New messages among those of Chat Completions, of the AI SDK, and of mini-swe-agent."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import dropwhile
 from typing import Any, TypeGuard, TypeVar
 
@@ -38,8 +38,8 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
         rest = list(dropwhile(_is_result, run))
         for message in run[: len(run) - len(rest)]:
             insertions.append(Insertion(write(message), neighbour.spans[0], is_after))
-    elif site.earlier is not None:
-        spell = _spelling(site.value_of(site.earlier.spans[0]))
+    else:
+        spell = _spelling(site)
     if rest:
         earlier, later = _element_message(site.earlier), _element_message(site.later)
         if earlier is not None and later is not None and earlier.spans == later.spans:
@@ -85,15 +85,31 @@ def _has_calls(value: Any) -> bool:
     return any(members(block).get("type") == "tool-call" for block in content)
 
 
-def _spelling(earlier: Any) -> _Spell:
-    """Writes messages after an element: results as its calls and results are written."""
+def _spelling(site: Site) -> _Spell:
+    """Writes messages at a site: results as the calls and results before them are written."""
+    earlier = _value_of(site.earlier, site)
     if _has_calls(earlier):
         return _sdk_value
-    if not _AG_UI.isdisjoint(members(earlier)):
-        return _ag_ui_value
     if is_response_or_output(earlier):
         return _item_value
-    return _llama_stack_value if _is_llama_stack(earlier) else json_value
+    if _is_llama_stack(earlier):
+        return _llama_stack_value
+    if _is_ag_ui(site):
+        neighbour = members(_value_of(site.neighbour, site))
+        return lambda message: _ag_ui_value(message, neighbour)
+    return json_value
+
+
+def _value_of(message: Message | None, site: Site) -> Any:
+    """The element of a message, as read; None without a message."""
+    return None if message is None else site.value_of(message.spans[0])
+
+
+def _is_ag_ui(site: Site) -> bool:
+    """Whether the calls or results before a site, else the first of the list, are of AG-UI."""
+    candidates = filter(None, (site.earlier, *site.messages))
+    tool_message = next((each for each in candidates if each.calls or each.result), None)
+    return not _AG_UI.isdisjoint(members(_value_of(tool_message, site)))
 
 
 def _is_llama_stack(earlier: Any) -> bool:
@@ -114,12 +130,12 @@ def _item_value(message: Message) -> dict[str, Any]:
     return {"type": "function_call_output", "call_id": result.call_id, "output": text}
 
 
-def _ag_ui_value(message: Message) -> dict[str, Any]:
-    """A message as an element of AG-UI, in which every result has an id of its own."""
+def _ag_ui_value(message: Message, neighbour: Mapping[str, Any]) -> dict[str, Any]:
+    """A message as an element of AG-UI, in which every message has an id of its own."""
+    text = text_of(message.parts)
     result = message.result
     if result is None:
-        return json_value(message)
-    text = text_of(message.parts)
+        return {"id": event_id(neighbour.get("id"), text)} | json_value(message)
     new_id = event_id(result.call_id, text)
     return {"id": new_id, "role": "tool", "content": text, "toolCallId": result.call_id}
 

@@ -3,13 +3,13 @@
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ctxtrim.config.aliases import VALUE_ALIASES
 from ctxtrim.config.option import Option, Values, stage_option
 from ctxtrim.errors import UsageError
-from ctxtrim.loading.lazy_table import LazyTable
+from ctxtrim.stage import Stage
 from ctxtrim.stages import STAGES
 from ctxtrim.text.names import field_name, option_name, suggestion
 
@@ -25,15 +25,37 @@ _COMMAND = (
 )
 
 
-def _settings(stage: str) -> dict[str, Option]:
+def _settings(name: str, stage: type[Stage]) -> dict[str, Option]:
     """The settings of a stage, by name."""
     return {
-        field.name: stage_option(field, VALUE_ALIASES.get(f"{stage}.{option_name(field.name)}", {}))
-        for field in STAGES[stage].settings()
+        field.name: stage_option(field, VALUE_ALIASES.get(f"{name}.{option_name(field.name)}", {}))
+        for field in stage.settings()
     }
 
 
-SETTINGS: LazyTable[dict[str, Option]] = LazyTable(STAGES, _settings)
+class _SettingsTable(Mapping[str, dict[str, Option]]):
+    """The settings of the stages that are in the table now, which programs may change."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, type[Stage]], dict[str, Option]] = {}
+
+    def __getitem__(self, name: str) -> dict[str, Option]:
+        """The settings of a stage; a `KeyError` for an unknown stage."""
+        key = name, STAGES[name]
+        if key not in self._known:
+            self._known[key] = _settings(*key)
+        return self._known[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the stages in order; loads nothing."""
+        return iter(STAGES)
+
+    def __len__(self) -> int:
+        """The number of stages."""
+        return len(STAGES)
+
+
+SETTINGS = _SettingsTable()
 """The settings of each stage, by name."""
 
 

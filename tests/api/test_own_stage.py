@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from conftest import ENVIRONMENT
 
 PROGRAM = '''
@@ -33,8 +34,40 @@ for stage in ("keep-last", "keep-last:last=1"):
 '''
 
 
-def test_a_stage_of_a_program_has_settings_and_edits_messages() -> None:
+REPLACED = (
+    PROGRAM
+    + '''
+
+@dataclass(frozen=True)
+class KeepFirst(ctxtrim.Stage):
+    """Keep the first messages."""
+
+    first: int = setting(1, "Keep the first N messages.", least=1)
+
+    def __call__(self, transcript: ctxtrim.Transcript) -> ctxtrim.Outcome:
+        messages = transcript.messages[: self.first]
+        return ctxtrim.Outcome(replace(transcript, messages=messages))
+
+
+ctxtrim.STAGES["keep-last"] = KeepFirst
+outcome = ctxtrim.Pipeline("keep-last:first=2", model="gpt-4o").run(messages)
+print(*(message["content"] for message in outcome.messages))
+'''
+)
+
+
+def printed(program: str) -> tuple[str, str]:
+    """What a program prints to its output, and its errors."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=ENVIRONMENT
+        [sys.executable, "-c", program], capture_output=True, text=True, env=ENVIRONMENT
     )
-    assert (done.stdout, done.stderr) == ("south west\nwest\n", "")
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("first", ["", "from ctxtrim import Pipeline"])
+def test_a_stage_of_a_program_has_settings_and_edits_messages(first: str) -> None:
+    assert printed(first + PROGRAM) == ("south west\nwest\n", "")
+
+
+def test_a_stage_that_replaces_another_has_settings_of_its_own() -> None:
+    assert printed(REPLACED) == ("south west\nwest\nnorth south\n", "")

@@ -2,9 +2,12 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from conftest import ENVIRONMENT
+
+from ctxtrim import STAGES, UsageError
 
 PROGRAM = '''
 from dataclasses import dataclass
@@ -71,3 +74,11 @@ def test_a_stage_of_a_program_has_settings_and_edits_messages(first: str) -> Non
 
 def test_a_stage_that_replaces_another_has_settings_of_its_own() -> None:
     assert printed(REPLACED) == ("south west\nwest\nnorth south\n", "")
+
+
+@pytest.mark.parametrize("value", [object, len, None])
+def test_a_stage_that_is_no_subclass_of_stage_is_refused(value: Any) -> None:
+    with pytest.raises(UsageError) as caught:
+        STAGES["mine"] = value
+    assert str(caught.value) == "stage mine: expected a subclass of ctxtrim.Stage"
+    assert "mine" not in STAGES

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
+from ctxtrim.errors import UsageError
 from ctxtrim.findings import Finding, Subject
 from ctxtrim.model import Message, Transcript
 from ctxtrim.tokens import Budget
@@ -179,6 +180,15 @@ class Stage:
 
     counter: Counter
     budget: Budget
+
+    def __init_subclass__(cls) -> None:
+        """Raise a `UsageError` for a field that would hide a method or a constant of `Stage`."""
+        for name, value in vars(cls).items():
+            if isinstance(value, Field) and hasattr(Stage, name):
+                raise UsageError(
+                    f"stage class {cls.__name__}: the field {name} hides {name} of "
+                    "ctxtrim.Stage; rename the field"
+                )
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """Run the stage."""

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from conftest import ENVIRONMENT
 
-from ctxtrim import STAGES, UsageError
+from ctxtrim import STAGES, Stage, UsageError
+from ctxtrim.stage import setting
 
 PROGRAM = '''
 from dataclasses import dataclass
@@ -82,3 +83,13 @@ def test_a_stage_that_is_no_subclass_of_stage_is_refused(value: Any) -> None:
         STAGES["mine"] = value
     assert str(caught.value) == "stage mine: expected a subclass of ctxtrim.Stage"
     assert "mine" not in STAGES
+
+
+@pytest.mark.parametrize("name", ["settings", "run_fields", "idle", "is_verdict"])
+def test_a_setting_cannot_hide_a_method_of_stage(name: str) -> None:
+    field = setting(2, "Keep the last N messages.")
+    with pytest.raises(UsageError) as caught:
+        type("Mine", (Stage,), {"__annotations__": {name: int}, name: field})
+    assert str(caught.value) == (
+        f"stage class Mine: the field {name} hides {name} of ctxtrim.Stage; rename the field"
+    )

@@ -11,7 +11,6 @@ huggingface/trl, docs on data set formats; haotian-liu/LLaVA, docs/Finetune_Cust
 In `objects`, ms-swift lists boxes and names for other marks, and the images to which they belong.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any
@@ -25,8 +24,8 @@ from ctxtrim.model import Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump, value_in
 
-# the end of a key may be escaped, inside a string
-_KEY = re.compile(rb'"(?:(?:image|video|audio)s?|objects)["\\]')
+# the starts of the keys; their ends may be escaped, inside a string
+_KEYS = (b'"image', b'"video', b'"audio', b'"objects')
 _OBJECT_MARKS = {"ref": "<ref-object>", "bbox": "<bbox>"}
 _DEEPEST = 3  # keys and indices before the list of messages
 
@@ -43,9 +42,7 @@ def _holders(edit: Edit) -> Iterator[tuple[Span, dict[str, Any]]]:
     """The objects around edited messages that have attachments next to the messages."""
     spans = {*edit.removed, *edit.texts, *(insertion.span for insertion in edit.inserted)}
     lines = {span.line for span in spans}
-    paths: dict[int, set[Path]] = {
-        line: set() for line in lines if _KEY.search(edit.lines[line].data)
-    }
+    paths: dict[int, set[Path]] = {line: set() for line in lines if edit.mentions(line, _KEYS)}
     for span in spans:
         if span.line in paths:
             # most messages share these objects; the key and the index of a message follow

@@ -32,7 +32,12 @@ def open_archive(folder: str | None) -> "Archive":
     if not folder:
         config = configured({}, os.environ, own_settings(), reads_project=False)
         folder = config.shared("archive").value
-    return Archive(Path(folder) if folder else own_archive(), makes=False)
+    path = Path(folder) if folder else own_archive()
+    if path is None:
+        raise NoArchiveError(
+            "there is no home folder for the archive; set HOME, or name a folder with --archive"
+        )
+    return Archive(path, makes=False)
 
 
 def open_archive_if_any(folder: str | None) -> "Archive | None":

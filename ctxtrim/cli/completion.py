@@ -12,6 +12,7 @@ from ctxtrim.config.option import Option
 from ctxtrim.config.presets import PRESETS
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import OutputError, UsageError, reason
+from ctxtrim.io.paths import expanded
 from ctxtrim.reports import REPORTS
 from ctxtrim.text.names import option_name
 
@@ -74,13 +75,19 @@ def script(command: click.Command, shell: str) -> str:
 def install(command: click.Command, shell: str) -> str:
     """Install the completion script of a shell and return what was done."""
     name = _known(shell)
-    path = Path.home() / _PLACES[name]
+    home = expanded("~")
+    if home is None:
+        raise OutputError(
+            "completion cannot be installed: there is no home folder; set HOME, or use "
+            "--show-completion"
+        )
+    path = home / _PLACES[name]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{script(command, name)}\n", encoding="utf-8")
         if name in _STARTS:
             file, line = _STARTS[name]
-            _add_line(Path.home() / file, line)
+            _add_line(home / file, line)
     except OSError as error:
         raise OutputError(
             f"{error.filename or path}: completion cannot be installed: {reason(error)}; "

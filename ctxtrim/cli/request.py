@@ -20,7 +20,7 @@ from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.config.option import Values
 from ctxtrim.config.run_settings import given
 from ctxtrim.config.source import PathSection
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import InputError, UsageError
 from ctxtrim.findings import Finding
 from ctxtrim.formats.choice import FormatChoice
 from ctxtrim.formats.conversion import TARGETS, Conversion
@@ -328,7 +328,15 @@ def _archive(values: Values, is_default: bool) -> Path | None:
     """
     if values["archive"]:
         return Path(values["archive"])
-    return own_archive() if values["in_place"] or is_default else None
+    if not (values["in_place"] or is_default):
+        return None
+    folder = own_archive()
+    if folder is None:
+        raise InputError(
+            "there is no home folder for the archive; set HOME, name a folder with --archive, or "
+            "use --no-archive"
+        )
+    return folder
 
 
 def _spills(specs: Sequence[Spec], archive: Path | None) -> Path | None:

@@ -67,11 +67,9 @@ def _named_files(values: Values) -> tuple[list[str], list[tuple[str, Finding]]]:
 def _scan(values: Values, report: Path | None) -> Scan:
     """How folders are walked. Outputs of the command are left out."""
     names = ("output", "archive", "baseline", "log", "events", "summary_store")
+    paths = (own_archive(), report, *(values[name] for name in names))
     return Scan(
-        skip=[
-            own_archive(),
-            *(Path(name) for name in (report, *(values[name] for name in names)) if name),
-        ],
+        skip=[Path(path) for path in paths if path],
         include=tuple(map(path_glob, given(values, "include"))),
         exclude=tuple(map(path_glob, given(values, "exclude"))),
         has_gitignore=values["gitignore"],

@@ -14,9 +14,9 @@ WORDS = {"on": True, "off": False, "enable": True, "disable": False}
 
 
 class Preference(Struct, frozen=True):
-    """The preference in a file."""
+    """The preference in a file; none for a user without a home folder."""
 
-    path: Path
+    path: Path | None
 
     @property
     def value(self) -> Value | None:
@@ -24,6 +24,8 @@ class Preference(Struct, frozen=True):
 
         Raises `InputError` if the file cannot be read.
         """
+        if self.path is None:
+            return None
         try:
             word = contents_of(self.path, _MAX_SIZE).decode(errors="replace").strip()
         except MISSING:

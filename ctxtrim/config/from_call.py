@@ -4,7 +4,6 @@ Files, the environment and the user's preference are not read.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ctxtrim.config import mappings
@@ -43,7 +42,7 @@ def call_config(location: str, preset: str, *options: Mapping[str, Any]) -> Conf
             call,
             SettingsSource("default", shared=assumed),
         ),
-        Preference(Path()),
+        Preference(None),
     )
 
 

@@ -261,13 +261,13 @@ def _values(settings: Mapping[str, Value]) -> dict[str, Any]:
 def configured(
     values: Values,
     variables: Mapping[str, str],
-    folder: Path,
+    folder: Path | None,
     *,
     is_automatic: bool = False,
     reads_project: bool = True,
 ) -> Config:
     """The configuration from options, environment variables, files of the project and files in
-    `folder`, which is the user's.
+    `folder`, which is the user's, if there is one.
 
     Files of the project are not trusted unless `--config` names them (see `SettingsSource`), and
     not read if not `reads_project`. Raises `UsageError` for an invalid setting and `InputError` for
@@ -280,8 +280,11 @@ def configured(
         sources.append(_named_source(path))
     if reads_project:
         sources += _folder_sources(path)
-    sources.append(own_file(folder / "config.toml", is_trusted=True))
-    return Config(tuple(sources), Preference(folder / "rolling-context"), is_automatic)
+    preference = None
+    if folder is not None:
+        sources.append(own_file(folder / "config.toml", is_trusted=True))
+        preference = folder / "rolling-context"
+    return Config(tuple(sources), Preference(preference), is_automatic)
 
 
 _FOLDER_FILES: tuple[tuple[Path, Callable[[Path], SettingsSource]], ...] = (

@@ -26,6 +26,15 @@ def mode_of(path: Path) -> int:
         return 0
 
 
+def expanded(text: str) -> Path | None:
+    """The path with the home folder in the place of `~`; None if there is no such folder."""
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError:  # the user has no entry, and no HOME
+        return None
+    return None if text.startswith("~") and not path.is_absolute() else path
+
+
 def is_same(path: Path, other: Path) -> bool:
     """Whether two paths name the same place."""
     return resolved(path) == resolved(other)

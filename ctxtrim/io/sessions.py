@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from ctxtrim.errors import InputError
 from ctxtrim.io.compression import MAGIC_SIZE, Unpacked, kind_of, unpacked
-from ctxtrim.io.paths import repository
+from ctxtrim.io.paths import expanded, repository
 
 _START = 1 << 20  # bytes of a file, decompressed, in which its folder is looked for
 _WORKING_DIR = re.compile(rb'"working_dir"\s*:\s*("(?:[^"\\]|\\.)*")')
@@ -43,12 +43,15 @@ class AgentProgram:
     is_folder: bool = False
     names_project: bool = False
 
-    def folder(self, environment: Mapping[str, str]) -> Path:
-        """The folder with the sessions, whether it exists or not."""
-        for variable, below in self.folders:
+    def folder(self, environment: Mapping[str, str]) -> Path | None:
+        """The folder with the sessions, whether it exists or not; None without a home folder."""
+        around, below = "~", self.default
+        for variable, folder in self.folders:
             if environment.get(variable):
-                return Path(environment[variable]).expanduser() / below
-        return Path.home() / self.default
+                around, below = environment[variable], folder
+                break
+        path = expanded(around)
+        return None if path is None else path / below
 
 
 PROGRAMS = (
@@ -177,8 +180,18 @@ def _cwd(line: bytes) -> str | None:
 
 
 def sessions(environment: Mapping[str, str]) -> list[Session]:
-    """All sessions of all programs, the newest first. Folders that cannot be read have none."""
-    entries = [session for program in PROGRAMS for session in _sessions(program, environment)]
+    """All sessions of all programs, the newest first. Folders that cannot be read have none.
+
+    Raises `InputError` if no folder is known, because the user has no home folder.
+    """
+    folders = [(program, program.folder(environment)) for program in PROGRAMS]
+    known = [(program, folder) for program, folder in folders if folder is not None]
+    if not known:
+        raise InputError(
+            "there is no home folder to look for sessions; set HOME, or a variable such as "
+            "CODEX_HOME"
+        )
+    entries = [session for program, folder in known for session in _sessions(program, folder)]
     return sorted(entries, key=lambda session: (-session.modified, str(session.path)))
 
 
@@ -195,8 +208,7 @@ def latest(newest: list[Session], here: Path) -> Session | None:
     return newest[0] if newest else None
 
 
-def _sessions(program: AgentProgram, environment: Mapping[str, str]) -> Iterator[Session]:
-    folder = program.folder(environment)
+def _sessions(program: AgentProgram, folder: Path) -> Iterator[Session]:
     with suppress(OSError):
         for path in folder.glob(program.pattern):
             if program.without is None or not path.name.startswith(program.without):

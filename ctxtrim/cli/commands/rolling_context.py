@@ -4,7 +4,7 @@ from ctxtrim.cli.command_types import HelpfulArgument, HelpfulCommand
 from ctxtrim.cli.messages import print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.config import WORDS, Config
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import OutputError, UsageError
 from ctxtrim.io.outputs import write_file
 from ctxtrim.text.escaping import clean
 
@@ -22,8 +22,13 @@ def rolling_context(word: str | None) -> int:
         raise UsageError(f"rolling-context {word}: expected on, off or status")
     config = configuration({})
     if word != _STATUS:
+        path = config.preference.path
+        if path is None:
+            raise OutputError(
+                "there is no home folder for the preference; set HOME, or use --enabled"
+            )
         is_on = WORDS[word] if word is not None else not _stored(config)
-        write_file(config.preference.path, b"on\n" if is_on else b"off\n", makes_folders=True)
+        write_file(path, b"on\n" if is_on else b"off\n", makes_folders=True)
     print_text(f"{clean(_description(config))}\n")
     return 0
 
@@ -39,6 +44,8 @@ def _description(config: Config) -> str:
     state = f"rolling context is {'on' if value else 'off'}"
     if stored is not None and origin == stored.origin:
         return f"{state} (stored in {origin})"
+    if config.preference.path is None:
+        return f"{state} (origin: {origin}; there is no home folder for a preference)"
     preference = "no preference"
     if stored is not None:
         preference = f"the preference {'on' if stored.value else 'off'}"

@@ -94,9 +94,9 @@ class Pool(Generic[T, R]):
 
     def _share(self) -> None:
         """Let a process work on tasks, and another one after it dies, until the pool is closed."""
-        block_interrupts()
         sent: deque[_Job[T, R]] = deque()  # in the order in which the process works on them
         try:
+            block_interrupts()
             while True:
                 worker = self._started()
                 try:

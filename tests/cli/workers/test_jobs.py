@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -205,3 +206,18 @@ def test_a_configuration_file_can_set_jobs(tmp_path: Path) -> None:
     result = run_process("count", FIXTURES / "agent.jsonl", cwd=tmp_path)
     assert result.code == 2
     assert "expected at least 1" in result.err
+
+
+def test_without_open_files_for_processes_this_process_does_the_work() -> None:
+    files = ("fixtures/agent.jsonl", "fixtures/messages.jsonl")
+    words = ("count", "--json", "--tokenizer", "chars4", *files)
+    done = subprocess.run(
+        [*COMMAND, *words, "--jobs", "2"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6)),
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == run_process(*words, "--jobs", "1").out

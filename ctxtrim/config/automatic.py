@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ctxtrim.config.source import Value
 from ctxtrim.errors import InputError, reason
-from ctxtrim.io.paths import MISSING, contents_of
+from ctxtrim.io.paths import MISSING, contents_of, is_reachable
 
 _MAX_SIZE = 1 << 10  # bytes
 WORDS = {"on": True, "off": False, "enable": True, "disable": False}
@@ -20,11 +20,11 @@ class Preference(Struct, frozen=True):
 
     @property
     def value(self) -> Value | None:
-        """The stored preference, None without a file.
+        """The stored preference, None without a file or in a folder that cannot be searched.
 
         Raises `InputError` if the file cannot be read.
         """
-        if self.path is None:
+        if self.path is None or not is_reachable(self.path):
             return None
         try:
             word = contents_of(self.path, _MAX_SIZE).decode(errors="replace").strip()

@@ -22,7 +22,7 @@ from ctxtrim.config.source import PathSection, SettingsSource, Value
 from ctxtrim.config.stage_specs import SETTINGS, parse_stage, restricted_settings
 from ctxtrim.errors import excerpt
 from ctxtrim.findings import Finding
-from ctxtrim.io.paths import is_same, mode_of, repository
+from ctxtrim.io.paths import is_reachable, is_same, mode_of, repository
 from ctxtrim.metering import RESERVE, Metering
 from ctxtrim.pipeline import Spec
 from ctxtrim.tokens import Tokenizer
@@ -282,7 +282,7 @@ def configured(
         sources += _folder_sources(path)
     preference = None
     if folder is not None:
-        sources.append(own_file(folder / "config.toml", is_trusted=True))
+        sources.append(_user_source(folder / "config.toml"))
         preference = folder / "rolling-context"
     return Config(tuple(sources), Preference(preference), is_automatic)
 
@@ -322,6 +322,17 @@ def _folder_sources(named: Path | None) -> list[SettingsSource]:
             return [*lower_sources, *sources]
         lower_sources += [source for source in sources if source.notes]
     return lower_sources
+
+
+def _user_source(path: Path) -> SettingsSource:
+    """The settings in the user's file; a warning instead if its folder cannot be searched, which is
+    often that of another user.
+    """
+    if is_reachable(path):
+        return own_file(path, is_trusted=True)
+    source = SettingsSource(str(path), is_file=True)
+    source.note("is not read, because its folder cannot be searched; set HOME to your own folder")
+    return source
 
 
 def _named_source(path: Path) -> SettingsSource:

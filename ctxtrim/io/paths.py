@@ -26,6 +26,17 @@ def mode_of(path: Path) -> int:
         return 0
 
 
+def is_reachable(path: Path) -> bool:
+    """Whether the folder of a path can be searched, or is missing."""
+    try:
+        path.lstat()
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def expanded(text: str) -> Path | None:
     """The path with the home folder in the place of `~`; None if there is no such folder."""
     try:

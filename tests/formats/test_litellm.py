@@ -11,6 +11,8 @@ from writers import litellm
 
 from ctxtrim.model import Transcript
 from ctxtrim.model.request import Usage
+from ctxtrim.tokenizers.claude_ctok import available
+from ctxtrim.tokens import MARKS
 
 TALK: list[dict[str, Any]] = [
     {"role": "user", "texts": ["Is the bridge open? " * 50]},
@@ -134,7 +136,8 @@ def test_a_request_without_its_system_prompt_is_an_estimate(ctxtrim: Run) -> Non
     assert "≈" in ran
     body = {"proxy_server_request": {"messages": talk, "system": "Answer in verse."}}
     whole = ctxtrim("count", stdin=line(payload | body)).out.decode()
-    assert ("lacks" in whole, "≤" in whole) == (False, True)
+    mark = MARKS["reconstructed" if available() else "bounded"]
+    assert ("lacks" in whole, mark in whole) == (False, True)
     assert only(line(payload | body)).messages[0].role == "system"
 
 

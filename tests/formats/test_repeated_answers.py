@@ -10,6 +10,8 @@ from builders import says, user
 from conftest import Run
 from harness import run
 
+from ctxtrim.tokens.tokenizer import ORDER
+
 TALK = [user("Sound the bay. " * 9), says("Nine fathoms."), user("Mend the gate.")]
 LONG = says("The light, the keel and the anchor. " * 9)
 THOUGHT = says("Seven fathoms.") | {"reasoning_content": "Think of the tide. " * 20}
@@ -51,7 +53,6 @@ LOGS: dict[str, Log] = {
     "a text": lambda talk, answer: {"messages": talk, "response": answer["content"]},
     "events": lambda talk, answer: {"messages": talk, "response": [{"delta": answer["content"]}]},
 }
-RANKS = ("exact", "bounded", "estimated")
 RUNS: dict[str, tuple[str, dict[str, Any], int]] = {
     "trim": ("trim", {}, 40),
     "oldest": ("trim", {"strategy": "oldest"}, 40),
@@ -67,7 +68,7 @@ def checked(data: bytes, stage: str, settings: dict[str, Any], limit: int) -> by
     assert ran.data is not None
     (row,), (again,) = ran.rows, run(ran.data, tokenizer=None).rows
     assert (again.count.tokens, again.messages) == (row.count.tokens, row.messages)
-    assert RANKS.index(row.count.exactness) >= RANKS.index(again.count.exactness)
+    assert ORDER.index(row.count.exactness) >= ORDER.index(again.count.exactness)
     return ran.data
 
 

@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.formats.fields import MEDIA_KEYS, elements, is_media, members, string
 from ctxtrim.model.request import OutputFormat, RequestOptions
 from ctxtrim.text.records import dump
 
 Fields = Mapping[str, Any]
 
 _PLAIN_CHAT = RequestOptions("chat")
-_COSTLY = frozenset((
+_COSTLY = MEDIA_KEYS | {
     "response_format", "thinking", "documents", "chat_template_kwargs", "prediction",
-))  # fmt: skip
+}  # fmt: skip
 _IN_TEMPLATES = ("custom_instructions", "xml_tools", "python_tools")
 """Arguments of the template of SmolLM3 with text of the prompt."""
 
@@ -41,13 +41,21 @@ def chat_options(fields: Fields) -> RequestOptions:
 
 
 def _unread(fields: Fields) -> Iterator[str]:
-    """The fields whose texts a template writes into the prompt, in words."""
+    """The fields whose contents a template writes into the prompt, in words."""
+    yield from unread_media(fields)
     if elements(fields.get("documents")):
         yield "`documents` next to the messages are not read"
     arguments = members(fields.get("chat_template_kwargs"))
     for name in _IN_TEMPLATES:
         if arguments.get(name):
             yield f"`{name}` in `chat_template_kwargs` is not read"
+
+
+def unread_media(fields: Fields) -> Iterator[str]:
+    """The attachments next to the messages, in words."""
+    for key in sorted(MEDIA_KEYS.intersection(fields)):
+        if fields[key] and is_media(fields[key]):
+            yield f"the attachments in `{key}` are not read"
 
 
 def responses_options(fields: Fields) -> RequestOptions:

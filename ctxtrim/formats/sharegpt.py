@@ -20,7 +20,9 @@ from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import marks_in, members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import call_part, system_prompt, text_of
+from ctxtrim.formats.request_options import unread_media
 from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.model.request import RequestOptions
 from ctxtrim.summaries.markers import pieces
 from ctxtrim.text.json_paths import each_element
 from ctxtrim.text.records import dump
@@ -178,6 +180,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         model=string(value.get("model")),
         id=string(value.get("id")),
         preamble=system_prompt(value.get("system") or None, span.inside("system")),
+        options=RequestOptions(unread=tuple(unread_media(value))),
         marks=marks_in(value),
     )
 

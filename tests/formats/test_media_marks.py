@@ -290,3 +290,29 @@ def test_lists_without_boxes_are_no_reason_to_keep_marks(ctxtrim: Run) -> None:
     row = {"images": ["a.jpg"], "objects": {"ref": [], "bbox": []}}
     ran = ctxtrim("trim", "--budget", "60", stdin=json.dumps({"messages": talk, **row}).encode())
     assert json.loads(ran.out) == {"messages": talk[2:], **row, "images": []}
+
+
+@pytest.mark.parametrize(
+    "member, is_counted",
+    [
+        ({"images": ["berth.jpg"]}, False),
+        ({"video": "berth.mp4"}, False),
+        ({"images": []}, True),
+        ({"audio": {"voice": "alto", "format": "wav"}}, True),
+    ],
+)
+@pytest.mark.parametrize("key", ["messages", "conversations"])
+def test_attachments_next_to_the_messages_make_an_estimate(
+    ctxtrim: Run, key: str, member: dict[str, Any], is_counted: bool
+) -> None:
+    talk = {
+        "messages": [{"role": "user", "content": "Which berth is this?"}],
+        "conversations": [{"from": "human", "value": "Which berth is this?"}],
+    }
+    data = json.dumps({"model": "gpt-4o", key: talk[key]} | member).encode()
+    (row,) = json.loads(ctxtrim("count", "--json", stdin=data).out)["transcripts"]
+    name = next(iter(member))
+    note = f"the attachments in `{name}` are not read; not counted"
+    messages = [finding["message"] for finding in row["findings"]]
+    assert (note in messages) == (not is_counted)
+    assert is_counted or row["exactness"] == "estimated"

@@ -172,7 +172,7 @@ class Memory(Protocol):
 class Stage:
     """A frozen dataclass that maps a transcript to an outcome and keeps no state.
 
-    The other fields of its subclasses are settings, and what the run passes to them.
+    Subclasses add fields: settings, and what the run passes to the stage.
     """
 
     is_verdict: ClassVar[bool] = False
@@ -207,7 +207,7 @@ class Stage:
 
     @staticmethod
     def idle(settings: Mapping[str, Any]) -> str:
-        """Why a stage with these settings changed nothing, or nothing."""
+        """Why a stage with these settings changed nothing; empty if it gives no reason."""
         return ""
 
     @staticmethod

@@ -131,7 +131,7 @@ def blocks(data: Bytes) -> Iterator[bytes]:
 def _joined(source: bytes, fragments: Iterable[Fragment]) -> bytes:
     view = memoryview(source)
     return b"".join(
-        [each if isinstance(each, bytes) else view[each[0] : each[1]] for each in fragments]
+        [part if isinstance(part, bytes) else view[part[0] : part[1]] for part in fragments]
     )
 
 

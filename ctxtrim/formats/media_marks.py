@@ -159,7 +159,7 @@ def _texts(value: dict[str, Any], holder: Span) -> Iterator[tuple[Span, str, int
 
 
 def _mark_of(block: Any) -> str | None:
-    """The mark that an attachment without data stands for; None for any other block."""
+    """The mark of a block without data; None for any other block."""
     mark = f"<{members(block).get('type')}>"
     if mark not in MARKS:
         return None

@@ -295,7 +295,7 @@ class Source(Struct, frozen=True):
 class Transcript(_Readable, frozen=True, eq=False):
     """One conversation, and the other fields of its request.
 
-    Stages change `messages`, never `source`.
+    Stages change `messages`; `source` is the conversation as it was read.
 
     - `tools`: the JSON text of the tool schemas; `tool_choice`: the name of the only allowed tool,
       or a mode such as `none`; `options`: the other request fields that cost tokens

@@ -24,12 +24,11 @@ _ANY = ("any", "required")
 class RequestFraming(Struct, frozen=True):
     """The tokens of a request besides its messages.
 
-    Tools: `declares` writes schemas as declarations, and `declared` is added, and `empty_line` for
-    each empty line that they have. Without declarations
-    the schemas count as JSON; `tools` is added once (`tools_forced` if a tool must be called),
-    `tool` per tool, and `own_tools` for the provider's own tools, by the beginning of their type.
-    `forbidden`, `required` and `forced` are the tool choices none, any and one by name; the name
-    counts too.
+    Tools: `declares` writes schemas as declarations; `declared` is added once, and `empty_line` for
+    each of their empty lines. Without declarations the schemas count as JSON; `tools` is added once
+    (`tools_forced` if a tool must be called), `tool` per tool, and `own_tools` for the provider's
+    own tools, by the beginning of their type. `forbidden`, `required` and `forced` are the tool
+    choices none, any and one by name; the name counts too.
 
     Structured output: `writes_output` writes the format, `output` is added, and `output_answer` for
     each answer in the history. `output_is_tool`: an OpenAI-compatible API turns the format into a

@@ -51,7 +51,7 @@ _REASONING = frozenset(("reasoning", "reasoning_content", "reasoning_details", "
 _REASONING_MEMBERS = _REASONING | {REASONING, SEALED}
 """Members of an answer with reasoning, next to its content."""
 _OWN_MEMBERS = _REASONING_MEMBERS | {"messageId"}
-"""These, and one that Amp writes."""
+"""The same, and the id of a message in Amp's threads."""
 
 
 def read(elements: Iterable[Element], contents: ListContents) -> None:

@@ -108,8 +108,8 @@ def _value_of(message: Message | None, site: Site) -> Any:
 def _is_ag_ui(site: Site) -> bool:
     """Whether the calls or results before a site, else the first of the list, are of AG-UI."""
     candidates = filter(None, (site.earlier, *site.messages))
-    tool_message = next((each for each in candidates if each.calls or each.result), None)
-    return not _AG_UI.isdisjoint(members(_value_of(tool_message, site)))
+    tool_messages = (message for message in candidates if message.calls or message.result)
+    return not _AG_UI.isdisjoint(members(_value_of(next(tool_messages, None), site)))
 
 
 def _is_llama_stack(earlier: Any) -> bool:
@@ -131,7 +131,7 @@ def _item_value(message: Message) -> dict[str, Any]:
 
 
 def _ag_ui_value(message: Message, neighbour: Mapping[str, Any]) -> dict[str, Any]:
-    """A message as an element of AG-UI, in which every message has an id of its own."""
+    """A message as an element of AG-UI, whose messages all have an id."""
     text = text_of(message.parts)
     result = message.result
     if result is None:

@@ -31,7 +31,7 @@ def add_results(
 
     ChatGLM3 writes the call next to the text of its result, which `contents` counts as not read.
     """
-    messages, key = contents.messages, "content"
+    messages, key = contents.messages, CONTENT
     if key not in value and isinstance(value.get("observation"), str):
         key = "observation"
         contents.uncounted += bool(value.get("parameters"))
@@ -39,7 +39,7 @@ def add_results(
     if isinstance(content, list) and _has_results(content):
         from ctxtrim.formats.openai import ai_sdk  # for its messages only
 
-        messages += ai_sdk.results(content, span.inside("content"), len(messages))
+        messages += ai_sdk.results(content, span.inside(CONTENT), len(messages))
         return
     if value["role"] in _AFTER_TEXTS:
         _add_action(messages, _AFTER_TEXTS[value["role"]])

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read, run
 from pictures import png
 
@@ -68,6 +69,10 @@ def test_reasoning_inside_an_answer_counts_like_reasoning_before_it() -> None:
     inside = answer("Yes.", reasoning={"text": "to do", "encrypted": "c2VhbGVk", "id": "r"})
     before = reasoning("to do") | {"encrypted_content": "c2VhbGVk"}
     assert messages(user("Is it?"), inside) == messages(user("Is it?"), before, answer("Yes."))
+    output = [before, {"type": "message", "content": [{"type": "output_text", "text": "Yes."}]}]
+    assert messages(user("Is it?"), answer("Yes.", raw_output=output)) == messages(
+        user("Is it?"), before, answer("Yes.")
+    )
 
 
 def test_the_texts_of_a_reasoning_count_instead_of_its_summary() -> None:
@@ -85,6 +90,52 @@ def test_a_description_of_the_machine_is_no_prompt_and_a_human_is_no_program() -
         user("Go on.", synthetic_reason="system_reminder"),
     )
     assert [message.is_injected for message in found] == [True, False, True]
+
+
+def compaction(text: str) -> dict[str, Any]:
+    return user(
+        f"This session is being continued from a previous conversation that ran out of context. "
+        f"The summary below covers the earlier portion of the conversation.\n\n{text}",
+        synthetic_reason="compaction_meta",
+    )
+
+
+def test_a_text_that_the_person_typed_while_the_model_worked_is_the_task(ctxtrim: Run) -> None:
+    result = {"type": "tool_result", "tool_call_id": "c1", "content": LONG}
+    told = user("<user_query>\nOnly the east pier.\n</user_query>", synthetic_reason="interjection")
+    values = [user("Paint."), answer("", "c1"), result, told, answer("Done."), user("What else?")]
+    assert messages(*values)[3].is_injected is False
+    ran = ctxtrim("trim", "--budget", "300", stdin=lines(*values[:4]))
+    assert (ran.code, json.loads(ran.out.splitlines()[-1])) == (0, told)
+
+
+def test_the_summary_of_a_compaction_is_kept_longer_than_steps(ctxtrim: Run) -> None:
+    start = user("<user_info>\nOS: linux\n</user_info>", synthetic_reason="compaction_meta")
+    summary = compaction("They painted the west pier.")
+    steps = [
+        value
+        for name in ("c1", "c2", "c3", "c4", "c5")
+        for value in (
+            answer(f"Next: {name}.", name),
+            {"type": "tool_result", "tool_call_id": name, "content": f"{name}: {LONG[:600]}"},
+        )
+    ]
+    values = [start, user("Paint the piers."), summary, *steps]
+    assert [message.is_summary for message in messages(*values)[:3]] == [False, False, True]
+    ran = ctxtrim("trim", "--budget", "800", stdin=lines(*values))
+    left = [json.loads(line) for line in ran.out.splitlines()]
+    assert (ran.code, summary in left, steps[1] in left) == (0, True, False)
+    ran = ctxtrim("run", "-s", "compact", "--budget", "800", stdin=lines(*values))
+    assert summary not in [json.loads(line) for line in ran.out.splitlines()]
+    assert b"They painted the west pier." in ran.out
+
+
+def test_an_inserted_summary_is_no_prompt_for_the_program(ctxtrim: Run) -> None:
+    result = {"type": "tool_result", "tool_call_id": "c1", "content": LONG}
+    values = [user("Paint."), answer("", "c1"), result, answer("Done."), user("And now?")]
+    ran = ctxtrim("run", "-s", "compact", "--budget", "600", stdin=lines(*values))
+    first, *_ = (json.loads(line) for line in ran.out.splitlines())
+    assert (first["type"], first["synthetic_reason"]) == ("user", "compaction_meta")
 
 
 def test_images_of_a_result_count_and_a_line_after_its_text_replaces_them() -> None:

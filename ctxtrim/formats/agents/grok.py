@@ -1,7 +1,9 @@
 """Sessions of Grok CLI (`chat_history.jsonl`): one item per line, whose `type` is the role.
 
 Reasoning and calls that the provider ran itself are lines before the answer that they belong to.
-Older versions write the reasoning into the answer.
+Older versions write the reasoning into the answer. A rewind and a compaction write the file anew,
+so all of its items are sent. Checked against Grok Build
+(`xai-grok-sampling-types/src/conversation.rs`, `xai-grok-compaction/src/code_compaction`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,9 +28,14 @@ _ROLES: dict[object, Role] = {
 }
 _OTHERS = ("role", "message", "id", "uuid", "turn", "sessionId", "session_id", "timestamp")
 """Members of messages with a `type` in other formats."""
-_HUMAN = (None, "", "human")
+_HUMAN = (None, "", "human", "interjection")
+"""Reasons of user messages that a person typed; an interjection while the model worked."""
 _MACHINE = "<user_info>"
 """How the first user message of a session begins: the machine, the folder and the rules."""
+_COMPACTION = "compaction_meta"
+"""The reason of what a compaction writes: the summary, and the description of the machine."""
+_SUMMARY = "This session is being continued from a previous conversation"
+"""How the summary of a compaction begins."""
 
 
 def sniff(value: object) -> Layout | None:
@@ -77,7 +84,8 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         if value["type"] in _ROLES:
             model = first_string((value.get("model_id"), model))
             is_injected = role == "user" and _is_client(value, parts)
-            contents.add(role, parts, value, *spans, is_injected=is_injected)
+            is_summary = is_injected and _is_summary(value, parts)
+            contents.add(role, parts, value, *spans, is_injected=is_injected, is_summary=is_summary)
             parts, spans = [], []
     if spans:
         contents.add("assistant", parts, None, *spans)
@@ -93,20 +101,41 @@ def _is_client(value: Mapping[str, Any], parts: Sequence[Part]) -> bool:
     return is_own or (bool(parts) and parts[0].text.startswith(_MACHINE))
 
 
+def _is_summary(value: Mapping[str, Any], parts: Sequence[Part]) -> bool:
+    """Whether a user message is the summary of a compaction."""
+    is_compaction = value.get("synthetic_reason") == _COMPACTION
+    return is_compaction and bool(parts) and parts[0].text.startswith(_SUMMARY)
+
+
 def _parts(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """The parts of an item."""
     kind = value["type"]
     if kind == "reasoning":
-        yield from _thoughts(value.get("content")) or _thoughts(value["summary"])
-        yield from _sealed(value.get("encrypted_content"))
+        yield from _reasoning(value)
     elif kind == "backend_tool_call":
         yield Part("text", dump(value["kind"]), source=span)
     else:
-        reasoning = members(value.get("reasoning"))
-        if string(reasoning.get("text")):
-            yield Part("reasoning", reasoning["text"])
-        yield from _sealed(reasoning.get("encrypted"))
+        yield from _older_reasoning(value)
         yield from _content(value, span)
+
+
+def _reasoning(item: Mapping[str, Any]) -> Iterator[Part]:
+    """The texts of a reasoning, else its summary, and its encrypted text."""
+    yield from _thoughts(item.get("content")) or _thoughts(item.get("summary"))
+    yield from _sealed(item.get("encrypted_content"))
+
+
+def _older_reasoning(answer: Mapping[str, Any]) -> Iterator[Part]:
+    """The reasoning that older versions write into an answer: the response, else one text."""
+    if isinstance(answer.get("raw_output"), list):
+        for item in map(members, answer["raw_output"]):
+            if item.get("type") == "reasoning":
+                yield from _reasoning(item)
+        return
+    reasoning = members(answer.get("reasoning"))
+    if string(reasoning.get("text")):
+        yield Part("reasoning", reasoning["text"])
+    yield from _sealed(reasoning.get("encrypted"))
 
 
 def _thoughts(blocks: Any) -> list[Part]:
@@ -144,8 +173,12 @@ def _json_value(message: Message) -> dict[str, Any]:
     text, result = text_of(message.parts), message.result
     if result is not None:
         return {"type": "tool_result", "tool_call_id": result.call_id, "content": text}
-    content = [{"type": "text", "text": text}] if message.role == "user" else text
-    return {"type": message.role, "content": content}
+    if message.role != "user":
+        return {"type": message.role, "content": text}
+    item: dict[str, Any] = {"type": "user", "content": [{"type": "text", "text": text}]}
+    if message.is_injected:  # else the program takes it for a prompt
+        item["synthetic_reason"] = _COMPACTION
+    return item
 
 
 FORMAT = Format("grok-cli", sniff, read, each_as(_json_value), owner=owner, takes=takes)

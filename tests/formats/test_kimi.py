@@ -274,6 +274,52 @@ def test_an_undo_in_newer_versions_begins_a_branch() -> None:
     assert texts(*across) == [LONG, "One.", "Third?"]
 
 
+UNDONE = (
+    {"type": "config.update", "modelAlias": "kimi-k2.6", "systemPrompt": "Be kind."},
+    said("user", "First?", id="p1"),
+    *step("One."),  # 3 to 5
+    said("user", "Second?", id="p2"),
+    reminder("Plan.", "plan_mode"),
+    reminder("First.", "x", ownerPromptId="p1"),
+    reminder("Second.", "x", ownerPromptId="p2"),
+    {"type": "config.update", "modelAlias": "kimi-k3", "systemPrompt": "Be brief."},
+    *step("Two."),  # 11 to 13
+    *switched("b1", "main", 5, 15),
+    said("user", "Third?", id="p3"),
+)
+
+
+def test_an_undo_leaves_settings_and_the_reminders_that_belong_to_no_undone_prompt() -> None:
+    assert texts(*UNDONE) == ["Be brief.", "First?", "One.", "Plan.", "First.", "Third?"]
+    assert read(lines(*UNDONE))[0].transcripts[0].model == "kimi-k3"
+
+
+def test_reminders_in_an_undone_branch_are_removed_and_restored(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    long = [said("user", LONG, id="p0"), reminder(LONG, "plan_mode")]
+    values = [UNDONE[0], long[0], *UNDONE[2:6], long[1], *UNDONE[7:]]
+    before, after = tmp_path / "wire.jsonl", tmp_path / "trimmed.jsonl"
+    before.write_bytes(lines(*values))
+    archive = ("--archive", tmp_path / "archive")
+    assert ctxtrim("trim", "-b", "120", *archive, before, "-o", after).code == 0
+    assert texts(*map(json.loads, after.read_text().splitlines())) == ["Be brief.", "Third?"]
+    assert ctxtrim("restore", *archive, after).out == before.read_bytes()
+
+
+def test_the_task_that_an_agent_delegated_is_the_task_of_its_session(ctxtrim: Run) -> None:
+    task = said("user", "Survey.", origin={"kind": "system_trigger", "name": "subagent"})
+    notice = reminder("<system-reminder>It is Monday.</system-reminder>", "date_change")
+    values = [task, *step("I look.", "c1", result=LONG), notice, *step("I look on.", "c2")]
+    assert [message.is_injected for message in messages(*values)] == [
+        *(False, False, False, True, False, False),
+    ]
+    kept = run(lines(*values), [("trim", {})], limit=60).data
+    assert kept is not None and json.loads(kept.splitlines()[0]) == task
+    undo = {"type": "context.undo", "count": 1}
+    assert texts(*values, undo) == texts(*values)
+
+
 def test_the_lines_that_branches_name_are_renumbered() -> None:
     out = run(lines(*BRANCHED), [("trim", {})], limit=700)
     values = [json.loads(line) for line in (out.data or b"").splitlines()]

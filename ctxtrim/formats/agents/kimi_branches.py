@@ -6,21 +6,27 @@ An undo starts a branch. Its record names its base by a line of the file, counte
      "legacyUndoLine": 15}
 
 The live records are those of the last branch, after those of its base up to that line. The
-`context.undo` at `legacyUndoLine` is for older versions. [MoonshotAI/kimi-code, `wire/tree.ts`]
+`context.undo` at `legacyUndoLine` is for older versions. The program also restores the reminders of
+undone branches that belong to no prompt, or to a live one, and never undoes settings.
+[MoonshotAI/kimi-code, `wire/tree/tree.ts`, `wire/tree/fork.ts`]
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
 from msgspec import Struct
 
+from ctxtrim.formats.agents.kimi_state import is_typed
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import members, string
 from ctxtrim.model import Line, Span
 from ctxtrim.text.records import value_of
 
 SWITCHED = "agent.switched"
+SETTINGS = ("config.update", "profile.bind", "llm.request", "llm.tools_snapshot")
+"""The types of records with the system prompt, the model and the tools."""
+_MESSAGE = "context.append_message"
 
 
 class Switch(Struct, frozen=True):
@@ -66,10 +72,36 @@ def live_values(
     `records`: the values of records that may start a branch, and the numbers of their lines.
     """
     switches = [switch for value, line in records if (switch := switch_in(value, line))]
-    if not switches:
-        return None
-    numbers = live_lines(switches, len(lines))
-    return ((value_of(lines[number - 1].data), number - 1) for number in numbers)
+    return _restored(switches, lines) if switches else None
+
+
+def _restored(switches: Sequence[Switch], lines: Sequence[Line]) -> Iterator[tuple[Any, int]]:
+    """The values that the program restores, and the indices of their lines."""
+    live = {number - 1 for number in live_lines(switches, len(lines))}
+    prompt_ids = {_prompt_id(value_of(lines[index].data)) for index in live}
+    for index, line in enumerate(lines):
+        value = value_of(line.data)
+        if index in live or _outlives_undo(value, prompt_ids):
+            yield value, index
+
+
+def _prompt_id(value: Any) -> str | None:
+    """The id of the prompt in a record; None if there is none."""
+    message = members(members(value).get("message"))
+    is_prompt = message.get("role") == "user" and is_typed(members(message.get("origin")))
+    return string(message.get("id")) if is_prompt else None
+
+
+def _outlives_undo(value: Any, prompt_ids: Container[str | None]) -> bool:
+    """Whether a record of an undone branch is restored: a setting, or a reminder that belongs to no
+    prompt or to one of some prompts.
+    """
+    fields = members(value)
+    if fields.get("type") != _MESSAGE:
+        return fields.get("type") in SETTINGS
+    origin = members(members(fields.get("message")).get("origin"))
+    owner = string(origin.get("ownerPromptId"))
+    return origin.get("kind") == "injection" and (owner is None or owner in prompt_ids)
 
 
 def renumbered(edit: Edit) -> Mapping[Span, Mapping[str, Any]]:

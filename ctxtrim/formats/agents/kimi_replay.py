@@ -16,12 +16,12 @@ last `llm.tools_snapshot`. `turn.prompt` repeats a prompt for the screen. Other 
 sent. A message that arrives while calls are open comes after their results.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.agents.kimi_state import LiveContext, LiveEntry
+from ctxtrim.formats.agents.kimi_state import LiveContext, LiveEntry, is_typed
 from ctxtrim.formats.base import session
 from ctxtrim.formats.fields import boolean, elements, first_string, members, metadata_in, string
 from ctxtrim.formats.media_blocks import block_part
@@ -57,16 +57,11 @@ def _append(state: LiveContext, value: dict[str, Any], line: int) -> None:
             [*parts, *calls, *tools],
             [Span(line)],
             metadata=metadata_in(value) if role == "tool" else (),
-            is_prompt=role == "user" and _is_typed(origin),
+            is_prompt=role == "user" and is_typed(origin),
             id=string(message.get("id")),
             origin=origin,
         )
     )
-
-
-def _is_typed(origin: Mapping[str, Any]) -> bool:
-    """Whether the origin of a user message is a person, also by a slash command."""
-    return origin.get("kind", "user") == "user" or origin.get("trigger") == "user-slash"
 
 
 _PROMPT_NOTE = """<system-reminder>

@@ -9,6 +9,16 @@ from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.model.request import Usage
 
 
+def is_typed(origin: Mapping[str, Any]) -> bool:
+    """Whether the origin of a user message is a person, also by a slash command."""
+    return origin.get("kind", "user") == "user" or origin.get("trigger") == "user-slash"
+
+
+def _is_delegated(origin: Mapping[str, Any]) -> bool:
+    """Whether the origin of a user message is the agent that started this one."""
+    return origin.get("kind") == "system_trigger" and origin.get("name") == "subagent"
+
+
 class LiveEntry(Struct, eq=False):
     """A message of the context while it is replayed.
 
@@ -34,7 +44,8 @@ class LiveEntry(Struct, eq=False):
 
     def message(self, index: int) -> Message:
         """The message; a new message after it comes before the end of its step."""
-        is_injected = self.role == "user" and not self.is_prompt
+        is_task = self.is_prompt or _is_delegated(self.origin)
+        is_injected = self.role == "user" and not is_task
         return Message(
             self.role,
             tuple(self.parts),

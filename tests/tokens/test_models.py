@@ -153,6 +153,8 @@ def test_equivalent_names_have_the_same_limits() -> None:
         ("mistral/mistral-small-latest", "mistral-small-latest"),
         ("command-r-plus-08-2024", "command-r-plus"),
         ("moonshotai/kimi-k2-0905", "kimi-k2"),
+        ("kimi-code/k3", "k3"), ("kimi-code/k3-256k", "k3-256k"),
+        ("kimi-code/kimi-for-coding", "kimi-for-coding"),
         ("MiniMaxAI/MiniMax-M2", "minimax-m2"),
     ],
 )  # fmt: skip

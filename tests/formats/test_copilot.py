@@ -184,6 +184,23 @@ def test_notifications_and_prompts_of_the_client_are_not_the_task() -> None:
     assert [message.is_injected for message in found] == [False, True, True]
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"isAutopilotContinuation": True},
+        {"crossSession": {"version": 1, "origin": "authenticated-cross-session"}},
+    ],
+)
+def test_a_prompt_that_no_person_typed_is_never_the_task(more: dict[str, Any]) -> None:
+    task, nudge = prompt("Light the lamp."), prompt("You are not done. " * 20, **more)
+    events = (task, answer("I go.", "c1"), result("c1", LONG), nudge, answer("I go on."))
+    assert [message.is_injected for message in messages(*events)] == [
+        *(False, False, False, True, False),
+    ]
+    kept = run(session(*events), [("trim", {})], limit=40).data or b""
+    assert json.loads(kept.splitlines()[0])["data"]["content"] == "Light the lamp."
+
+
 def test_a_failed_call_has_the_text_of_its_error() -> None:
     failed = ("tool.execution_complete", {"toolCallId": "c1", "success": False})
     error = (failed[0], failed[1] | {"error": {"message": LONG, "code": "denied"}})

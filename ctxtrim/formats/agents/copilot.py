@@ -110,8 +110,14 @@ def _prompt(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
     key = "transformedContent" if string(data.get("transformedContent")) else "content"
     part = Part("text", string(data.get(key)) or "", span=Span(line, ("data", key)))
     attachments = _attachments(state, data.get("attachments"), Span(line, ("data", "attachments")))
-    is_injected = data.get("source", "user") not in ("user", None)
-    state.add(Message("user", (part, *attachments), is_injected=is_injected, spans=(Span(line),)))
+    message = Message("user", (part, *attachments), spans=(Span(line),))
+    state.add(replace(message, is_injected=not _is_typed(data)))
+
+
+def _is_typed(data: dict[str, Any]) -> bool:
+    """Whether the person typed a prompt, and neither the client nor another session wrote it."""
+    is_own = data.get("isAutopilotContinuation") is True or "crossSession" in data
+    return data.get("source") in ("user", None) and not is_own
 
 
 def _attachments(state: _Session, values: Any, span: Span) -> list[Part]:

@@ -9,6 +9,7 @@ from harness import read, run
 from writers import langchain
 
 from ctxtrim.model import Transcript
+from ctxtrim.model.request import Usage
 
 TALK: list[dict[str, Any]] = [
     {"role": "user", "texts": ["How deep is it? " * 40]},
@@ -79,3 +80,53 @@ def test_an_invalid_call_is_a_call(ctxtrim: Run, other: dict[str, Any]) -> None:
     assert ctxtrim("check", stdin=data).code == 0
     ran = ctxtrim("trim", "-b", "60", stdin=data)
     assert json.loads(ran.out)["messages"] == [talk[0], *talk[3:]]
+
+
+@pytest.mark.parametrize("key", ["model_name", "model"])
+def test_the_model_is_that_of_the_last_answer(ctxtrim: Run, key: str) -> None:
+    def counted(*names: str) -> dict[str, Any]:
+        question = {"type": "human", "content": "How deep is the water at the pier? " * 30}
+        answers = [
+            {"type": "ai", "content": "Two.", "response_metadata": {key: name}} for name in names
+        ]
+        talk = [message for answer in answers for message in (question, answer)]
+        (row,) = json.loads(ctxtrim("count", "--json", stdin=json.dumps(talk).encode()).out)[
+            "transcripts"
+        ]
+        return row
+
+    row, other = counted("gpt-4o", "claude-sonnet-4-5"), counted("", "")
+    assert (row["model"], row["budget"]["context_window"]) == ("claude-sonnet-4-5", 200_000)
+    assert (other["model"], row["tokens"] > other["tokens"]) == (None, True)
+
+
+def test_the_usage_of_an_answer_is_that_of_its_model() -> None:
+    answer = {
+        "type": "ai",
+        "content": "Two.",
+        "usage_metadata": {"input_tokens": 9, "output_tokens": 2, "total_tokens": 11},
+        "response_metadata": {"model_name": "gpt-4o"},
+    }
+    assert only([{"type": "human", "content": "How deep?"}, answer]).usages == (
+        Usage(9, 2, 1, "gpt-4o"),
+    )
+
+
+@pytest.mark.parametrize("more", [{}, {"tool_calls": [], "invalid_tool_calls": []}])
+def test_a_single_call_of_older_versions_is_a_call(ctxtrim: Run, more: dict[str, Any]) -> None:
+    single = {"function_call": {"name": "gauge", "arguments": '{"pier": 1}'}}
+    talk: list[dict[str, Any]] = [
+        {"type": "human", "content": "How deep?"},
+        {"type": "ai", "content": "", "additional_kwargs": single} | more,
+        {"type": "function", "content": "2 m " * 40, "name": "gauge"},
+        {"type": "ai", "content": "Two."},
+        {"type": "human", "content": "And now?"},
+    ]
+    (call,) = only({"messages": talk}).messages[1].calls
+    assert (call.name, call.call_id, call.text) == ("gauge", None, '{"pier": 1}')
+    assert ctxtrim("check", stdin=json.dumps(talk).encode()).code == 0
+    ran = ctxtrim("trim", "-b", "40", stdin=json.dumps(talk).encode())
+    left = json.loads(ran.out)
+    assert (talk[1] in left) == (talk[2] in left)
+    unanswered = json.dumps([*talk[:2], *talk[3:]]).encode()
+    assert json.loads(ctxtrim("run", "-s", "repair", stdin=unanswered).out) == [talk[0], *talk[3:]]

@@ -87,9 +87,12 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             is_error = status == "error" if isinstance(status, str) else None
             name = string(body.get("name"))
             parts = result_parts(parts, string(body.get("tool_call_id")), name, is_error)
+        metadata = members(body.get("response_metadata"))
+        model = string(metadata.get("model_name")) or string(metadata.get("model"))
+        contents.model = model or contents.model
         usage = responses_usage(body.get("usage_metadata"), len(contents.messages))
         if usage is not None and role == "assistant":
-            contents.usages.append(usage)
+            contents.usages.append(replace(usage, model=model))
         contents.add(role, (*parts, *_calls(body, body_span)), value, whole)
 
 
@@ -106,15 +109,18 @@ def _block(value: Any, span: Span) -> Part:
 
 
 def _calls(body: dict[str, Any], span: Span) -> Iterator[Part]:
-    """The calls of an answer; in older versions those of the provider.
+    """The calls of an answer; in older versions those of the provider, or its single call.
 
     Invalid calls, whose arguments are no JSON, are sent too [langchain-ai/langchain,
     libs/partners/openai/langchain_openai/chat_models/base.py, `_convert_message_to_dict`].
     """
     lists = [(body[key], span.inside(key)) for key in _CALL_LISTS if key in body]
+    provider, place = members(body.get("additional_kwargs")), span.inside("additional_kwargs")
     if not lists:
-        calls = members(body.get("additional_kwargs")).get("tool_calls")
-        lists = [(calls, span.inside("additional_kwargs", "tool_calls"))]
+        lists = [(provider.get("tool_calls"), place.inside("tool_calls"))]
+    if isinstance(provider.get("function_call"), dict):
+        single = place.inside("function_call")
+        yield _function(provider["function_call"], None, single, single)
     for calls, list_span in lists:
         for index, call in enumerate(map(members, elements(calls))):
             yield _call(call, list_span.inside(index))
@@ -122,12 +128,16 @@ def _calls(body: dict[str, Any], span: Span) -> Iterator[Part]:
 
 def _call(call: dict[str, Any], block: Span) -> Part:
     """A call of LangChain, or of OpenAI."""
-    if "function" not in call:
-        return call_part(
-            call.get("args"), call.get("id"), call.get("name"), block.inside("args"), block
-        )
-    function, place = members(call["function"]), block.inside("function", "arguments")
-    return call_part(function.get("arguments"), call.get("id"), function.get("name"), place, block)
+    call_id = call.get("id")
+    if "function" in call:
+        return _function(members(call["function"]), call_id, block.inside("function"), block)
+    return call_part(call.get("args"), call_id, call.get("name"), block.inside("args"), block)
+
+
+def _function(function: dict[str, Any], call_id: object, span: Span, block: Span) -> Part:
+    """The function that a call of OpenAI names."""
+    arguments, place = function.get("arguments"), span.inside("arguments")
+    return call_part(arguments, call_id, function.get("name"), place, block)
 
 
 def owner(array: Path) -> Path | None:

@@ -138,6 +138,19 @@ def test_a_boundary_replaces_all_steps_before_it() -> None:
     ]
 
 
+def test_steps_before_a_boundary_without_a_summary_are_not_sent_and_stay(ctxtrim: Run) -> None:
+    management = {"context_management": {"type": "compaction", "boundary": "replace"}}
+    boundary = step("system", "Compacted.", extra=management)
+    told = step("user", "We looked up the tides. " * 9)
+    value = trajectory(*TALK[:4], boundary, told, step("agent", "They are high."), TALK[4])
+    _, (found,) = format_and_transcripts(line(value))
+    assert [message.role for message in found.messages] == ["user", "assistant", "user"]
+    ran = ctxtrim("trim", "-b", "50", stdin=line(value))
+    steps = json.loads(ran.out)["steps"]
+    assert (ran.code, steps[:5], len(steps)) == (0, value["steps"][:5], 6)
+    assert steps[5] == value["steps"][7] | {"step_id": 6}
+
+
 def test_no_message_comes_before_the_summary_of_a_compaction() -> None:
     management = {"context_management": {"type": "compaction", "boundary": "replace"}}
     summary = step("system", "Compacted.", result("We looked up the tides."), extra=management)

@@ -11,8 +11,9 @@
 
 A step of the agent is an assistant message and one tool result for each of its calls. Contents are
 texts or lists of texts and images. The observation of a system step with the boundary `replace` is
-a summary that replaces all steps before it. Source: `rfcs/0001-trajectory-format.md` of
-harbor-framework/harbor (version 1.7), whose validator wants step ids from 1 on.
+a summary that replaces all steps before it; without one, the next prompt may contain it. Source:
+`rfcs/0001-trajectory-format.md` of harbor-framework/harbor (version 1.7), whose validator wants
+step ids from 1 on.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,9 +44,9 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
     contents.uncounted += sum("source" in members(item.value) for item in items) - len(steps)
     boundaries = [index for index, item in enumerate(steps) if _replaces(item.value)]
     boundary = boundaries[-1] if boundaries else -1
-    if boundaries:
+    parts = _observation_parts(steps[boundary]) if boundaries else ()
+    if parts:
         spans = (steps[boundary].whole, *(item.whole for item in steps[:boundary]))
-        parts = _observation_parts(steps[boundary])
         contents.add_summary(parts, *spans)
     for item in steps[boundary + 1 :]:
         role = STEP_ROLES[item.value["source"]]
@@ -57,10 +58,9 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
 
 
 def _replaces(step: dict[str, Any]) -> bool:
-    """Whether a step replaces all steps before it, by its observation."""
+    """Whether a step replaces all steps before it, by its observation if it has one."""
     management = members(members(step.get("extra")).get("context_management"))
-    has_summary = bool(_results(step, Span(0)))
-    return step["source"] == "system" and management.get("boundary") == "replace" and has_summary
+    return step["source"] == "system" and management.get("boundary") == "replace"
 
 
 def _results(step: dict[str, Any], span: Span) -> list[Located]:

@@ -68,6 +68,13 @@ def test_only_the_last_summary_and_what_follows_are_sent() -> None:
     assert [message.is_summary for message in found] == [True, False]
 
 
+def test_only_the_text_of_a_summary_is_sent() -> None:
+    thought = part("reasoning", thinking="I sum up. " * 50)
+    summary = spoken("assistant", thought, text("Ten wheels."), is_summary_message=True)
+    (message, _) = messages(spoken("user", text("One?")), summary, spoken("user", text("Two?")))
+    assert [part.text for part in message.parts] == ["Ten wheels."]
+
+
 def test_a_dropped_summary_takes_what_it_replaced_with_it() -> None:
     values = [
         spoken("user", text("One? " * 50)),
@@ -82,17 +89,23 @@ def test_a_dropped_summary_takes_what_it_replaced_with_it() -> None:
 
 
 def test_an_answer_without_content_is_not_sent() -> None:
-    found = messages(spoken("user", text("One?")), spoken("assistant"), spoken("user", text("Two")))
-    assert [message.role for message in found] == ["user", "user"]
+    begun = {"id": "m", "role": "assistant", "parts": []}
+    values = (spoken("user", text("One?")), spoken("assistant"), begun, spoken("user", text("Two")))
+    (transcript,) = read(session(*values))[0].transcripts
+    assert [message.role for message in transcript.messages] == ["user", "user"]
+    assert transcript.uncounted == 0
 
 
 def test_files_and_commands_of_the_person_are_read_as_they_are_sent() -> None:
     data = b64encode(b"forty wheels").decode()
     file = part("binary", Path="mill.txt", MIMEType="text/plain", Data=data)
     command = part("shell_command", command="ls", output="mill.txt", exit_code=0)
-    (message,) = messages(spoken("user", text("See."), file, command))
+    (message,) = messages(spoken("user", text("See."), file, file, command))
+    notice = "The files below have been attached by the user, consider them in your response"
     assert [part.text for part in message.parts] == [
-        *("See.", "<file path='mill.txt'>\n\nforty wheels\n</file>\n"),
+        "See.",
+        f"\n<system_info>{notice}</system_info>\n<file path='mill.txt'>\n\nforty wheels\n</file>\n",
+        "<file path='mill.txt'>\n\nforty wheels\n</file>\n",
         "$ ls\nmill.txt\n(exit code 0)",
     ]
 

@@ -404,3 +404,17 @@ def test_the_session_names_the_summary_in_older_databases_of_crush(
         database.commit()
     (row,) = json.loads(ctxtrim("count", "--json", path).out)["transcripts"]
     assert row["messages"] == 2
+
+
+@pytest.mark.parametrize(("named", "count"), [(None, 5), ("ses-0-8", 4)], ids=["none", "older"])
+def test_a_summary_of_crush_that_failed_replaces_nothing(
+    ctxtrim: Run, tmp_path: Path, named: str | None, count: int
+) -> None:
+    path = tmp_path / "a.db"
+    written(path, "crush", sessions=1)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE messages SET is_summary_message = 1 WHERE id = 'ses-0-6'")
+        database.execute("UPDATE sessions SET summary_message_id = ?", (named,))
+        database.commit()
+    (row,) = json.loads(ctxtrim("count", "--json", path).out)["transcripts"]
+    assert row["messages"] == count

@@ -12,13 +12,14 @@
               "output", "exit_code"} | finish {"reason"}
 
 Source: `internal/message/content.go`, `internal/agent/agent.go` and `internal/cmd/session.go` of
-charmbracelet/crush (2026). Crush sends the last summary as a user message, and the messages after
-it.
+charmbracelet/crush (2026). Crush sends the text of the summary that the session names as a user
+message, and the messages after it. A database marks summaries that failed, too.
 """
 
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -44,6 +45,10 @@ _KINDS = (
     "shell_command",
 )  # fmt: skip
 _UNSENT = ("finish", "_meta")
+_BEFORE_FILES = (
+    "\n<system_info>The files below have been attached by the user, "
+    "consider them in your response</system_info>\n"
+)
 
 
 def knows(value: object) -> bool:
@@ -74,10 +79,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each element that Crush sends."""
     items = list(items)
     messages = [item for item in items if knows(item.value)]
-    contents.uncounted += sum(
-        isinstance(item.value, dict) and "role" in item.value and not knows(item.value)
-        for item in items
-    )
+    contents.uncounted += sum(_is_unknown(item.value) for item in items)
     summaries = [
         position for position, item in enumerate(messages) if item.value.get("is_summary_message")
     ]
@@ -87,8 +89,11 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         is_summary = position == start and bool(summaries)
         role: Role = "user" if is_summary else _ROLES[value["role"]]
         parts = located(value["parts"], span.inside("parts"))
+        if is_summary:
+            parts = [(part, inner) for part, inner in parts if part["type"] == "text"]
+        first_file = next((inner for part, inner in parts if _is_text_file(part)), None)
         index = len(contents.messages)
-        add_messages(role, parts, contents, _part, _result)
+        add_messages(role, parts, contents, partial(_part, first_file=first_file), _result)
         if value["role"] == "user" and _is_hidden(value):
             contents.messages[index:] = [
                 replace(message, is_injected=True) for message in contents.messages[index:]
@@ -105,14 +110,27 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             contents.model = string(value.get("model")) or contents.model
 
 
+def _is_unknown(value: Any) -> bool:
+    """Whether a value may be a message of an unknown kind. Answers begin without parts."""
+    return (
+        isinstance(value, dict)
+        and "role" in value
+        and not knows(value)
+        and value.get("parts") != []
+    )
+
+
 def _is_hidden(value: Mapping[str, Any]) -> bool:
     """Whether Crush wrote a user message: it hides the first text."""
     text_part = next((part for part in value["parts"] if part["type"] == "text"), None)
     return text_part is not None and _fields(text_part, Span(0))[0].get("hidden") is True
 
 
-def _part(value: Any, span: Span) -> Part | None:
-    """What Crush sends of a part; None for the end of an answer."""
+def _part(value: Any, span: Span, first_file: Span | None) -> Part | None:
+    """What Crush sends of a part; None for the end of an answer.
+
+    `first_file`: the span of the first text file of the message, which follows a notice.
+    """
     kind, (data, data_span) = value["type"], _fields(value, span)
     spell = text_block if data_span == span else _text_block
     if kind in _UNSENT:
@@ -126,7 +144,7 @@ def _part(value: Any, span: Span) -> Part | None:
         call = data.get("id", data.get("tool_call_id"))
         return call_part(data.get("input"), call, data.get("name"), data_span.inside("input"), span)
     if kind == "binary":
-        return _file(data, span, spell)
+        return _file(data, span, spell, _BEFORE_FILES if span == first_file else "")
     if kind == "shell_command":
         output, code = data.get("output"), data.get("exit_code")
         return Part("text", f"$ {data.get('command')}\n{output}\n(exit code {code})", block=span)
@@ -141,15 +159,21 @@ def _sealed_size(data: Mapping[str, Any]) -> int:
     return len(string(inner.get("encrypted_content")) or "")
 
 
-def _file(data: Mapping[str, Any], span: Span, spell: Callable[[str], Any]) -> Part:
+def _mime(data: Mapping[str, Any]) -> str:
+    return string(data.get("MIMEType", data.get("mime_type"))) or ""
+
+
+def _is_text_file(part: Any) -> bool:
+    data, _ = _fields(part, Span(0))
+    return part["type"] == "binary" and _mime(data).startswith("text/")
+
+
+def _file(data: Mapping[str, Any], span: Span, spell: Callable[[str], Any], notice: str) -> Part:
     """A file: the text of a text file, else an attachment that `spell` replaces by a text."""
-    mime, content = string(data.get("MIMEType", data.get("mime_type"))) or "", data.get("Data")
+    mime, content = _mime(data), data.get("Data")
     if mime.startswith("text/"):
-        return Part(
-            "text",
-            f"<file path='{data.get('Path')}'>\n\n{_file_text(content)}\n</file>\n",
-            block=span,
-        )
+        text = f"<file path='{data.get('Path')}'>\n\n{_file_text(content)}\n</file>\n"
+        return Part("text", notice + text, block=span)
     media = inline_media(content, mime)
     return Part("attachment", media=media, block=span, text_block=spell)
 

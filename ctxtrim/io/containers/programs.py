@@ -174,9 +174,9 @@ def _crush(sessions: Sequence[DatabaseRow], messages: Sequence[DatabaseRow]) -> 
 
 
 def _crush_message(row: DatabaseRow, summary: str | None) -> DatabaseRow:
-    """A message. Older versions name a summary in the session alone."""
+    """A message. A summary is one if the session names it: others failed."""
     record = _known({**row, "parts": None, "is_summary_message": None})
-    if row.get("is_summary_message") or row["id"] == summary:
+    if row["id"] == summary:
         record["is_summary_message"] = True
     return record | {"parts": _json(row["parts"])}
 

@@ -418,3 +418,25 @@ def test_a_summary_of_crush_that_failed_replaces_nothing(
         database.commit()
     (row,) = json.loads(ctxtrim("count", "--json", path).out)["transcripts"]
     assert row["messages"] == count
+
+
+def test_messages_of_goose_have_the_order_of_their_own_times(ctxtrim: Run, tmp_path: Path) -> None:
+    """A summary of an old call is stored last, with the time of the call that it replaces."""
+    path, words = tmp_path / "a.db", "A call listed the buoys."
+    written(path, "goose", sessions=1)
+    with closing(sqlite3.connect(path)) as database:
+        (second,) = database.execute(
+            "SELECT created_timestamp FROM messages WHERE id = 2"
+        ).fetchone()
+        name = database.execute("SELECT DISTINCT session_id FROM messages").fetchone()[0]
+        put(
+            database, "messages", message_id="late", session_id=name, role="user",
+            content_json=json.dumps([{"type": "text", "text": words}]), created_timestamp=second,
+            timestamp="2026-01-03 10:00:00",
+        )  # fmt: skip
+        database.commit()
+    conversation = json.loads(ctxtrim("trim", path).out)["conversation"]
+    assert [each["created"] for each in conversation] == sorted(
+        each["created"] for each in conversation
+    )
+    assert conversation[-1]["id"] != "late"

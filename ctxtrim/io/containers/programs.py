@@ -159,7 +159,7 @@ GOOSE = Program(
     """,
     (
         "SELECT * FROM sessions WHERE id = ?",
-        "SELECT * FROM messages WHERE session_id = ? ORDER BY timestamp, id",
+        "SELECT * FROM messages WHERE session_id = ? ORDER BY created_timestamp, id",
     ),
     _goose,
 )

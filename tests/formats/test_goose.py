@@ -109,6 +109,26 @@ def test_results_have_every_form_that_goose_wrote() -> None:
     assert [message.parts[0].is_error for message in found[1:4]] == [None, True, True]
 
 
+def test_a_call_without_arguments_or_with_an_error_is_sent_with_empty_ones(ctxtrim: Run) -> None:
+    plain = {"status": "success", "value": {"name": "list_berths"}}
+    failed = {"status": "error", "error": "-32602: no such berth"}
+    talk = session(
+        spoken("user", text("Which berths?")),
+        spoken(
+            "assistant",
+            {"type": "toolRequest", "id": "1", "toolCall": plain},
+            {"type": "toolRequest", "id": "2", "toolCall": failed},
+        ),
+        spoken("user", answer("1", status="success", value=[text("4")]), answer("2", **failed)),
+    )
+    ran = ctxtrim("convert", "--to", "anthropic", stdin=talk)
+    calls = json.loads(ran.out.splitlines()[0])["messages"][1]["content"]
+    assert [(each["name"], each["input"]) for each in calls] == [
+        ("list_berths", {}),
+        ("unparseable_tool_call", {}),
+    ]
+
+
 def blob(content: bytes, **more: str) -> dict[str, Any]:
     resource = {"uri": "f", "blob": b64encode(content).decode()} | more
     return {"type": "resource", "resource": resource}

@@ -48,6 +48,8 @@ _NOT_SHOWN = {"resource_link": "[Resource link]", "audio": "[Audio content: not 
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _PDF = "application/pdf"
 _CALLS = ("toolRequest", "frontendToolRequest")
+_UNREADABLE_CALL = "unparseable_tool_call"
+"""The name under which Goose sends a call that has an error, without arguments."""
 
 
 def knows(value: object) -> bool:
@@ -132,10 +134,9 @@ def _part(value: Any, span: Span) -> Part | None:
     if kind == "redactedThinking":
         return Part("reasoning", str(value.get("data", "")), block=span)
     if kind in _CALLS:
-        call = members(value.get("toolCall"))
-        inner = members(call.get("value"))
-        arguments = inner.get("arguments") if inner else call
-        return call_part(dump(arguments), value.get("id"), inner.get("name"), None, span)
+        call = members(members(value.get("toolCall")).get("value"))
+        arguments, name = call.get("arguments") or {}, call.get("name", _UNREADABLE_CALL)
+        return call_part(dump(arguments), value.get("id"), name, None, span)
     return _content(value, span)
 
 

@@ -90,6 +90,30 @@ def test_messages_hidden_from_the_agent_and_texts_for_the_user_are_not_sent() ->
     ) == [("user", "Ready?"), ("assistant", '{"command":"ls"}'), ("tool", "a.txt")]
 
 
+def test_the_summary_of_a_compaction_is_kept_longer_than_old_exchanges() -> None:
+    """Goose hides what it compacted, and writes a summary and a request to continue."""
+    hidden = {"metadata": {"userVisible": True, "agentVisible": False}}
+    for_agent = {"metadata": {"userVisible": False, "agentVisible": True}}
+    talk = [
+        spoken("user", text("Count the gulls."), **hidden),
+        spoken("assistant", text("Nine. " * 50), **hidden),
+        spoken("user", text("There are nine gulls. " * 6), **for_agent),
+        spoken("assistant", text("I continue."), **for_agent),
+        spoken("user", text("And the terns?")),
+        spoken("assistant", text("Many terns. " * 50)),
+        spoken("user", text("A note of the client."), **for_agent),
+        spoken("assistant", text("Noted.")),
+        spoken("user", text("And the auks?")),
+    ]
+    found = messages(*talk)
+    assert [message.is_summary for message in found] == [True, *[False] * 6]
+    assert [message.is_injected for message in found[::2]] == [True, False, True, False]
+    ran = run(session(*talk), [("trim", {})], limit=90)
+    assert ran.data is not None
+    kept = json.loads(ran.data)["conversation"]
+    assert (kept[:3], talk[5] in kept, kept[-1]) == (talk[:3], False, talk[-1])
+
+
 def test_results_have_every_form_that_goose_wrote() -> None:
     blocks = [text("a.txt"), {"type": "resource", "resource": {"uri": "f", "text": "b.txt"}}]
     found = messages(

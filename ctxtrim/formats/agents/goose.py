@@ -89,6 +89,7 @@ def opens(value: object) -> bool:
 def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each element that Goose sends."""
     last_id: str | None = None
+    has_hidden = False
     rest: dict[int, list[Message]] = {}  # by the position of the message that they continue
     for value, span, _ in items:
         message, keys = _inner(value)
@@ -97,12 +98,16 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             continue
         metadata = members(message.get("metadata"))
         if metadata.get("agentVisible") is False:
+            has_hidden = True
             continue
         index = len(contents.messages)
         blocks = located(message["content"], span.inside(*keys, "content"))
         add_messages(_ROLES[message["role"]], blocks, contents, _part, _result)
         if metadata.get("userVisible") is False:
-            contents.messages[index:] = map(_injected, contents.messages[index:])
+            is_summary = has_hidden and index == 0
+            contents.messages[index:] = [
+                _injected(message, is_summary) for message in contents.messages[index:]
+            ]
         name = string(message.get("id"))
         if keys and name is not None and name == last_id and _continues(contents.messages, index):
             rest.setdefault(index - 1, []).append(contents.messages.pop(index))
@@ -117,9 +122,14 @@ def _continues(messages: Sequence[Message], position: int) -> bool:
     return len(pair) == 2 and {message.role for message in pair} == {"assistant"}
 
 
-def _injected(message: Message) -> Message:
-    """The message, which Goose wrote itself if it is one of the user."""
-    return replace(message, is_injected=True) if message.role == "user" else message
+def _injected(message: Message, is_summary: bool) -> Message:
+    """The message, which Goose wrote itself if it is one of the user.
+
+    `is_summary`: Goose hides all messages before it, as it does when it compacts.
+    """
+    if message.role != "user":
+        return message
+    return replace(message, is_injected=True, is_summary=is_summary)
 
 
 def _part(value: Any, span: Span) -> Part | None:

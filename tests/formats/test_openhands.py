@@ -242,7 +242,11 @@ def test_calls_of_an_answer_form_a_message_with_usage_counted_once() -> None:
             ["No."],
         ),
         (sdk("AgentErrorEvent", error="No.", tool_name="t", tool_call_id="c"), "tool", ["No."]),
-        (sdk("UserRejectObservation", rejection_reason="No.", tool_call_id="c"), "tool", ["No."]),
+        (
+            sdk("UserRejectObservation", rejection_reason="No.", tool_call_id="c"),
+            "tool",
+            ["Action rejected: ", "No."],
+        ),
         (sdk_seen("c") | {"observation": {"output": "old", "kind": "x"}}, "tool", ["old"]),
         (sdk_seen("c") | {"observation": {"lines": 2, "kind": "x"}}, "tool", ['{"lines":2}']),
         (sdk_action("c", "", reasoning_content="Hm."), "assistant", ["Hm.", '{"x":1}']),
@@ -423,6 +427,10 @@ FAILED = "[An error occurred during execution.]\n"
         ),
         (sdk_seen("c", "x", is_error=True), [FAILED, "x"]),
         (sdk_seen("c", "x", metadata=METADATA), ["x"]),
+        (
+            sdk_seen("c", "x") | {"extended_content": blocks("Moor it.", "Log it.")},
+            ["x", "Moor it.", "Log it."],
+        ),
     ],
 )
 def test_what_openhands_sends_around_an_output_is_counted(event: Event, sent: list[str]) -> None:

@@ -24,6 +24,7 @@ SILENT = (
 """Kinds that the model does not read, except the summary of a condensation."""
 _COMMANDS = ("TerminalObservation", "ExecuteBashObservation")
 _FAILURE = "[An error occurred during execution.]\n"  # before the content of every observation
+_REJECTION = "Action rejected: "  # before the reason of the user
 
 
 def is_event(value: object) -> bool:
@@ -212,6 +213,10 @@ def _result(value: dict[str, Any], span: Span) -> Contents:
             prefix, suffix = around_output(observation.get("metadata"))
         if observation.get("is_error") is True:
             prefix = (Part("text", _FAILURE), *prefix)
+    if value["kind"] == "UserRejectObservation":
+        prefix = (Part("text", _REJECTION),)
+    rules = _content(value.get("extended_content"), span)
+    suffix = (*suffix, *(Part("text", rule.text) for rule in rules))
     call_id, name = string(value.get("tool_call_id")), string(value.get("tool_name"))
     answer = (*prefix, *result_parts(parts, call_id, name, is_error), *suffix)
     return Contents(Message("tool", answer, name=name, metadata=metadata_in(value)))

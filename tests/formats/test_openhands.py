@@ -9,6 +9,7 @@ from conftest import Run
 from harness import read, run
 from insertions import SUMMARY, format_of, written
 from msgspec.structs import replace
+from pictures import PICTURE
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message, Part, Transcript
@@ -436,6 +437,19 @@ FAILED = "[An error occurred during execution.]\n"
 def test_what_openhands_sends_around_an_output_is_counted(event: Event, sent: list[str]) -> None:
     (message,) = transcript(lines(event)).messages
     assert [part.text for part in message.parts] == sent
+
+
+def test_the_picture_of_a_page_counts_and_can_be_dropped(ctxtrim: Run) -> None:
+    page = sdk_seen("c", "A page.", screenshot_data=PICTURE, kind="BrowserObservation")
+    later = sdk_action("d") | {"llm_response_id": "s"}
+    data = lines(user("Look."), sdk_action("c"), page, later, sdk_seen("d", "Done."))
+    result = transcript(data).messages[2]
+    (media,) = [part.media for part in result.parts if part.media]
+    assert (media.kind, media.pixels) == ("image", (1024, 768))
+    ran = ctxtrim("run", "-s", "drop-images:max-age=0", stdin=data)
+    observation = json.loads(ran.out.splitlines()[2])["observation"]
+    assert "screenshot_data" not in observation
+    assert "[image, 1024×768" in observation["content"][0]["text"]
 
 
 @pytest.mark.parametrize("version", [0, 1])

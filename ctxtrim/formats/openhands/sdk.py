@@ -105,6 +105,14 @@ def _images(urls: list[Any], span: Span) -> Iterator[Part]:
         )
 
 
+def _screenshot(observation: dict[str, Any], span: Span) -> Iterator[Part]:
+    """The picture of a page, which OpenHands sends after the text of a result of its browser."""
+    data = string(observation.get("screenshot_data"))
+    if data:
+        media = inline_media(data, None, "image")
+        yield Part("attachment", media=media, block=span.inside("screenshot_data"))
+
+
 def _thought(value: dict[str, Any], span: Span) -> Iterator[Part]:
     """The thinking of an event, once.
 
@@ -206,6 +214,7 @@ def _result(value: dict[str, Any], span: Span) -> Contents:
             is_error = observation["is_error"]
         key = "content" if "content" in observation else "output"
         parts += _content(observation.get(key), inner_span.inside(key))
+        parts += _screenshot(observation, inner_span)
         if not parts and key not in observation:
             fields = {name: field for name, field in observation.items() if name != "kind"}
             parts.append(Part("text", dump(fields)))

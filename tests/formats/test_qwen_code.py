@@ -296,6 +296,31 @@ def test_prompt_ids_follow_the_contents_of_a_compression() -> None:
     assert event["systemPayload"]["promptIds"] == ["p1", None, None, None]
 
 
+def test_a_fork_begins_with_the_contents_of_its_session() -> None:
+    """Its file has them in its first event, and the prompt once more."""
+    history = [
+        {"role": "user", "parts": [{"text": "Plan the orchard. " * 50}]},
+        {"role": "model", "parts": [{"text": "Pears. " * 50}, call(id="f")]},
+        {"role": "user", "parts": [result({"output": "begun"}, id="f"), {"text": "Count pears."}]},
+    ]
+    events = [
+        system("k", None, "agent_bootstrap", kind="fork", history=history),
+        line("l", "k", "user", "Count pears."),
+        system("m", "l", "agent_launch_prompt", displayText="Begin."),
+        line("n", "m", "assistant", "Ninety."),
+    ]
+    events = [event | {"isSidechain": True} for event in events]
+    found = transcript(*events)
+    assert [message.role for message in found.messages] == [
+        *("user", "assistant", "tool", "user", "user", "assistant"),
+    ]
+    assert found.messages[2].parts[0].call_id == found.messages[1].parts[1].call_id == "f"
+    out = run(session(*events), [("trim", {})], limit=60).data or b""
+    first, *others = map(json.loads, out.splitlines())
+    assert first["systemPayload"]["history"] == [history[2] | {"parts": history[2]["parts"][1:]}]
+    assert others == events[1:]
+
+
 def command(uuid: str, parent: str, text: str, **more: Any) -> Event:
     shown = [{"type": "assistant", "text": "v1"}]
     fields = {"phase": "result", "rawCommand": text, "outputHistoryItems": shown}

@@ -2,8 +2,9 @@
 
 The live context is the path from the last event to the root. A `rewind` has the event that it
 returns to as parent, so it discards everything after that event. Lines that share a uuid are one
-message. A `chat_compression` contains the contents that replace everything before it. Commands that
-the client answers itself, titles, telemetry, snapshots and `toolCallResult` are never sent.
+message. A `chat_compression` contains the contents that replace everything before it, and an
+`agent_bootstrap` those of its session with which a fork begins. Commands that the client answers
+itself, titles, telemetry, snapshots and `toolCallResult` are never sent.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,14 +38,17 @@ _SIDE_SUBTYPES = ("session_artifact_", "session_sources_", "managed_session_")
 _HIDDEN_SUBTYPES = ("code_mode_tool_result", "realtime_message")
 _PROMPT_SUBTYPES = (None, "mid_turn_user_message", "cron")  # of messages that a person wrote
 _ENVELOPE = ("sessionId", "timestamp", "cwd", "version", "gitBranch", "isSidechain", "agentId")
-_HISTORY = ("systemPayload", "compressedHistory")
-_PROMPTS = ("systemPayload", "promptIds")  # parallel to the history
+_COMPRESSED = ("systemPayload", "compressedHistory")
+_PROMPTS = ("systemPayload", "promptIds")  # parallel to the compressed history
+_INHERITED = ("systemPayload", "history")
+_HISTORIES = {"chat_compression": _COMPRESSED, "agent_bootstrap": _INHERITED}
 
 
 class QwenEvent(SessionEvent, eq=False, gc=False):
     """One event of the session.
 
-    `pieces`: the parts of its message; `history`: the contents of a compression.
+    `pieces`: the parts of its message; `history`: the contents of a compression, or those with
+    which a fork begins.
     """
 
     kind: str | None = None
@@ -52,7 +56,7 @@ class QwenEvent(SessionEvent, eq=False, gc=False):
     is_sidechain: bool = False
     is_conversation: bool = False
     pieces: Sequence[Located] = ()
-    history: list[Any] | None = None
+    history: Sequence[Located] | None = None
 
 
 def _event(value: dict[str, Any], span: Span) -> QwenEvent:
@@ -63,9 +67,10 @@ def _event(value: dict[str, Any], span: Span) -> QwenEvent:
     is_side = (event.subtype or "").startswith(_SIDE_SUBTYPES)
     event.is_conversation = event.id is not None and not is_side
     if event.kind == "system":
-        history = members(value.get("systemPayload")).get("compressedHistory")
-        if event.subtype == "chat_compression" and isinstance(history, list):
-            event.history = history
+        payload, key = _HISTORIES.get(event.subtype or "", ("", ""))
+        history = members(value.get(payload)).get(key)
+        if isinstance(history, list):
+            event.history = located(history, span.inside(payload, key))
     elif event.kind in _TYPES and event.subtype not in _HIDDEN_SUBTYPES:
         parts = members(value.get("message")).get("parts")
         event.pieces = located(parts, span.inside("message", "parts"))
@@ -120,7 +125,9 @@ def _is_answered(prompt: QwenEvent, command: dict[str, Any]) -> bool:
 
 
 def _thread(events: Sequence[QwenEvent]) -> set[int]:
-    """The events from the last one back to the last compression, with all lines of each."""
+    """The events from the last one back to the last compression or the beginning of a fork, with
+    all lines of each.
+    """
     indices = [index for index, event in enumerate(events) if event.is_conversation]
     main_indices = [index for index in indices if not events[index].is_sidechain] or indices
     if not main_indices:
@@ -151,7 +158,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         if event.is_context:
             groups.setdefault(event.id, []).append(event)
         elif event.history is not None:
-            messages += _compressed_messages(event, len(messages))
+            messages += _history_messages(event.history, len(messages))
     for group in groups.values():
         usages += _usage(group, len(messages))
         messages += _messages(group, len(messages))
@@ -183,13 +190,12 @@ def _usage(group: Sequence[QwenEvent], index: int) -> Iterator[Usage]:
                 return
 
 
-def _compressed_messages(event: QwenEvent, index: int) -> list[Message]:
-    """The messages of a compression, which replace all messages before it."""
+def _history_messages(history: Sequence[Located], index: int) -> list[Message]:
+    """The messages of the contents of a compression or a fork."""
     messages: list[Message] = []
-    for position, content in enumerate(event.history or ()):
+    for content, span in history:
         parts = content.get("parts") if isinstance(content, dict) else None
         if isinstance(parts, list):
-            span = event.span.inside(*_HISTORY, position)
             pieces = located(parts, span.inside("parts"))
             role = ROLES.get(string(content.get("role")), "user")
             messages += messages_of(role, pieces, (span,), index + len(messages))
@@ -197,18 +203,19 @@ def _compressed_messages(event: QwenEvent, index: int) -> list[Message]:
 
 
 def owner(array: Path) -> Path | None:
-    """A line is removed with the last part of its message, a content of a compression with its last
-    part.
+    """A line is removed with the last part of its message, and so is a content in a compression or
+    in the beginning of a fork.
     """
     if is_media(array):
         return array
     if array == ("message", "parts"):
         return ()
-    return array[:-1] if array[-1] == "parts" and array[:2] == _HISTORY else None
+    is_history = array[:2] in _HISTORIES.values()
+    return array[:-1] if array[-1] == "parts" and is_history else None
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an event, or as a content inside a compression. See `insert_contents`."""
+    """Each message as an event, or as a content inside another one. See `insert_contents`."""
     return insert_contents(run, site, _content_around, ("parts",), _json_value)
 
 
@@ -238,7 +245,7 @@ def relink(edit: Edit) -> Edit:
     """The edit with updated links, and with prompt ids kept parallel to the contents of a
     compression.
     """
-    return GRAPH.relink(edit).with_parallel(_HISTORY, _PROMPTS, None)
+    return GRAPH.relink(edit).with_parallel(_COMPRESSED, _PROMPTS, None)
 
 
 FORMAT = Format(

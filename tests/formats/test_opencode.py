@@ -244,6 +244,29 @@ def test_an_interrupted_compaction_replaces_nothing(mode: str) -> None:
     assert texts(session(*COMPACTED, marker(8), unfinished))[:-1] == complete
 
 
+def test_what_the_user_undid_is_not_sent_and_stays() -> None:
+    talk = [
+        user(1, text("One? " * 50)),
+        answer(2, text("Yes. " * 50), parentID="msg_001"),
+        user(3, text("Two?")),
+        answer(4, text("Look."), tool("c", output="sea"), parentID="msg_003"),
+        user(5, text("Three?")),
+        answer(6, text("No."), parentID="msg_005"),
+    ]
+    value = json.loads(session(*talk))
+    for revert, last in (
+        ({"messageID": "msg_005"}, ("tool", ["sea"])),
+        ({"messageID": "msg_004", "partID": "prt_0041"}, ("assistant", ["Look."])),
+        ({"messageID": "msg_004"}, ("user", ["Two?"])),
+        ({"messageID": "msg_900"}, ("assistant", ["No."])),
+    ):
+        value["info"]["revert"] = revert
+        assert texts(json.dumps(value).encode())[-1] == last
+    value["info"]["revert"] = {"messageID": "msg_005"}
+    out = run(json.dumps(value).encode(), [("trim", {})], limit=40).data
+    assert json.loads(out or b"") == value | {"messages": talk[2:]}
+
+
 def edited(data: bytes, *messages: int | str) -> list[dict[str, Any]]:
     """The messages of a session of which some messages, by position, and new texts are left."""
     (chunk,) = read(data)

@@ -6,13 +6,16 @@
     assistant     {"info": {"summary": true, "finish", "parentID": …}}    its summary
 
 opencode sends the summary of the last complete compaction, the messages from `tail_start_id` to its
-marker, and the messages after it. Older versions write a summary without marker and `finish`.
+marker, and the messages after it. Older versions write a summary without marker and `finish`. It
+removes what the user undid, `{"info": {"revert": {"messageID", "partID"?}}}`, before it sends the
+next prompt.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import members, role_in
+from ctxtrim.formats.fields import elements, members, role_in
+from ctxtrim.formats.message_lists import Element
 from ctxtrim.model import Role
 
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
@@ -28,6 +31,24 @@ def knows(value: object) -> bool:
 def info_of(value: Any) -> dict[str, Any]:
     """The `info` of a message or session."""
     return members(members(value).get("info"))
+
+
+def before_revert(items: Iterable[Element], around: Mapping[str, Any]) -> Iterator[Element]:
+    """The messages of a session that the user did not undo.
+
+    Of an answer that is undone from a part on, the last one has the parts before that.
+    """
+    revert = members(info_of(around).get("revert"))
+    name, part = revert.get("messageID"), revert.get("partID")
+    for item in items:
+        if not isinstance(name, str) or info_of(item.value).get("id") != name:
+            yield item
+            continue
+        parts = elements(item.value.get("parts"))
+        ids = [members(inner).get("id") for inner in parts]
+        if part in ids and part is not None:
+            yield item._replace(value=item.value | {"parts": parts[: ids.index(part)]})
+        return
 
 
 class SentMessages:

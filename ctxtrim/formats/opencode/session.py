@@ -18,7 +18,7 @@ from ctxtrim.formats.fields import Located, elements, located, members, string
 from ctxtrim.formats.media_blocks import inline_media, typed_text
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part
-from ctxtrim.formats.opencode.sent_messages import SentMessages, info_of, knows
+from ctxtrim.formats.opencode.sent_messages import SentMessages, before_revert, info_of, knows
 from ctxtrim.formats.usage import pi_usage
 from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Part, Span
@@ -277,4 +277,5 @@ DIALECT = Dialect(
     envelope=envelope,
     owner=parts_owner,
     relink=lazy_function(f"{_EDITS}:relink"),
+    resolved=before_revert,
 )

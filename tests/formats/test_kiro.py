@@ -62,6 +62,29 @@ def test_the_fixture_is_one_conversation() -> None:
     assert run(data).data == data
 
 
+def test_images_that_a_call_read_count_with_its_results() -> None:
+    images = [{"format": "png", "source": {"Bytes": [137, 80, 78, 71]}}]
+    read_images = results("See images data supplied", "done") | {"images": images}
+    data = saved(
+        (prompt("Look."), answer("", "c0", "c1")),
+        (read_images, answer("Low.")),
+        (prompt("And this?") | {"images": images}, answer("High.")),
+    )
+    (transcript,) = read(data)[0].transcripts
+    pictures = [[part.media for part in each.parts if part.media] for each in transcript.messages]
+    assert [len(each) for each in pictures] == [0, 0, 0, 1, 0, 1, 0]
+    assert run(data).data == data
+
+
+def test_images_are_removed_with_their_result() -> None:
+    """The last result answers no call."""
+    images = [{"format": "png", "source": {"Bytes": [137, 80, 78, 71]}}]
+    read_images = results("low", "lost") | {"images": images}
+    data = saved((prompt("Look."), answer("", "c0")), (read_images, answer("Low.")))
+    ((_, _), (user, _)) = history(run(data, [("repair", {"repair": "drop"})]).data)
+    assert user == results("low")
+
+
 def test_an_old_exchange_is_dropped_with_its_entries() -> None:
     new = (prompt("And now?"), answer("Low."))
     old = [(prompt(LONG), answer("I look.", "c0")), (results(LONG), answer(LONG))]

@@ -44,7 +44,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
 
 
 def _user(value: dict[str, Any], entry: Span) -> Iterator[Message]:
-    """The results of a user half, then its prompt."""
+    """The results of a user half, then its prompt. The last result has the images of all."""
     span = entry.inside("user", "content")
     for kind, inner in members(value["content"]).items():
         inner_span = span.inside(kind)
@@ -52,8 +52,13 @@ def _user(value: dict[str, Any], entry: Span) -> Iterator[Message]:
             yield from _prompt(value, entry.inside("user"), *_field(inner, "prompt", inner_span))
         else:
             results, place = _field(inner, "tool_use_results", inner_span)
-            for index, result in enumerate(map(members, elements(results))):
-                yield _result(result, place.inside(index))
+            messages = [
+                _result(result, place.inside(index))
+                for index, result in enumerate(map(members, elements(results)))
+            ]
+            if kind == "ToolUseResults" and messages:
+                messages[-1] = _with_images(messages[-1], value, entry.inside("user", "images"))
+            yield from messages
             if kind == "CancelledToolUses":
                 prompt = inner_span.inside("prompt")
                 yield from _prompt(value, prompt, members(inner).get("prompt"), prompt)
@@ -69,10 +74,15 @@ def _prompt(value: dict[str, Any], whole: Span, text: Any, span: Span) -> Iterat
     context = string(value.get("additional_context"))
     parts = [Part("text", context)] if context else []
     parts += [Part("text", text, span=span)] if isinstance(text, str) and text else []
-    for image in map(members, elements(value.get("images"))):
-        parts.append(Part("attachment", media=media_of({"type": "image"} | image)))
+    parts += _images(value)
     if parts:
         yield Message("user", tuple(parts), spans=(whole,))
+
+
+def _images(value: dict[str, Any]) -> Iterator[Part]:
+    """The images of a user half: those of its prompt, or those that its calls read."""
+    for image in map(members, elements(value.get("images"))):
+        yield Part("attachment", media=media_of({"type": "image"} | image))
 
 
 def _result(value: dict[str, Any], span: Span) -> Message:
@@ -88,6 +98,17 @@ def _result(value: dict[str, Any], span: Span) -> Message:
     is_error = True if value.get("status") == "Error" else None
     message_parts = result_parts(parts, string(value.get("tool_use_id")), None, is_error)
     return Message("tool", message_parts, metadata=metadata_in(value), spans=(span,))
+
+
+def _with_images(result: Message, value: dict[str, Any], span: Span) -> Message:
+    """A result with the images of a user half, which does not say whose they are. They are removed
+    with it.
+    """
+    call_id = result.parts[0].call_id
+    images = [replace(image, call_id=call_id) for image in _images(value)]
+    if not images:
+        return result
+    return replace(result, parts=(*result.parts, *images), spans=(*result.spans, span))
 
 
 def _assistant(value: dict[str, Any], entry: Span) -> Iterator[Message]:

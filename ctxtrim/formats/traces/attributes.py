@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members
-from ctxtrim.formats.traces.requests import Field
+from ctxtrim.formats.traces.requests import Field, LoggedRequest
 from ctxtrim.model import Message, Part, Span
 
 _SCALARS = ("boolValue", "doubleValue", "bytesValue")
@@ -83,14 +83,17 @@ class Attributes(Struct):
             return values
         return next((value[key] for key in _SCALARS if key in value), None)
 
-    def located(self, message: Message) -> Message:
-        """The message with the locations of its values in the file."""
-        if not self.blocks:
-            return message
-        spans = tuple(self.blocks.get(span, span) for span in message.spans)
-        return replace(message, parts=tuple(map(self._located, message.parts)), spans=spans)
+    def located(self, request: LoggedRequest | None) -> LoggedRequest | None:
+        """The request with the locations of its values in the file; None without one."""
+        if request is None or not self.blocks:
+            return request
+        return replace(request, messages=tuple(map(self._located_message, request.messages)))
 
-    def _located(self, part: Part) -> Part:
+    def _located_message(self, message: Message) -> Message:
+        spans = tuple(self.blocks.get(span, span) for span in message.spans)
+        return replace(message, parts=tuple(map(self._located_part, message.parts)), spans=spans)
+
+    def _located_part(self, part: Part) -> Part:
         """The part with its locations. No text replaces an attachment in a structured value."""
         block = part.block and self.blocks.get(part.block, part.block)
         if block == part.block and part.span not in self.texts:

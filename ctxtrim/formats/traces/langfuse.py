@@ -45,7 +45,7 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         usage=langfuse_usage(opened(Field(usage, span)).value, model),
     )
     output_field = Field(value.get("output"), span.inside("output"))
-    return logged_request(span, _value_of(value, "traceId"), (input_field,), output_field, facts)
+    return logged_request(span, _value_of(value, "traceId"), input_field, output_field, facts)
 
 
 def _without_tools(input_field: Field) -> tuple[Field, list[Any]]:

@@ -58,7 +58,7 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         id=string(value.get("id")),
         usage=_usage(value, outputs, result),
     )
-    return logged_request(span, _trace(value), (input_field,), output_field, facts)
+    return logged_request(span, _trace(value), input_field, output_field, facts)
 
 
 def _usage(value: dict[str, Any], outputs: dict[str, Any], result: dict[str, Any]) -> Usage | None:
@@ -92,8 +92,7 @@ def _root_messages(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     if input_list is None:
         return None
     facts = Envelope(id=string(value.get("id")))
-    empty_field = Field(None, span)
-    request = logged_request(span, _trace(value), (input_list,), output_list or empty_field, facts)
+    request = logged_request(span, _trace(value), input_list, output_list, facts)
     if request is None or not request.messages:
         return None
     return replace(request, is_around=True, locked=_LOCKED)

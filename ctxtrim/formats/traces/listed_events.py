@@ -35,8 +35,7 @@ def listed_request(
     chat.read(prompts, contents)
     answer = len(contents.messages)
     chat.read(answers, contents)
-    contents.messages = list(map(attributes.located, contents.messages))
-    return request_of(span, trace, contents, answer, facts)
+    return attributes.located(request_of(span, trace, contents, answer, facts))
 
 
 def _is_choice(event: dict[str, Any]) -> bool:

@@ -54,7 +54,7 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     input_field = Field(value.get(key), span.inside(key))
     output_field = Field(value["response"], span.inside("response"))
     trace = first_string((value.get("trace_id"), value.get("session_id")))
-    return logged_request(span, trace, (input_field,), output_field, facts)
+    return logged_request(span, trace, input_field, output_field, facts)
 
 
 def _system_prompt(settings: dict[str, Any], span: Span) -> tuple[Message, ...]:

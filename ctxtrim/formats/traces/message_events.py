@@ -50,8 +50,7 @@ def event_request(
     chat.read(prompts, contents)
     answer = len(contents.messages)
     chat.read(answers[:1], contents)
-    contents.messages = list(map(attributes.located, contents.messages))
-    return request_of(span, trace, contents, answer, facts)
+    return attributes.located(request_of(span, trace, contents, answer, facts))
 
 
 def _elements(name: str, event: Field, attributes: Attributes) -> Iterator[Element]:

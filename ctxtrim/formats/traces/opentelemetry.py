@@ -138,12 +138,7 @@ def _with_lists(
     if input_field is None and output_field is None:
         return None
     facts = replace(facts, preamble=_without_copies(facts.preamble, input_field))
-    empty_field = Field(None, span)
-    input_fields = (input_field or empty_field,)
-    request = logged_request(span, trace, input_fields, output_field or empty_field, facts)
-    if request is None:
-        return None
-    return replace(request, messages=tuple(map(attributes.located, request.messages)))
+    return attributes.located(logged_request(span, trace, input_field, output_field, facts))
 
 
 def _without_copies(preamble: tuple[Message, ...], prompts: Field | None) -> tuple[Message, ...]:

@@ -85,27 +85,26 @@ class _Body(Struct):
 def logged_request(
     span: Span,
     trace: str | None,
-    input_fields: Sequence[Field],
-    output_field: Field,
+    input_field: Field | None,
+    output_field: Field | None,
     facts: Envelope,
 ) -> LoggedRequest | None:
     """A request with its answer; None if it has neither.
 
-    `input_fields`: the fields with its messages, of which the first may be system instructions.
     `facts`: what the record says about it.
     """
-    prompt_bodies = [_input_body(input_field) for input_field in input_fields]
+    prompt_body = _Body() if input_field is None else _input_body(input_field)
     answer_body = _Body()
-    _add_output(output_field, answer_body)
-    container = next((body.container for body in prompt_bodies if body.container is not None), None)
-    values = [element.value for body in (*prompt_bodies, answer_body) for element in body.elements]
+    if output_field is not None:
+        _add_output(output_field, answer_body)
+    container = prompt_body.container
+    values = [element.value for element in (*prompt_body.elements, *answer_body.elements)]
     dialect = dialect_of(values, container.value if container else {})
     envelope = facts
     if dialect is not None and container is not None:
         envelope = dialect.envelope(*container) | facts
     contents = ListContents(list(envelope.preamble))
-    for body in prompt_bodies:
-        _read(dialect, body, "user", contents)
+    _read(dialect, prompt_body, "user", contents)
     answer = len(contents.messages)
     _read(dialect, answer_body, "assistant", contents)
     if not contents.messages and not contents.uncounted:

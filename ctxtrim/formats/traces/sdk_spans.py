@@ -116,9 +116,8 @@ def _ai_sdk_request(
     input_field = opened(prompt)
     system = members(input_field.value).get("system")
     preamble = system_prompt(system, input_field.span.inside("system"))
-    request = logged_request(
-        span, trace, (input_field,), Field(None, span), facts | Envelope(preamble=preamble)
-    )
+    facts_with_prompt = facts | Envelope(preamble=preamble)
+    request = logged_request(span, trace, input_field, None, facts_with_prompt)
     if request is None:
         return None
     answer = _ai_sdk_answer(attributes, len(request.messages))
@@ -170,8 +169,5 @@ def _logfire_request(
     span: Span, trace: str | None, input_field: Field, attributes: Attributes, facts: Envelope
 ) -> LoggedRequest | None:
     """The request and the response of a provider's SDK."""
-    output_field = attributes.field_of("response_data") or Field(None, span)
-    request = logged_request(span, trace, (input_field,), output_field, facts)
-    if request is None:
-        return None
-    return replace(request, messages=tuple(map(attributes.located, request.messages)))
+    output_field = attributes.field_of("response_data")
+    return attributes.located(logged_request(span, trace, input_field, output_field, facts))

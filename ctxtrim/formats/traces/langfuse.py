@@ -10,7 +10,7 @@ from typing import Any
 from ctxtrim.formats.fields import elements, first_string, members, string
 from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
-from ctxtrim.formats.traces.traces import record_format
+from ctxtrim.formats.traces.trace_formats import record_format
 from ctxtrim.formats.usage import langfuse_usage
 from ctxtrim.model import Span
 from ctxtrim.text.names import snake_case

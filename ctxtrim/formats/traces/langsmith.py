@@ -18,7 +18,7 @@ from ctxtrim.formats.traces.requests import (
     logged_request,
     opened,
 )
-from ctxtrim.formats.traces.traces import record_format
+from ctxtrim.formats.traces.trace_formats import record_format
 from ctxtrim.formats.usage import openai_usage, responses_usage
 from ctxtrim.model import Span
 from ctxtrim.model.request import Usage

@@ -16,7 +16,7 @@ from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.message_parts import system_prompt
 from ctxtrim.formats.request_options import chat_options, choice
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
-from ctxtrim.formats.traces.traces import record_format
+from ctxtrim.formats.traces.trace_formats import record_format
 from ctxtrim.formats.usage import openai_usage
 from ctxtrim.model import Message, Span
 from ctxtrim.text.records import dump

@@ -23,7 +23,7 @@ from ctxtrim.formats.traces import genai_messages
 from ctxtrim.formats.traces.attributes import Attributes
 from ctxtrim.formats.traces.message_events import event_request, message_name
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, nested, opened
-from ctxtrim.formats.traces.traces import trace_format
+from ctxtrim.formats.traces.trace_formats import trace_format
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Span
 from ctxtrim.text.records import dump

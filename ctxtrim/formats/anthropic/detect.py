@@ -8,7 +8,7 @@ file belong to Anthropic.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxtrim.formats.fields import string
 from ctxtrim.formats.message_lists import Element
@@ -61,8 +61,14 @@ _DATED = re.compile(r"_20\d{6}$")
 ROO_LINKS = frozenset(("condenseParent", "condenseId", "truncationParent", "truncationId"))
 """Members with which Roo Code links the messages that it does not send."""
 
-LinkedValue = tuple[Any, Span, range]
-"""An element with such members, its span, and the positions of its messages."""
+
+class LinkedElement(NamedTuple):
+    """An element with such members, its span, and the positions of its messages."""
+
+    value: Any
+    span: Span
+    messages: range
+
 
 NumberedElement = tuple[Element, int]
 """A line of a Droid session that its compactions count, and the index of its first message."""

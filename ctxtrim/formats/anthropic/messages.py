@@ -22,7 +22,7 @@ from ctxtrim.formats.anthropic.detect import (
     ROLES,
     ROO_LINKS,
     SEALED,
-    LinkedValue,
+    LinkedElement,
     NumberedElement,
     claims,
     has_foreign,
@@ -59,7 +59,7 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
     start = len(contents.messages)
     before: list[Span] = []
     rows: list[NumberedElement] = []
-    linked_values: list[LinkedValue] = []
+    linked_elements: list[LinkedElement] = []
     for element in elements:
         value, span, whole = element
         message, role, keys = inner(value)
@@ -67,7 +67,7 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
         if is_row:
             rows.append((element, len(contents.messages)))
         if role not in ROLES or (is_row and _is_unsent(message)):
-            linked_values += _other(element, contents, start, before)
+            linked_elements += _other(element, contents, start, before)
             continue
         content = message.get("content")
         inner_span = span.inside(*keys, "content")
@@ -86,10 +86,11 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
         contents.messages += _marked(messages, message, last)
         before.append(whole)
         if not ROO_LINKS.isdisjoint(value):
-            linked_values.append((value, whole, range(position, len(contents.messages))))
+            positions = range(position, len(contents.messages))
+            linked_elements.append(LinkedElement(value, whole, positions))
         if role == "assistant":
             _note(message, contents)
-    _leave_out(contents, rows, linked_values)
+    _leave_out(contents, rows, linked_elements)
     if any(call.call_id is None for message in contents.messages for call in message.calls):
         from ctxtrim.formats.anthropic.call_order import pair  # for calls without ids only
 
@@ -98,7 +99,7 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
 
 def _other(
     element: Element, contents: ListContents, start: int, before: list[Span]
-) -> Iterator[LinkedValue]:
+) -> Iterator[LinkedElement]:
     """Read an element that is no message of the API, or count it as unknown.
 
     It yields encrypted reasoning of Roo Code. `before`: the spans of the elements read so far.
@@ -114,7 +115,7 @@ def _other(
     if is_sealed(value):
         from ctxtrim.formats.anthropic.roo_code import add_reasoning
 
-        yield value, whole, add_reasoning(value, whole, contents)
+        yield add_reasoning(value, whole, contents)
         before.append(whole)
     is_streamed = role is None and message.get("type") == "message_start"
     contents.uncounted += is_streamed or role not in (None, *ROLES)
@@ -166,13 +167,13 @@ def _marked(
 def _leave_out(
     contents: ListContents,
     rows: Sequence[NumberedElement],
-    linked_values: Sequence[LinkedValue],
+    linked_elements: Sequence[LinkedElement],
 ) -> None:
     """Leave out what compactions of Droid and condensations of Roo Code replace."""
-    if linked_values:
+    if linked_elements:
         from ctxtrim.formats.anthropic.roo_code import link  # for Roo Code only
 
-        link(contents, linked_values)
+        link(contents, linked_elements)
     if any(is_compaction(element.value) for element, _ in rows):
         from ctxtrim.formats.anthropic.droid import compact  # for few sessions
 

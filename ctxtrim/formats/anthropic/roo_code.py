@@ -20,11 +20,11 @@ Sources: `getEffectiveApiHistory` in `src/core/condense/index.ts`, and
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.detect import LinkedValue, is_sealed
+from ctxtrim.formats.anthropic.detect import LinkedElement, is_sealed
 from ctxtrim.formats.fields import string
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.model import Message, Part, Span
@@ -35,42 +35,22 @@ _LINKS = (
 )
 
 
-class LinkedElement(NamedTuple):
-    """An element with members that link it, its span, and the positions of its messages."""
-
-    value: Mapping[str, Any]
-    span: Span
-    messages: range
-
-    @property
-    def names(self) -> list[tuple[str, str]]:
-        """The links by which other elements name this one as their parent."""
-        value = self.value
-        return [
-            (link, name)
-            for link, mark, key in _LINKS
-            if value.get(mark) and (name := string(value.get(key)))
-        ]
-
-    @property
-    def parents(self) -> list[tuple[str, str]]:
-        """The links of this element to a summary and to a marker."""
-        return [(link, name) for link, _, _ in _LINKS if (name := string(self.value.get(link)))]
+_Link = tuple[str, str]
+"""A member with which an element names its parent, and the name."""
 
 
-def add_reasoning(value: Mapping[str, Any], whole: Span, contents: ListContents) -> range:
-    """Add the encrypted reasoning of the next answer; return the positions of its message."""
+def add_reasoning(value: Mapping[str, Any], whole: Span, contents: ListContents) -> LinkedElement:
+    """Add the encrypted reasoning of the next answer, and return its element."""
     position = len(contents.messages)
     sealed = Part("reasoning", sealed=len(value["encrypted_content"]))
     contents.add("assistant", [sealed], value, whole)
-    return range(position, position + 1)
+    return LinkedElement(value, whole, range(position, position + 1))
 
 
-def link(contents: ListContents, values: Sequence[LinkedValue]) -> None:
+def link(contents: ListContents, elements: Sequence[LinkedElement]) -> None:
     """Link answers to their encrypted reasoning, and remove the messages that Roo Code does not
-    send. `values`: the elements with its links, with the positions of their messages.
+    send.
     """
-    elements = [LinkedElement(*value) for value in values]
     messages = contents.messages
     for element in elements:
         after = element.messages.stop
@@ -96,7 +76,7 @@ def _hide_unsent(contents: ListContents, elements: Sequence[LinkedElement]) -> N
     A summary or marker carries the spans of the elements that it hides: without it they would be
     live again. The last summary carries the results after it whose calls it replaces, too.
     """
-    by_name = {name: element for element in elements for name in element.names}
+    by_name = {name: element for element in elements for name in _names(element)}
     marks = {element.messages.start: element for element in by_name.values()}
     roots: dict[Span, LinkedElement] = {}
     hidden: dict[Span, list[Span]] = {}
@@ -136,17 +116,24 @@ def _orphans(messages: Sequence[Message], start: int, unsent: Set[int]) -> list[
     return [position for position, result in results if result and result.call_id not in call_ids]
 
 
-def _parents(
-    element: LinkedElement, by_name: Mapping[tuple[str, str], LinkedElement]
-) -> list[LinkedElement]:
-    """The elements that hide an element."""
-    parents = [by_name[name] for name in element.parents if name in by_name]
+def _names(element: LinkedElement) -> Iterator[_Link]:
+    """The links with which other elements name this one as their parent."""
+    for link, mark, key in _LINKS:
+        name = string(element.value.get(key))
+        if element.value.get(mark) and name:
+            yield link, name
+
+
+def _parents(element: LinkedElement, by_name: Mapping[_Link, LinkedElement]) -> list[LinkedElement]:
+    """The elements that hide an element: its summary and its marker."""
+    links = [(link, string(element.value.get(link)) or "") for link, _, _ in _LINKS]
+    parents = [by_name[link] for link in links if link in by_name]
     return [parent for parent in parents if parent.span != element.span]
 
 
 def _root(
     element: LinkedElement,
-    by_name: Mapping[tuple[str, str], LinkedElement],
+    by_name: Mapping[_Link, LinkedElement],
     roots: dict[Span, LinkedElement],
 ) -> LinkedElement:
     """The last element on the way from an element to its parents. `roots`: those found before."""

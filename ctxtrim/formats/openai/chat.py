@@ -12,7 +12,7 @@ from itertools import chain
 from operator import methodcaller
 from typing import Any, cast
 
-from ctxtrim.formats.anthropic.detect import ROO_LINKS, LinkedValue, is_sealed
+from ctxtrim.formats.anthropic.detect import ROO_LINKS, LinkedElement, is_sealed
 from ctxtrim.formats.fields import is_paired_by_member, marks_in, members, role_in, string
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around
@@ -140,14 +140,14 @@ def owns_place(place: Place) -> bool:
 
 def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of a list, without those that Roo Code does not send."""
-    linked_values: list[LinkedValue] = []
-    _read_all(items, contents, linked_values)
-    if linked_values:
-        _link(contents, linked_values)
+    linked_elements: list[LinkedElement] = []
+    _read_all(items, contents, linked_elements)
+    if linked_elements:
+        _link(contents, linked_elements)
 
 
 def _read_all(
-    items: Iterable[Element], contents: ListContents, linked_values: list[LinkedValue]
+    items: Iterable[Element], contents: ListContents, linked_elements: list[LinkedElement]
 ) -> None:
     """Read one message per element.
 
@@ -160,7 +160,7 @@ def _read_all(
             name = value["role"]
             role = ROLES[name]
         except (KeyError, TypeError):
-            linked_values += _read_other(value, span, whole, contents)
+            linked_elements += _read_other(value, span, whole, contents)
             continue
         if role == "user" and last_action is not None and _may_be_observation(value):
             role = "tool"
@@ -181,7 +181,7 @@ def _read_all(
         else:
             messages.append(_message(role, value, span, whole, last_action, contents))
         if "ts" in value and not ROO_LINKS.isdisjoint(value):
-            linked_values.append((value, whole, range(index, len(messages))))
+            linked_elements.append(LinkedElement(value, whole, range(index, len(messages))))
 
 
 def _note(value: dict[str, Any], index: int, contents: ListContents) -> None:
@@ -195,7 +195,7 @@ def _note(value: dict[str, Any], index: int, contents: ListContents) -> None:
 
 def _read_other(
     value: Any, span: Span, whole: Span, contents: ListContents
-) -> Iterator[LinkedValue]:
+) -> Iterator[LinkedElement]:
     """Read an item of the Responses API (mini-swe-agent) or encrypted reasoning of Roo Code, which
     is returned, or count an unknown message.
     """
@@ -205,7 +205,7 @@ def _read_other(
     elif is_response_or_output(value):
         _add_item(value, span, contents)
     elif is_sealed(value):
-        yield value, whole, _add_reasoning(value, whole, contents)
+        yield _add_reasoning(value, whole, contents)
 
 
 def _may_be_observation(value: dict[str, Any]) -> bool:

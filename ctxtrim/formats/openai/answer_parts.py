@@ -1,6 +1,8 @@
-"""Parts of messages next to their content: reasoning, refusals and audio of answers, and images."""
+"""Parts of messages next to their content: reasoning, refusals and audio of answers, images, and
+what some clients write.
+"""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxtrim.formats.fields import elements, members
@@ -11,6 +13,32 @@ from ctxtrim.model import Part, Span
 
 _TEXTS = ("text", "thinking", "summary")
 _SEALED = ("data", "signature", "encrypted_content")
+_CAMEL = "toolCalls"  # of AG-UI
+
+
+def with_client_members(
+    value: dict[str, Any],
+    parts: Sequence[Part],
+    span: Span,
+    whole: Span,
+    contents: ListContents,
+    block: Callable[[Any, Span], Part],
+) -> tuple[tuple[Part, ...], Span]:
+    """The parts as in `with_members`, with calls of AG-UI, and the span to remove with the message;
+    `contents` gets the results in it (AutoGen, Gemma).
+    """
+    all_parts = with_members(value, parts, span, contents)
+    if value.get(_CAMEL) and not value.get("tool_calls"):
+        from ctxtrim.formats.openai.chat_calls import with_calls  # for AG-UI only
+
+        all_parts = with_calls({_CAMEL: value[_CAMEL]}, all_parts, span, contents, _CAMEL)
+    if "tool_responses" in value:
+        from ctxtrim.formats.openai import chat_results  # for AutoGen and Gemma only
+
+        whole = chat_results.add_responses(contents, value, span, whole, block)
+        if not all(map(chat_results.is_result, elements(value["tool_responses"]))):
+            contents.add_unread("`tool_responses` in an unknown form")
+    return all_parts, whole
 
 
 def with_members(

@@ -82,7 +82,7 @@ _owner = lazy_function(f"{_OPENAI}.chat_edits:owner")
 _relink = lazy_function(f"{_OPENAI}.chat_edits:relink")
 _with_attachments = lazy_function(f"{_OPENAI}.inspect_attachments:resolved")
 _with_calls = lazy_function(f"{_OPENAI}.chat_calls:with_calls")
-_with_members = lazy_function(f"{_OPENAI}.chat_members:with_members")
+_with_client_members = lazy_function(f"{_OPENAI}.answer_parts:with_client_members")
 _with_note = lazy_function(f"{_OPENAI}.kimi_context:with_note")
 _add_reasoning = lazy_function("ctxtrim.formats.anthropic.roo_code:add_reasoning")
 _link = lazy_function("ctxtrim.formats.anthropic.roo_code:link")
@@ -327,7 +327,7 @@ def _message(
         parts += _images(value, span)
     if role == "assistant" or "tool_calls" in value or "tool_responses" in value:
         if not _WITH_PARTS.isdisjoint(value):
-            parts, whole = _with_members(value, parts, span, whole, contents, _block)
+            parts, whole = _with_client_members(value, parts, span, whole, contents, _block)
         if value.get("tool_calls") or value.get("tool_call") or value.get("function_call"):
             parts = _with_calls(value, parts, span, contents)
     is_demo = value.get("is_demo") is True

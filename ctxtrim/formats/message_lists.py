@@ -110,6 +110,11 @@ class ListContents(Struct):
             Message(role, tuple(parts), metadata=metadata, index=index, spans=spans, **fields)
         )
 
+    def add_usage(self, usage: Usage | None) -> None:
+        """Add the usage of an answer, if there is one."""
+        if usage is not None:
+            self.usages.append(usage)
+
     def add_summary(self, parts: Iterable[Part], *spans: Span) -> None:
         """Add the summary of a compaction, with the spans of all that it replaces."""
         self.add("user", parts, None, *spans, is_injected=True, is_summary=True)

@@ -97,10 +97,8 @@ def _add_answer(item: Element, contents: ListContents) -> None:
     belong to it and count as text. Without calls, it is the result of the answer itself.
     """
     step, span, whole = item
-    index = len(contents.messages)
     contents.model = string(step.get("model_name")) or contents.model
-    usage = openai_usage(step.get("metrics"), index)
-    contents.usages += [usage] if usage else []
+    contents.add_usage(openai_usage(step.get("metrics"), len(contents.messages)))
     calls = _calls(step, span)
     call_ids = [call.call_id for call in calls]
     results = _results(step, span)

@@ -208,9 +208,7 @@ def _note(message: Mapping[str, Any], contents: ListContents) -> None:
     names = (message.get("model"), message.get("modelId"), info.get("modelId"), info.get("id"))
     contents.model = first_string((*names, contents.model))
     if "usage" in message and is_complete(message):
-        usage = anthropic_usage(message["usage"], len(contents.messages) - 1)
-        if usage is not None:
-            contents.usages.append(usage)
+        contents.add_usage(anthropic_usage(message["usage"], len(contents.messages) - 1))
 
 
 def _after_compaction(content: Any) -> int:

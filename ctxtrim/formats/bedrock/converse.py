@@ -44,10 +44,9 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         add_content(role, message["content"], span.inside(*keys, "content"), contents)
         if strands.is_summary(span):
             contents.messages[start:] = map(_summary, contents.messages[start:])
-        counts = members(message.get("metadata")).get("usage")
-        usage = bedrock_usage(counts, len(contents.messages) - 1)
-        if usage is not None and role == "assistant":
-            contents.usages.append(usage)
+        if role == "assistant":
+            usage = members(message.get("metadata")).get("usage")
+            contents.add_usage(bedrock_usage(usage, len(contents.messages) - 1))
 
 
 def add_content(role: Role, content: Sequence[Any], home: Span, contents: ListContents) -> None:

@@ -138,9 +138,8 @@ def _add(
     if transcriptions:
         messages = [Message(role, transcriptions, index=index, spans=spans)]
     if role == "assistant" and is_complete(value):
-        usage = gemini_usage(value.get("usageMetadata", value.get("usage_metadata")), index)
-        if usage is not None:
-            contents.usages.append(usage)
+        usage = value.get("usageMetadata", value.get("usage_metadata"))
+        contents.add_usage(gemini_usage(usage, index))
     contents.messages += messages
 
 

@@ -189,8 +189,7 @@ def _note(value: dict[str, Any], index: int, contents: ListContents) -> None:
     response = members(members(value.get("extra")).get("response"))
     contents.model = string(response.get("model")) or contents.model
     message_usage = value.get("usage") if is_complete(value) else None
-    usage = openai_usage(message_usage or response.get("usage"), index)
-    contents.usages += [usage] if usage else []
+    contents.add_usage(openai_usage(message_usage or response.get("usage"), index))
 
 
 def _read_other(

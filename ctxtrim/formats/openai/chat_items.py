@@ -47,5 +47,4 @@ def add_item(value: dict[str, Any], span: Span, contents: ListContents) -> None:
     message = Message("assistant", tuple(parts), index=index, spans=(span,))
     contents.messages.append(with_needed_reasoning(message) if is_needed else message)
     contents.model = string(value.get("model")) or contents.model
-    usage = responses_usage(value.get("usage"), index)
-    contents.usages += [usage] if usage else []
+    contents.add_usage(responses_usage(value.get("usage"), index))

@@ -114,9 +114,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         if message.is_summary:
             summary_time = stamp if type(stamp) is int else None
         elif summary_time is None or type(stamp) is not int or stamp > summary_time:
-            usage = usage_in(value, len(contents.messages))
-            if usage is not None:
-                contents.usages.append(usage)
+            contents.add_usage(usage_in(value, len(contents.messages)))
         if role == "assistant" and isinstance(value.get("model"), str):
             contents.model = value["model"]
         prompt += prompt_change(value, len(contents.messages))

@@ -6,14 +6,14 @@ alone. Transcriptions of a live session are sent as texts; consecutive ones of o
 message. [google/adk-python, `flows/llm_flows/contents.py`]
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.formats.gemini.parts import SentContent
 from ctxtrim.formats.message_lists import Element
 from ctxtrim.model import Part, Span
 
@@ -29,24 +29,6 @@ _TRANSCRIPTIONS = (
     (("inputTranscription", "input_transcription"), "user"),
     (("outputTranscription", "output_transcription"), "model"),
 )
-
-
-class SentContent(Struct, frozen=True):
-    """A content as it is sent, its span, and all that is removed with it.
-
-    `event` is the value of its event. `transcriptions`: their texts, in the place of parts.
-    `is_summary`: it is the content of a compaction. `omissions`: the indices of parts that are
-    not sent. `earlier_responses`: the spans of the earlier responses to a call, by its id.
-    """
-
-    content: dict[str, Any]
-    span: Span
-    spans: tuple[Span, ...]
-    event: dict[str, Any]
-    transcriptions: tuple[Part, ...] = ()
-    is_summary: bool = False
-    omissions: frozenset[int] = frozenset()
-    earlier_responses: Mapping[str, tuple[Span, ...]] = {}
 
 
 def sent_contents(events: Sequence[Element]) -> list[SentContent]:

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, string
-from ctxtrim.formats.gemini.adk_events import SentContent
-from ctxtrim.formats.gemini.parts import CALL, RESPONSE, member
+from ctxtrim.formats.gemini.parts import CALL, RESPONSE, SentContent, member
 from ctxtrim.model import Span
 
 _Key = tuple[str, int]

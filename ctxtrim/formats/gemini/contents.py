@@ -7,7 +7,7 @@ Calls seldom have ids, so calls and results are paired by order. Thoughts count 
 their signatures by length.
 """
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,6 +17,7 @@ from ctxtrim.formats.fields import located, members, string
 from ctxtrim.formats.gemini.parts import (
     GEMINI_ROLES,
     ROLES,
+    SentContent,
     content_value,
     insert_contents,
     is_content,
@@ -36,7 +37,7 @@ from ctxtrim.formats.message_lists import (
 from ctxtrim.formats.message_parts import event_id
 from ctxtrim.formats.request_options import gemini_options
 from ctxtrim.formats.usage import gemini_usage, is_complete
-from ctxtrim.model import Message, Part, Span
+from ctxtrim.model import Message, Span
 from ctxtrim.text.json_paths import Path, Place, each_element
 from ctxtrim.text.records import dump
 
@@ -62,10 +63,8 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
         _read_events(elements, contents)
         return
     start = len(contents.messages)
-    for value, span, whole in elements:
-        inner, content_span = _content(value, span)
-        if inner is not None:
-            _add(value, inner, content_span, (whole,), contents)
+    for content in filter(None, map(_content, elements)):
+        _add(content, contents)
     pair_by_order(contents.messages, start)
 
 
@@ -76,15 +75,7 @@ def _read_events(elements: Sequence[Element], contents: ListContents) -> None:
 
     for content in with_last_responses(sent_contents(elements)):
         start = len(contents.messages)
-        _add(
-            content.event,
-            content.content,
-            content.span,
-            content.spans,
-            contents,
-            content.transcriptions,
-            content.omissions,
-        )
+        _add(content, contents)
         if content.is_summary:
             contents.messages[-1] = replace(contents.messages[-1], is_summary=True)
         for index in range(start, len(contents.messages)):
@@ -114,17 +105,9 @@ def _is_event(value: object) -> bool:
     return isinstance(value, dict) and "author" in value and "role" not in value
 
 
-def _add(
-    value: dict[str, Any],
-    inner: dict[str, Any],
-    content_span: Span,
-    spans: tuple[Span, ...],
-    contents: ListContents,
-    transcriptions: tuple[Part, ...] = (),
-    omissions: Set[int] = frozenset(),
-) -> None:
-    """Add the messages of a content without some of its parts, and the usage next to it."""
-    name = inner.get("role")
+def _add(content: SentContent, contents: ListContents) -> None:
+    """Add the messages of a content, and the usage next to it."""
+    value, spans, name = content.event, content.spans, content.content.get("role")
     role = ROLES.get(name) if name is None or isinstance(name, str) else None
     if role is None:
         contents.uncounted += 1
@@ -132,26 +115,30 @@ def _add(
     if value.get("partial") is True:
         return
     index = len(contents.messages)
-    located_parts = located(inner.get("parts"), content_span.inside("parts"))
+    located_parts = located(content.content.get("parts"), content.span.inside("parts"))
+    omissions = content.omissions
     pieces = [piece for number, piece in enumerate(located_parts) if number not in omissions]
     messages = messages_of(role, pieces, spans, index)
-    if transcriptions:
-        messages = [Message(role, transcriptions, index=index, spans=spans)]
+    if content.transcriptions:
+        messages = [Message(role, content.transcriptions, index=index, spans=spans)]
     if role == "assistant" and is_complete(value):
         usage = value.get("usageMetadata", value.get("usage_metadata"))
         contents.add_usage(gemini_usage(usage, index))
     contents.messages += messages
 
 
-def _content(value: Any, span: Span) -> tuple[dict[str, Any] | None, Span]:
-    """The content of an element and its span; None if there is none."""
-    if isinstance(value, dict):
-        inner = value.get("content")
-        if isinstance(inner, dict):
-            value, span = inner, span.inside("content")
-        if "role" in value or "parts" in value:
-            return (value, span) if isinstance(value.get("parts", []), list) else (None, span)
-    return None, span
+def _content(element: Element) -> SentContent | None:
+    """The content of an element; None if there is none."""
+    value, span, whole = element
+    if not isinstance(value, dict):
+        return None
+    content = value
+    if isinstance(value.get("content"), dict):
+        content, span = value["content"], span.inside("content")
+    is_content = "role" in content or "parts" in content
+    if not is_content or not isinstance(content.get("parts", []), list):
+        return None
+    return SentContent(content, span, (whole,), value)
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:

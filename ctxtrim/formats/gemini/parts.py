@@ -5,9 +5,10 @@ a tool result, and each run of other parts is a message. A response is an object
 members is clearly the text, that member can be edited, and the others are read as one more text.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
@@ -39,6 +40,24 @@ _MEMBERS = (
 )  # fmt: skip
 # members of a response
 _TEXTS = ("output", "result", "content", "text", "stdout", "message", "report", "error")
+
+
+class SentContent(Struct, frozen=True):
+    """A content that is sent, its span, all that is removed with it, and the value around it.
+
+    Of sessions of the Agent Development Kit: `transcriptions`: their texts, in the place of parts.
+    `is_summary`: it is the content of a compaction. `omissions`: the indices of parts that are not
+    sent. `earlier_responses`: the spans of the earlier responses to a call, by its id.
+    """
+
+    content: dict[str, Any]
+    span: Span
+    spans: tuple[Span, ...]
+    event: dict[str, Any]
+    transcriptions: tuple[Part, ...] = ()
+    is_summary: bool = False
+    omissions: frozenset[int] = frozenset()
+    earlier_responses: Mapping[str, tuple[Span, ...]] = {}
 
 
 def is_content(value: object) -> bool:

@@ -78,6 +78,12 @@ def block(value: Any, span: Span) -> Part:
     return Part("text", dump(value), block=span)
 
 
+def user_block(value: Any, span: Span) -> Part:
+    """A block of the user. Only the model makes calls: a call from a user is read as text."""
+    part = block(value, span)
+    return part if part.kind != "tool_call" else Part("text", dump(value), block=span)
+
+
 def _is_document(value: Any) -> bool:
     return isinstance(value, dict) and value.get("type") == "document"
 
@@ -240,9 +246,7 @@ def user_messages(
             run += _document(value, span)
             spans.append(span)
         else:
-            part = block(value, span)
-            # only the model makes calls: a call from a user is read as text
-            run.append(part if part.kind != "tool_call" else Part("text", dump(value), block=span))
+            run.append(user_block(value, span))
             spans.append(span)
     if run:
         yield Message("user", tuple(run), index=index, spans=tuple(spans))

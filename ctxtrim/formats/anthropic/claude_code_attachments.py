@@ -8,7 +8,7 @@ Before, it put words around the text of an attachment, which are not in the file
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.anthropic.blocks import block, is_injected
+from ctxtrim.formats.anthropic.blocks import is_injected, user_block
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_parts import content_parts
@@ -96,7 +96,7 @@ def attachment_message(attachment: dict[str, Any], rendered: object, span: Span)
         return None
     if kind == "queued_command":
         prompt_span = span.inside("attachment", "prompt")
-        prompt_parts = content_parts(attachment.get("prompt"), prompt_span, _user_block)
+        prompt_parts = content_parts(attachment.get("prompt"), prompt_span, user_block)
         parts = prompt_parts or (Part("text", dump(attachment)),)
         return Message("user", parts, is_injected=not is_typed)
     text = Part("text", _text(kind, attachment))
@@ -113,9 +113,8 @@ def _is_sent(kind: str, attachment: dict[str, Any]) -> bool:
 def _rendered_parts(items: Sequence[Any], span: Span) -> Iterator[Part]:
     """The parts of the messages that the client sent for an attachment."""
     for index, item in enumerate(items):
-        yield from content_parts(
-            members(item).get("content"), span.inside(index, "content"), _user_block
-        )
+        content, content_span = members(item).get("content"), span.inside(index, "content")
+        yield from content_parts(content, content_span, user_block)
 
 
 def _is_typed(attachment: dict[str, Any]) -> bool:
@@ -127,12 +126,6 @@ def _is_typed(attachment: dict[str, Any]) -> bool:
     prompt = attachment.get("prompt")
     texts = [prompt] if isinstance(prompt, str) else list(_texts(prompt, ("text",)))
     return not is_injected(texts[0] if texts else "")
-
-
-def _user_block(value: Any, span: Span) -> Part:
-    """A block of a prompt. Only the model makes calls."""
-    part = block(value, span)
-    return part if part.kind != "tool_call" else Part("text", dump(value), block=span)
 
 
 def _file(content: dict[str, Any]) -> Part | None:

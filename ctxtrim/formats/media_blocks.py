@@ -14,6 +14,11 @@ def text_block(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
+def untyped_text(text: str) -> dict[str, Any]:
+    """A text as a block without a type, of Gemini, Bedrock's Converse and Qwen-Agent."""
+    return {"text": text}
+
+
 def input_text(text: str) -> dict[str, Any]:
     """A text as a block of the user's, or of an output, in OpenAI's Responses."""
     return {"type": "input_text", "text": text}

@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.fields import elements, first_string, members, string
+from ctxtrim.formats.media_blocks import untyped_text
 from ctxtrim.formats.message_lists import Dialect, Envelope
 from ctxtrim.formats.usage import bedrock_usage, log_usage
 from ctxtrim.loading.lazy_table import lazy_function
@@ -174,11 +175,6 @@ def _unread(record: Mapping[str, Any]) -> Iterator[str]:
             yield f"the {noun} is in another file, {path}"
 
 
-def text_block(text: str) -> dict[str, Any]:
-    """A text as a block."""
-    return {"text": text}
-
-
 _LOG = "input.inputBodyJson.messages + output.outputBodyJson.output.message"
 _BATCH = "modelInput.messages + modelOutput.output.message"
 _READER = "ctxtrim.formats.bedrock.converse"
@@ -214,5 +210,5 @@ DIALECT = Dialect(
     refuses_place=refuses_place,
     must_alternate=True,
     strict_roles="elements",
-    text_block=text_block,
+    text_block=untyped_text,
 )

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic import message_edits
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.bedrock import SYSTEM, is_empty, knows, message_in, strands, text_block
+from ctxtrim.formats.bedrock import SYSTEM, is_empty, knows, message_in, strands
 from ctxtrim.formats.block_messages import add_messages
 from ctxtrim.formats.fields import elements, first_string, located, members, role_in, string
-from ctxtrim.formats.media_blocks import inline_media
+from ctxtrim.formats.media_blocks import inline_media, untyped_text
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, result_parts
 from ctxtrim.formats.request_options import anthropic_options
@@ -120,10 +120,10 @@ def _attachment(kind: str, block: Mapping[str, Any], span: Span) -> Part:
     inner = block[kind]
     source, name = members(inner.get("source")), string(inner.get("format")) or ""
     if kind == "document" and ("text" in source or "content" in source):
-        return Part("attachment", dump(block), block=span, text_block=text_block)
+        return Part("attachment", dump(block), block=span, text_block=untyped_text)
     mime = f"text/{name}" if name in _TEXT_FORMATS else f"{_MEDIA[kind]}/{name}"
     media = inline_media(_data(source.get("bytes")), mime)
-    return Part("attachment", media=media, block=span, text_block=text_block)
+    return Part("attachment", media=media, block=span, text_block=untyped_text)
 
 
 def _data(value: Any) -> str | None:
@@ -238,15 +238,15 @@ def _converse(value: dict[str, Any], record: Mapping[str, Any]) -> dict[str, Any
         return _block(value)
     message = value.get("message", value)
     content = message["content"]
-    blocks = [text_block(content)] if isinstance(content, str) else list(map(_block, content))
+    blocks = [untyped_text(content)] if isinstance(content, str) else list(map(_block, content))
     new_message = {"role": message["role"], "content": blocks}
     return {"message": new_message, **record} if "message" in value else new_message
 
 
 def _block(value: dict[str, Any]) -> dict[str, Any]:
     if value["type"] == "text":
-        return text_block(value["text"])
-    answer = {"toolUseId": value.get("tool_use_id"), "content": [text_block(value["content"])]}
+        return untyped_text(value["text"])
+    answer = {"toolUseId": value.get("tool_use_id"), "content": [untyped_text(value["content"])]}
     if "is_error" in value:
         answer["status"] = "error" if value["is_error"] else "success"
     return {"toolResult": answer}

@@ -18,7 +18,7 @@ from ctxtrim.formats.conversion.reasoning import thought_signature
 from ctxtrim.formats.conversion.target import CallResult, Dialogue, Target, Turn
 from ctxtrim.formats.conversion.tools import Tool
 from ctxtrim.formats.fields import members
-from ctxtrim.formats.gemini.parts import text_part
+from ctxtrim.formats.media_blocks import untyped_text
 from ctxtrim.model import Role
 
 UNSIGNED = "skip_thought_signature_validator"
@@ -113,7 +113,7 @@ def _part(piece: Piece) -> Any:
     if piece.kind != "text":
         return piece.value
     signature_member = {"thoughtSignature": piece.signature} if piece.signature else {}
-    return text_part(piece.text) | signature_member | dict(piece.members)
+    return untyped_text(piece.text) | signature_member | dict(piece.members)
 
 
 def _attachment(attachment: Attachment, role: Role) -> dict[str, Any] | None:

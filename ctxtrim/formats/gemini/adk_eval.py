@@ -28,8 +28,8 @@ from ctxtrim.formats.gemini.parts import (
     part_value,
     response,
     response_parts,
-    text_part,
 )
+from ctxtrim.formats.media_blocks import untyped_text
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import event_id
 from ctxtrim.model import Message, Part, Span
@@ -240,5 +240,5 @@ DIALECT = Dialect(
         "[*].eval_cases[*].conversation", "[*].evalCases[*].conversation", "",
     ),
     must_alternate=True,
-    text_block=text_part,
+    text_block=untyped_text,
 )  # fmt: skip

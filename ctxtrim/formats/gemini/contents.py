@@ -24,8 +24,8 @@ from ctxtrim.formats.gemini.parts import (
     is_media,
     messages_of,
     part_of,
-    text_part,
 )
+from ctxtrim.formats.media_blocks import untyped_text
 from ctxtrim.formats.message_lists import (
     Dialect,
     Element,
@@ -255,5 +255,5 @@ DIALECT = Dialect(
     refuses_place=is_piece,
     answers=(("content",),),
     must_alternate=True,
-    text_block=text_part,
+    text_block=untyped_text,
 )  # fmt: skip

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import Located, elements, metadata_in, string
-from ctxtrim.formats.media_blocks import block_part, media_of
+from ctxtrim.formats.media_blocks import block_part, media_of, untyped_text
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
@@ -150,7 +150,7 @@ def _part_of(value: Any, span: Span, calls: bool) -> Part:
     call = member(value, CALL)
     if call is not None and calls:
         return call_of(call, span)
-    return block_part(value, span, text_part)
+    return block_part(value, span, untyped_text)
 
 
 def call_of(call: dict[str, Any], block: Span) -> Part:
@@ -221,15 +221,11 @@ def is_media(array: Path) -> bool:
     return len(array) > 1 and array[-1] == "parts" and array[-2] in RESPONSE
 
 
-def text_part(text: str) -> dict[str, Any]:
-    """A text as a part."""
-    return {"text": text}
-
-
 def part_value(message: Message) -> dict[str, Any]:
     """A message as one part."""
-    text = text_of(message.parts)
-    return text_part(text) if message.result is None else {"functionResponse": response(message)}
+    if message.result is None:
+        return untyped_text(text_of(message.parts))
+    return {"functionResponse": response(message)}
 
 
 def response(message: Message) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from ctxtrim.formats.gemini.parts import (
     insert_contents,
     is_media,
     messages_of,
-    text_part,
 )
+from ctxtrim.formats.media_blocks import untyped_text
 from ctxtrim.formats.message_lists import element_of
 from ctxtrim.formats.message_parts import event_id
 from ctxtrim.formats.usage import gemini_usage
@@ -256,6 +256,6 @@ FORMAT = Format(
     owner=owner,
     relink=relink,
     must_alternate=True,
-    text_block=text_part,
+    text_block=untyped_text,
     session_of=session_of,
 )

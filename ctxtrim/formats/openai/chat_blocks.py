@@ -3,7 +3,7 @@
 from typing import Any
 
 from ctxtrim.formats.fields import members, string
-from ctxtrim.formats.media_blocks import block_part, input_text, text_block
+from ctxtrim.formats.media_blocks import block_part, input_text, text_block, untyped_text
 from ctxtrim.model import Part, Span
 from ctxtrim.text.records import dump
 
@@ -38,11 +38,7 @@ def _untyped(block: Any, span: Span) -> Part:
     text = members(block).get("text")
     if isinstance(text, str) and not any(value for key, value in block.items() if key != "text"):
         return Part("text", text, span=span.inside("text"), block=span)
-    return block_part(block, span, _untyped_text)
-
-
-def _untyped_text(text: str) -> dict[str, Any]:
-    return {"text": text}
+    return block_part(block, span, untyped_text)
 
 
 def _document(block: dict[str, Any], span: Span) -> Part:

@@ -35,7 +35,6 @@ LARGE: Final = 1 << 22
 _GROUP = 1 << 20  # bytes of the elements that are looked at together
 _NESTED = re.compile(rb"(?:\xef\xbb\xbf)?+[ \t\r\n]*+\[[ \t\r\n]*+[\[{]")
 _BETWEEN = re.compile(rb"(?:\xef\xbb\xbf)?+[ \t\r\n]*+[\[,][ \t\r\n]*+")
-_END = re.compile(rb"[ \t\r\n]*+\][ \t\r\n]*+\Z")
 _raw_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 _Element = msgspec.Raw | memoryview

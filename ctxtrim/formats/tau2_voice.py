@@ -112,7 +112,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
         key = f"{side}_tool_results"
         if isinstance(members(site.value_of(tick)).get(key), list):
             return [Insertion(_result_value(message), tick.inside(key, 0)) for message in run]
-    is_after = later is None or (run[0].role == "tool" and earlier is not None)
+    is_after = site.follows(run)
     other = (earlier or site.any).spans[-1] if is_after or later is None else later.spans[0]
     neighbour = members(site.value_of(_tick(other)))
     return [Insertion(_tick_value(message, neighbour), _tick(other), is_after) for message in run]

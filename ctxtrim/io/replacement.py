@@ -24,9 +24,8 @@ ATTEMPTS = 5
 """The number of times that a file is read if it changes while it is edited."""
 
 _PATIENCE = 1.0  # seconds that a program may keep the file open for writing
-_END = (
-    4096  # bytes before the end that show whether a file that grew was appended to or written anew
-)
+# bytes before the end that show whether a file that grew was appended to or written anew
+_END = 4096
 _CLOSES_FIRST = os.name == "nt"  # Windows renames over no open file
 _ELSEWHERE = "or write a copy with -o"
 

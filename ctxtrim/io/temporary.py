@@ -20,9 +20,8 @@ from ctxtrim.io.locks import HAS_LOCKS, lock
 from ctxtrim.io.signals import delayed, must_continue
 
 _NAME = re.compile(r"\..*\.[0-9a-f]{16}\.ctxtrim-tmp", re.DOTALL)
-_MAX_NAME = (
-    40  # characters of the target's name: a long name must not make the temporary name too long
-)
+# characters of the target's name: a long name must not make the temporary name too long
+_MAX_NAME = 40
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
 _CLOSES_FIRST = os.name == "nt"  # Windows renames no open file
 

@@ -106,11 +106,6 @@ def with_needed_reasoning(message: Message) -> Message:
     return replace(message, parts=parts)
 
 
-def tool_schemas(value: dict[str, Any]) -> list[Any]:
-    """The tool schemas of an item."""
-    return elements(value.get("tools"))
-
-
 def communication(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
     """The parts of a message of another Codex agent, as Codex sends it
     [openai/codex, codex-rs/protocol/src/protocol.rs, `to_model_input_item`].

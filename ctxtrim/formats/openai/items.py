@@ -33,7 +33,6 @@ from ctxtrim.formats.openai.item_parts import (
     content,
     needs_reasoning,
     output,
-    tool_schemas,
     with_needed_reasoning,
 )
 from ctxtrim.model import Message, Part, Role, Span
@@ -211,7 +210,7 @@ def read_items(items: Iterable[Element], contents: ListContents) -> None:
     for kind, group in answers(items):
         first, index = group[0], len(messages)
         if kind == "tools":
-            contents.more_tools += tool_schemas(first.value)
+            contents.more_tools += elements(first.value.get("tools"))
         elif kind == "unknown":
             contents.uncounted += 1
         elif kind == "text":

@@ -14,17 +14,14 @@ next prompt.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import elements, members, role_in
+from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import Element
-from ctxtrim.model import Role
-
-_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
 
 
 def knows(value: object) -> bool:
     """Whether a value is a message with an id, a known role and parts."""
     info = info_of(value)
-    is_message = isinstance(info.get("id"), str) and role_in(info, "role", _ROLES) is not None
+    is_message = isinstance(info.get("id"), str) and info.get("role") in ("user", "assistant")
     return is_message and isinstance(members(value).get("parts"), list)
 
 

@@ -47,17 +47,13 @@ def contents_of(value: dict[str, Any], span: Span) -> Contents | None:
     if kind == "ActionEvent":
         return _action(value, span)
     if kind == "CondensationSummaryEvent":
-        text, home = str(value.get("summary") or ""), _string_span(value, span, "summary")
-        part = Part("text", text, span=home)
+        text = value.get("summary")
+        home = span.inside("summary") if isinstance(text, str) else None
+        part = Part("text", str(text or ""), span=home)
         return Contents(Message("user", (part,), is_injected=True, is_summary=True))
     if kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
         return _result(value, span)
     return None
-
-
-def _string_span(value: dict[str, Any], span: Span, key: str) -> Span | None:
-    """The span of a member that is a string; None for another one."""
-    return span.inside(key) if isinstance(value.get(key), str) else None
 
 
 def _system(value: dict[str, Any], span: Span) -> Contents:

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from ctxtrim.errors import InputError, OutputError
 from ctxtrim.io.paths import mode_of
-from ctxtrim.io.storage.opencode_document import SessionDocument, StoredMessage, canonical
+from ctxtrim.io.storage.opencode_document import SessionDocument, StoredMessage
 from ctxtrim.io.storage.pieces import StoredPiece, document_lines, piece_in
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -71,7 +71,12 @@ class OpencodeSession(Struct, frozen=True):
 
     def canonical(self, read: bytes, written: bytes | None) -> bytes | None:
         """An edited document as its files make it; other bytes, such as a request, as they are."""
-        return canonical(read, written)
+        if written is None or written == read:
+            return written
+        try:
+            return SessionDocument.of(written).with_spaces_of(SessionDocument.of(read)).data
+        except ValueError:
+            return written
 
     def files_of(self, document: bytes) -> dict[Path, bytes]:
         """The files that make a document: those of the session, and new ones."""

@@ -76,13 +76,3 @@ class SessionDocument:
             for message in self.messages
         )
         return replace(self, info=spaced(self.info), messages=tuple(messages))
-
-
-def canonical(read: bytes, written: bytes | None) -> bytes | None:
-    """An edited document as its files make it; other bytes, such as a request, as they are."""
-    if written is None or written == read:
-        return written
-    try:
-        return SessionDocument.of(written).with_spaces_of(SessionDocument.of(read)).data
-    except ValueError:
-        return written

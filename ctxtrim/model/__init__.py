@@ -112,8 +112,7 @@ class Span(Struct, frozen=True, order=True, gc=False):
 class Wrapper(_Readable, frozen=True, eq=False):
     """JSON around a text: the model reads `before`, the text as a JSON string, and `after`.
 
-    `is_ascii` and `escaped` (characters escaped although JSON allows them) reproduce the original
-    escaping.
+    `is_ascii` and `escaped` (characters that need no escape in JSON) keep the original escaping.
     """
 
     before: str
@@ -198,10 +197,9 @@ class Part(_Readable, frozen=True, eq=False):
 
 
 class Companion(NamedTuple):
-    """A line, or a value in a line, that is removed with its message and never sent, such as
-    progress; `kind` names it.
+    """A line, or a value in one, that is removed with its message and never sent, as progress.
 
-    `is_copy`: it repeats the message, so it is also removed if the message is edited.
+    `kind` names it. `is_copy`: it repeats the message, and is also removed if that is edited.
     """
 
     span: Span

@@ -129,7 +129,7 @@ class Edit(Struct, frozen=True, dict=True):
 
         It is for members without which a line would have another effect, such as a summary.
         """
-        changes = ((Span(span.line, span.path[:-1]), {str(span.path[-1]): value}) for span in spans)
+        changes = ((span.outer, {str(span.path[-1]): value}) for span in spans)
         return replace(self.with_members(changes), removed=self.removed - spans)
 
     def with_members(self, changes: Iterable[tuple[Span | Insertion, Mapping[str, Any]]]) -> "Edit":
@@ -176,7 +176,7 @@ class Edit(Struct, frozen=True, dict=True):
 
     def _length(self, array: Span) -> int:
         """The length of an array, 0 if there is none."""
-        value = self.value_at(Span(array.line, array.path[:-1])).get(array.path[-1])
+        value = self.value_at(array.outer).get(array.path[-1])
         return len(value) if isinstance(value, list) else 0
 
     @cached_property

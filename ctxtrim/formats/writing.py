@@ -57,7 +57,7 @@ def rewrite(
         _collect(file_format, transcript, source, edits)
         insertions += _insertions(file_format, transcript, source)
     target_arrays = {
-        Span(insertion.span.line, insertion.span.path[:-1])
+        insertion.span.outer
         for insertion in insertions
         if insertion.span.path and not insertion.replaces
     }

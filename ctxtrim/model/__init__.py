@@ -108,6 +108,11 @@ class Span(Struct, frozen=True, order=True, gc=False):
         """The span of a value inside this one."""
         return Span(self.line, self.path + keys)
 
+    @property
+    def outer(self) -> "Span":
+        """The span of the object or the array that contains the value."""
+        return Span(self.line, self.path[:-1])
+
 
 class Wrapper(_Readable, frozen=True, eq=False):
     """JSON around a text: the model reads `before`, the text as a JSON string, and `after`.

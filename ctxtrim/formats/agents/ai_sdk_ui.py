@@ -284,8 +284,7 @@ def _around(message: Message | None) -> Message | None:
     """A message with the element around its part of `toolInvocations` as its span."""
     if message is None or message.spans[-1].path[-2:-1] != ("toolInvocations",):
         return message
-    span = message.spans[-1]
-    return replace(message, spans=(Span(span.line, span.path[:-2]),))
+    return replace(message, spans=(message.spans[-1].outer.outer,))
 
 
 def _result_insertion(message: Message, site: Site) -> Insertion:
@@ -324,7 +323,7 @@ def relink(edit: Edit) -> Edit:
     for insertion in edit.inserted:
         name = ui_tool(members(insertion.value)).get("toolCallId")
         if name is not None and not insertion.replaces:
-            home = Span(insertion.span.line, insertion.span.path[:-1])
+            home = insertion.span.outer
             parts = edit.value_at(home)[: int(insertion.span.path[-1])]
             spans = [
                 home.inside(index)

@@ -110,7 +110,7 @@ def relink(edit: Edit) -> Edit:
     entries = {entry for span in spans if (entry := _entry(span)) is not None}
     removals = set(edit.removed)
     new_halves: list[tuple[Span, Mapping[str, Any]]] = []
-    for array in sorted({Span(entry.line, entry.path[:-1]) for entry in entries}):
+    for array in sorted({entry.outer for entry in entries}):
         pairs = _pairs_of(list(_units(edit, array, halves)), edit)
         insertions += pairs.inserted
         new_halves += pairs.members.items()

@@ -87,8 +87,7 @@ def _element(span: Span) -> Span | None:
 
 def _first(system: Message) -> Span:
     """The span of the first element, for a conversation with only a system prompt."""
-    line, path = system.spans[0].line, system.spans[0].path
-    return Span(line, (*path[:-1], "messages", 0))
+    return system.spans[0].outer.inside("messages", 0)
 
 
 def _json_value(

@@ -70,7 +70,7 @@ def sent_elements(elements: Iterable[Element], around: Mapping[str, Any]) -> Ite
     summary = []
     if items and isinstance(state.get(_SUMMARY), dict):
         list_span = items[0].span
-        span = Span(list_span.line, (*list_span.path[:-2], *_STATE, _SUMMARY))
+        span = list_span.outer.outer.inside(*_STATE, _SUMMARY)
         summary = [Element(state[_SUMMARY], span, span)]
     return [*items[: window.pinned], *summary, *items[window.tail :]]
 
@@ -80,11 +80,11 @@ def relink(edit: Edit) -> Edit:
     dropped_indices: dict[Span, list[int]] = {}
     for span in edit.removed:
         if span.path[-2:-1] == ("messages",):
-            home = Span(span.line, span.path[:-1])
+            home = span.outer
             dropped_indices.setdefault(home, []).append(_index(span.path[-1]))
     changes: list[tuple[Span, dict[str, int]]] = []
     for home, indices in dropped_indices.items():
-        session = Span(home.line, home.path[:-1])
+        session = home.outer
         state = manager_state(members(edit.value_at(session)))
         if state is None:
             continue
@@ -101,7 +101,7 @@ def list_site(run: Sequence[Message], site: Site) -> Site:
     Raises a `NotEditableError` for a place before them.
     """
     home = next(filter(None, map(_list_of, site.messages)), None)
-    session = None if home is None else site.value_of(Span(home.line, home.path[:-1]))
+    session = None if home is None else site.value_of(home.outer)
     state = manager_state(members(session))
     if state is None or home is None:
         return site

@@ -173,7 +173,7 @@ class PieceReader:
         """The object around the list of blocks that contains a part; None if it is unknown."""
         if part.block is None or len(part.block.path) < 2:
             return None
-        return self._values.at(Span(part.block.line, part.block.path[:-2]))
+        return self._values.at(part.block.outer.outer)
 
     def _reasoning(self, parts: list[Part]) -> Piece:
         value = native_reasoning(self.value_of(parts[0]), self._around(parts[0]))

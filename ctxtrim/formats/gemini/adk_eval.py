@@ -172,7 +172,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
 def _parts_at(span: Span) -> Span | None:
     """The list of parts that has an element at a span."""
-    parent = Span(span.line, span.path[:-1])
+    parent = span.outer
     return parent if parent.path[-1] in ("parts", 1) else None
 
 

@@ -136,7 +136,7 @@ def relink(edit: Edit) -> Edit:
     """The edit without the copy and the recorded tokens of an edited text."""
     copies: set[Span] = set()
     for span in edit.texts:
-        chunk = Span(span.line, span.path[:-1])
+        chunk = span.outer
         if span.path[-1:] == ("text",) and span.path[-3:-2] == ("chunks",):
             keys = {"parts", "tokenCount"} & edit.value_at(chunk).keys()
             copies |= {chunk.inside(key) for key in keys}
@@ -157,5 +157,5 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     home = site.any.spans[0]
     if home.path[-1:] != (SYSTEM,):
         return insert_elements(run, site, _json_value)
-    first_chunk = Span(home.line, home.path[:-1]).inside("chunkedPrompt", "chunks", 0)
+    first_chunk = home.outer.inside("chunkedPrompt", "chunks", 0)
     return [Insertion(_json_value(message), first_chunk) for message in run]

@@ -164,7 +164,7 @@ def relink(edit: Edit) -> Edit:
     spans = {span for message in removed for span in message.lines}
     for span in edit.removed:
         if span.path[-2:-1] == ("toolCalls",):
-            place = Span(span.line, span.path[:-2])
+            place = span.outer.outer
             message = by_span.get(place) or LoggedMessage(edit.value_at(place), place, [place])
             spans |= set(_same_call(message, span))
     first_lines = {

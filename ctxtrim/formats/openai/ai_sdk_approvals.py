@@ -44,7 +44,7 @@ def _by_list(messages: Iterable[Span]) -> dict[Span | None, set[Span]]:
     """The messages of each list; those on lines of their own are one conversation."""
     lists: dict[Span | None, set[Span]] = {}
     for message in messages:
-        array = Span(message.line, message.path[:-1]) if message.path else None
+        array = message.outer if message.path else None
         lists.setdefault(array, set()).add(message)
     return lists
 
@@ -82,7 +82,7 @@ def _answers(edit: Edit, messages: Set[Span], ids: Set[str | None]) -> Iterator[
 def _siblings(edit: Edit, message: Span) -> Iterator[Span]:
     """The messages in the list of a message, or on lines of their own."""
     if message.path:
-        array = Span(message.line, message.path[:-1])
+        array = message.outer
         value = edit.value_at(array)
         siblings = elements(value_in(value) if isinstance(value, str) else value)
         yield from (array.inside(index) for index in range(len(siblings)))

@@ -47,7 +47,7 @@ def _messages(edit: Edit) -> Iterator[Span]:
         if RESPONSES in span.path:
             yield Span(span.line, span.path[: span.path.index(RESPONSES)])
     for span in edit.removed:
-        message = Span(span.line, span.path[:-1])
+        message = span.outer
         if span.path[-1:] == (CONTENT,) and RESPONSES in edit.value_at(message):
             yield message
 

@@ -122,7 +122,7 @@ def with_copies(edit: Edit) -> Edit:
     calls_by_message: dict[Span, list[Any]] = {}
     for span in edit.removed:
         if span.path[-2:-1] == ("tool_calls",):
-            message = Span(span.line, span.path[:-2])
+            message = span.outer.outer
             calls_by_message.setdefault(message, []).append(edit.value_at(span))
     copies = {
         message.inside("content", position)

@@ -65,7 +65,7 @@ def _element(span: Span) -> Span:
     its responses, or its content next to those.
     """
     if span.path[-1:] == _CONTENT:
-        return Span(span.line, span.path[:-1])
+        return span.outer
     return element_of(span, _CONTENT, _RESPONSES)
 
 

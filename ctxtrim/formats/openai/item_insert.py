@@ -38,11 +38,11 @@ def insert_items(run: Sequence[Message], site: Site) -> list[Insertion]:
 
 def _call_item(call_id: str | None, neighbour: Span, site: Site) -> dict[str, Any] | None:
     """The call with an id, searched backwards from an item or its line."""
-    line, path = neighbour.line, neighbour.path
+    path = neighbour.path
     if path and isinstance(path[-1], int):
-        places = (Span(line, (*path[:-1], index)) for index in range(path[-1], -1, -1))
+        places = (neighbour.outer.inside(index) for index in range(path[-1], -1, -1))
     else:
-        places = (Span(index) for index in range(line, -1, -1))
+        places = (Span(index) for index in range(neighbour.line, -1, -1))
     for place in places:
         item = _item(site.value_of(place))
         if isinstance(item, dict) and item.get("call_id") == call_id and kind_of(item) == "call":

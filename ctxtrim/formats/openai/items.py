@@ -169,8 +169,8 @@ def after(kind: ItemKind) -> ItemState:
 
 def array_of(element: Element) -> Span | None:
     """The array that contains an item; None for a line. An answer never spans two arrays."""
-    line, path = element.span.line, element.span.path
-    return Span(line, path[:-1]) if path and isinstance(path[-1], int) else None
+    span = element.span
+    return span.outer if span.path and isinstance(span.path[-1], int) else None
 
 
 def answers(items: Iterable[Element]) -> Iterator[tuple[ItemKind, list[Element]]]:

@@ -223,14 +223,14 @@ def _insert_into_list(
 ) -> list[Insertion]:
     """Items next to a string. Items before the instructions move them into the item list."""
     text = site.value_of(span)
-    around = Span(span.line, span.path[:-1])
+    around = span.outer
     insertions: list[Insertion] = []
     if span.path[-1] in _INSTRUCTIONS and not is_after:
         insertions.append(Insertion(None, span, replaces=True))
         items = [*items, _message("system", text)]
     target = around.inside("input")
     if around.path[-1:] == ("session",):
-        target = Span(span.line, (*around.path[:-1], "items"))
+        target = around.outer.inside("items")
     value = site.value_of(target)
     is_text = any(message.spans[0] == target for message in site.messages)
     if isinstance(value, str) and is_text:  # another string contains a list

@@ -54,7 +54,7 @@ def _previous(span: Span, site: Site) -> Any:
     if not span.path:
         return site.value_of(Span(span.line - 1)) if span.line else None
     index = int(span.path[-1])
-    return site.value_of(Span(span.line, (*span.path[:-1], index - 1))) if index else None
+    return site.value_of(span.outer.inside(index - 1)) if index else None
 
 
 def _split(
@@ -138,9 +138,9 @@ def _halves(edit: Edit) -> Iterator[tuple[Span, dict[str, Any]]]:
     """The parts after each cut, with the id of the half that contains them."""
     cuts = {insertion.span: insertion.reopened for insertion in edit.inserted if insertion.cuts}
     for span in cuts:
-        parts = edit.value_at(Span(span.line, span.path[:-1]))
+        parts = edit.value_at(span.outer)
         for position in range(int(span.path[-1]), len(parts)):
-            part = Span(span.line, (*span.path[:-1], position))
+            part = span.outer.inside(position)
             if part in cuts and part != span:
                 break
             if part not in edit.removed and "messageID" in members(parts[position]):
@@ -153,7 +153,7 @@ _Session = Sequence[tuple[Span, Any]]
 def _sessions(edit: Edit) -> Iterator[_Session]:
     """The messages of each edited session, with their spans."""
     spans = {_message_around(span) for span in (*edit.removed, *edit.kept)}
-    arrays = {Span(span.line, span.path[:-1]) for span in spans if span.path}
+    arrays = {span.outer for span in spans if span.path}
     for array in sorted(arrays, key=lambda span: (span.line, len(span.path), str(span.path))):
         values = edit.value_at(array)
         if isinstance(values, list):

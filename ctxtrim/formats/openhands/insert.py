@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
+from ctxtrim.formats.fields import members
 from ctxtrim.formats.message_parts import event_id, text_of
 from ctxtrim.model import Message, Span
 
@@ -53,14 +54,19 @@ def _last_span(message: Message | None) -> Span:
 
 def _element(span: Span, site: Site, is_after: bool) -> Span:
     """The event at a position, or its pair if the position is on the outer side of the pair."""
-    line, path = span.line, span.path
-    while path and not isinstance(path[-1], int):
-        path = path[:-1]
-    is_inside = len(path) > 1 and isinstance(path[-2], int)
-    pair = site.value_of(Span(line, path[:-1])) if is_inside else None
-    if isinstance(pair, list) and path[-1] == (len(pair) - 1 if is_after else 0):
-        path = path[:-1]
-    return Span(line, path)
+    event = _event_around(span)
+    is_inside = len(event.path) > 1 and isinstance(event.path[-2], int)
+    pair = site.value_of(event.outer) if is_inside else None
+    if isinstance(pair, list) and event.path[-1] == (len(pair) - 1 if is_after else 0):
+        return event.outer
+    return event
+
+
+def _event_around(span: Span) -> Span:
+    """The span of the event that contains a span."""
+    while span.path and not isinstance(span.path[-1], int):
+        span = span.outer
+    return span
 
 
 def _placeholder(message: Message, site: Site) -> Span | None:
@@ -79,11 +85,7 @@ def _placeholder(message: Message, site: Site) -> Span | None:
 
 def _event(span: Span, site: Site) -> dict[str, Any]:
     """The event that contains a span."""
-    line, path = span.line, span.path
-    while path and not isinstance(path[-1], int):
-        path = path[:-1]
-    value = site.value_of(Span(line, path))
-    return value if isinstance(value, dict) else {}
+    return members(site.value_of(_event_around(span)))
 
 
 def _json_value(

@@ -258,7 +258,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     last = _value(site, site.any)
     span = (site.earlier or site.any).spans[-1]
     if site.later is None and span.path[-1:] == ("systemPrompt",):
-        first = Span(span.line, (*span.path[:-1], "messages", 0))
+        first = span.outer.inside("messages", 0)
         return [Insertion(json_value(message, last, site), first) for message in run]
     neighbour = _value(site, site.neighbour)
     return insert_elements(

@@ -55,7 +55,7 @@ def _element(message: Message) -> Span | None:
         return None
     span = message.spans[0]
     is_block = span.path[-2:-1] == ("content",)
-    return Span(span.line, span.path[:-2]) if is_block else span
+    return span.outer.outer if is_block else span
 
 
 def _system_among_messages(conversation: CheckedMessages) -> checks.Breaches:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ctxtrim.formats.fields import string
 from ctxtrim.model import Message, Span
 from ctxtrim.model.request import Usage
 
@@ -69,8 +70,8 @@ def pi_usage(value: Any, message: int, model: object) -> Usage | None:
     """`{input, output, cacheRead, cacheWrite}`, or `totalTokens` alone: three counters of input
     that do not overlap.
     """
-    name = model if isinstance(model, str) else None
-    return _usage(value, ("input", "cacheRead", "cacheWrite"), "output", message, name)
+    parts = ("input", "cacheRead", "cacheWrite")
+    return _usage(value, parts, "output", message, string(model))
 
 
 def kimi_usage(value: Any, model: str | None) -> Usage | None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
-from ctxtrim.formats.fields import string
+from ctxtrim.formats.fields import elements, string
 from ctxtrim.formats.message_lists import Element
 from ctxtrim.formats.usage import anthropic_usage
 from ctxtrim.model import Span
@@ -211,8 +211,7 @@ def _is_roo(items: Sequence[Any]) -> bool:
 
 
 def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:
-    tools = around.get("tools")
-    schemas = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    schemas = [tool for tool in elements(around.get("tools")) if isinstance(tool, dict)]
     return (
         (bool(around.get("system")) and isinstance(around["system"], (str, list)))
         or "anthropic_version" in around
@@ -282,7 +281,4 @@ def _is_claude(model: object) -> bool:
 
 
 def _blocks(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    content = message.get("content")
-    if not isinstance(content, list):
-        return iter(())
-    return (block for block in content if isinstance(block, dict))
+    return (block for block in elements(message.get("content")) if isinstance(block, dict))

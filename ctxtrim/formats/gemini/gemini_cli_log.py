@@ -26,7 +26,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Insertion
-from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.gemini.parts import call_of, part_of
 from ctxtrim.formats.message_lists import Element
 from ctxtrim.model import Part, Span
@@ -209,7 +209,7 @@ def _orders(values: Iterable[Any]) -> dict[Span, dict[Any, int]]:
     for line, value in enumerate(values):
         order = elements(members(members(value).get("$patch")).get("orderIds"))
         if order:
-            names = [name if isinstance(name, str) else None for name in order]
+            names = map(string, order)
             orders[Span(line, ("$patch", "orderIds"))] = dict(zip(names, count(), strict=False))
     return orders
 

@@ -14,7 +14,7 @@ next prompt.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.message_lists import Element
 
 
@@ -116,5 +116,4 @@ def compaction_at(value: Any) -> int | None:
 def tail_start(value: Any) -> str | None:
     """The id of the first message that the compaction in a message keeps."""
     position = compaction_at(value)
-    start = None if position is None else value["parts"][position].get("tail_start_id")
-    return start if isinstance(start, str) else None
+    return None if position is None else string(value["parts"][position].get("tail_start_id"))

@@ -269,8 +269,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
 
 def _value(site: Site, message: Message) -> Mapping[str, Any]:
-    value = site.value_of(message.spans[0])
-    return value if isinstance(value, dict) else {}
+    return members(site.value_of(message.spans[0]))
 
 
 def json_value(message: Message, neighbour: Mapping[str, Any], site: Site) -> dict[str, Any]:

@@ -296,12 +296,11 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
 def _entry_at(span: Span, site: Site) -> dict[str, Any]:
     """The entry that contains a span; an empty one if there is none."""
-    value = site.value_of(Span(span.line))
-    return value if isinstance(value, dict) else {}
+    return members(site.value_of(Span(span.line)))
 
 
 def _message_of(message: Message, neighbour: Any, site: Site) -> dict[str, Any]:
-    value = json_value(message, neighbour if isinstance(neighbour, dict) else {}, site)
+    value = json_value(message, members(neighbour), site)
     if not message.is_summary or message.visibility != VISIBLE:
         return value
     del value["content"]

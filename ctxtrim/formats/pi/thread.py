@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Insertion
 from ctxtrim.formats.event_links import EventEdit, EventGraph, EventIndex, SessionEvent
-from ctxtrim.formats.fields import string
+from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_parts import event_id
 from ctxtrim.model import Span
 from ctxtrim.text.records import BLANK, NOT_JSON, dump
@@ -55,7 +55,7 @@ class PiEntry(SessionEvent, eq=False, gc=False):
 
 def _entry(value: Any, span: Span) -> PiEntry:
     """A JSON value as an entry."""
-    fields: dict[str, Any] = value if isinstance(value, dict) else {}
+    fields = members(value)
     entry = PiEntry(fields, span, string(fields.get("id")), bool(fields))
     entry.kind = string(fields.get("type"))
     return entry
@@ -210,8 +210,8 @@ def _with_summary(
     rest = [insertion for insertion in edit.inserted if insertion is not new]
     if compaction.value.get("summary") and not is_dropped:
         rest = _with_old_summary(rest, edit, entries, thread, compaction)
-    members = {key: new.value[key] for key in ("summary", "timestamp") if key in new.value}
-    return replace(result, inserted=rest, members={compaction.span: members})
+    changes = {key: new.value[key] for key in ("summary", "timestamp") if key in new.value}
+    return replace(result, inserted=rest, members={compaction.span: changes})
 
 
 def _with_old_summary(

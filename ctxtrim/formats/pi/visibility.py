@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Site
+from ctxtrim.formats.fields import string
 from ctxtrim.model import VISIBLE, Message, Span
 
 Names = tuple[str, str]
@@ -42,7 +43,7 @@ def with_visibility(message: Message, value: Mapping[str, Any]) -> Message:
         message,
         agent_visible=metadata.get(agent) is not False,
         user_visible=is_shown,
-        kind=kind if isinstance(kind, str) else None,
+        kind=string(kind),
         is_injected=message.is_injected or (message.role == "user" and not is_shown),
     )
 

@@ -26,6 +26,12 @@ _TEXTS = {"user_input": "user_response", "planner_response": "response"}
 """The members that contain the text of a step, by its type."""
 
 
+def knows(value: object) -> bool:
+    """Whether a value is a step or a message that only Windsurf writes."""
+    is_dated = isinstance(value, dict) and "createdAt" in value and openai_chat.knows(value)
+    return _is_known(value) or _has_sender(value) or is_dated
+
+
 def _is_step(value: object) -> bool:
     """Whether a value is a step of any type."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
@@ -42,12 +48,6 @@ def _has_sender(value: object) -> bool:
     """Whether a value is a message of an export with a sender and parts."""
     has_parts = isinstance(value, dict) and isinstance(value.get("parts"), list)
     return has_parts and role_in(value, "sender", _ROLES) is not None
-
-
-def knows(value: object) -> bool:
-    """Whether a value is a step or a message that only Windsurf writes."""
-    is_dated = isinstance(value, dict) and "createdAt" in value and openai_chat.knows(value)
-    return _is_known(value) or _has_sender(value) or is_dated
 
 
 def read(elements: Iterable[Element], contents: ListContents) -> None:

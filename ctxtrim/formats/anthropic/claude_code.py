@@ -106,6 +106,121 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     )
 
 
+class _Companions:
+    """The lines to remove with messages: file snapshots of prompts, progress of calls."""
+
+    def __init__(self, events: Iterable[ClaudeEvent]) -> None:
+        self._prompts: dict[str | None, list[Companion]] = {}
+        self._calls: dict[str | None, list[Companion]] = {}
+        for event in events:
+            if event.kind == "progress":
+                self._add(self._calls, event)
+            elif event.owner is not None:
+                self._add(self._prompts, event)
+
+    def _add(self, lines: dict[str | None, list[Companion]], event: ClaudeEvent) -> None:
+        lines.setdefault(event.owner, []).append(Companion(event.span, str(event.kind)))
+
+    def take(self, events: Sequence[ClaudeEvent], parts: Sequence[Part]) -> tuple[Companion, ...]:
+        """The companions of a message that no message has yet."""
+        if not self._prompts and not self._calls:
+            return ()
+        companions: list[Companion] = []
+        for event in events:
+            if event.id in self._prompts and event.id is not None:
+                companions += self._prompts.pop(event.id)
+        for part in parts:
+            if part.kind == "tool_call" and part.call_id in self._calls:
+                companions += self._calls.pop(part.call_id)
+        return tuple(companions)
+
+
+def _messages(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> list[Message]:
+    """The messages of the live events, each at its first line."""
+    client_texts: dict[str, str] = {}
+    for event in events:
+        client_texts |= event.replacements or {}
+    client_texts |= {name: CLEARED for event in events for name in event.cleared or ()}
+    companions = _Companions(events)
+    events_by_id: dict[str, list[ClaudeEvent]] = {}
+    for event in live_events:
+        if event.kind == "assistant" and event.message_id:
+            events_by_id.setdefault(event.message_id, []).append(event)
+    messages = list(_prompt(live_events, events))
+    for event in live_events:
+        if event.kind == "assistant":
+            answer_events = events_by_id[event.message_id] if event.message_id else [event]
+            if answer_events[0] is event:
+                messages.append(_answer(answer_events, len(messages), companions))
+        event_messages, event.messages = event.messages, ()  # copied, and not needed any more
+        for message in event_messages:
+            lines = companions.take((event,), ()) if message.spans == (event.span,) else ()
+            message = replace(message, index=len(messages), companions=lines)
+            messages.append(_with_client_text(message, client_texts) if client_texts else message)
+    return messages
+
+
+def _prompt(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> Iterator[Message]:
+    """The system prompt of the last snapshot, if there is one; the client sends it again.
+
+    Its spans are those of all snapshots.
+    """
+    snapshots = _snapshots(live_events, events)
+    for event in snapshots[-1:]:
+        texts = elements((event.snapshot or {}).get("systemPrompt"))
+        parts = tuple([Part("text", text) for text in texts if isinstance(text, str)])
+        spans = tuple([snapshot.span for snapshot in reversed(snapshots)])
+        if parts:
+            yield Message("system", parts, index=0, spans=spans)
+
+
+def _tools(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> str | None:
+    """The tools of the last snapshot with tools. The first snapshot of a session has none."""
+    for event in reversed(_snapshots(live_events, events)):
+        tools = elements((event.snapshot or {}).get("tools"))
+        if tools:
+            return dump([_tool(tool) for tool in tools])
+    return None
+
+
+def _tool(tool: Any) -> Any:
+    """A tool as it is sent, with its schema under the name of the API."""
+    if not isinstance(tool, dict) or "schema" not in tool:
+        return tool
+    rest = {key: tool[key] for key in tool if key != "schema"}
+    return {**rest, "input_schema": tool["schema"]}
+
+
+def _snapshots(
+    live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]
+) -> list[ClaudeEvent]:
+    """The snapshots of the prompt of the main session, or of the subagent of the live events."""
+    if not live_events:
+        return []
+    is_sidechain = live_events[-1].is_sidechain
+    snapshots = [event for event in events if event.snapshot and event.is_sidechain == is_sidechain]
+    return sorted(snapshots, key=lambda event: event.span)
+
+
+def _answer(events: Sequence[ClaudeEvent], index: int, companions: _Companions) -> Message:
+    """A message of the model, from all of its lines."""
+    parts = tuple(chain.from_iterable([event.parts for event in events]))
+    for event in events:
+        event.answer = index
+    spans = tuple(event.span for event in events)
+    lines = companions.take(events, parts)
+    return Message("assistant", parts, index=index, spans=spans, companions=lines)
+
+
+def _with_client_text(message: Message, client_texts: Mapping[str, str]) -> Message:
+    """A result with the text that the client sends for it, which cannot be edited."""
+    result = message.result
+    text = None if result is None else client_texts.get(result.call_id or "")
+    if result is None or text is None:
+        return message
+    return replace(message, parts=(replace(result, text=text, span=None, block=None),))
+
+
 def _usages(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> Iterator[Usage]:
     """The usage of each answer since the client last compacted the context or cleared results.
 
@@ -205,35 +320,6 @@ def _rest_of(value: dict[str, Any], content: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-class Companions:
-    """The lines to remove with messages: file snapshots of prompts, progress of calls."""
-
-    def __init__(self, events: Iterable[ClaudeEvent]) -> None:
-        self._prompts: dict[str | None, list[Companion]] = {}
-        self._calls: dict[str | None, list[Companion]] = {}
-        for event in events:
-            if event.kind == "progress":
-                self._add(self._calls, event)
-            elif event.owner is not None:
-                self._add(self._prompts, event)
-
-    def _add(self, lines: dict[str | None, list[Companion]], event: ClaudeEvent) -> None:
-        lines.setdefault(event.owner, []).append(Companion(event.span, str(event.kind)))
-
-    def take(self, events: Sequence[ClaudeEvent], parts: Sequence[Part]) -> tuple[Companion, ...]:
-        """The companions of a message that no message has yet."""
-        if not self._prompts and not self._calls:
-            return ()
-        companions: list[Companion] = []
-        for event in events:
-            if event.id in self._prompts and event.id is not None:
-                companions += self._prompts.pop(event.id)
-        for part in parts:
-            if part.kind == "tool_call" and part.call_id in self._calls:
-                companions += self._calls.pop(part.call_id)
-        return tuple(companions)
-
-
 FORMAT = Format(
     "claude-code",
     sniff,
@@ -245,89 +331,3 @@ FORMAT = Format(
     text_block=text_block,
     session_of=session_of,
 )
-
-
-def _messages(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> list[Message]:
-    """The messages of the live events, each at its first line."""
-    client_texts: dict[str, str] = {}
-    for event in events:
-        client_texts |= event.replacements or {}
-    client_texts |= {name: CLEARED for event in events for name in event.cleared or ()}
-    companions = Companions(events)
-    events_by_id: dict[str, list[ClaudeEvent]] = {}
-    for event in live_events:
-        if event.kind == "assistant" and event.message_id:
-            events_by_id.setdefault(event.message_id, []).append(event)
-    messages = list(_prompt(live_events, events))
-    for event in live_events:
-        if event.kind == "assistant":
-            answer_events = events_by_id[event.message_id] if event.message_id else [event]
-            if answer_events[0] is event:
-                messages.append(_answer(answer_events, len(messages), companions))
-        event_messages, event.messages = event.messages, ()  # copied, and not needed any more
-        for message in event_messages:
-            lines = companions.take((event,), ()) if message.spans == (event.span,) else ()
-            message = replace(message, index=len(messages), companions=lines)
-            messages.append(_with_client_text(message, client_texts) if client_texts else message)
-    return messages
-
-
-def _prompt(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> Iterator[Message]:
-    """The system prompt of the last snapshot, if there is one; the client sends it again.
-
-    Its spans are those of all snapshots.
-    """
-    snapshots = _snapshots(live_events, events)
-    for event in snapshots[-1:]:
-        texts = elements((event.snapshot or {}).get("systemPrompt"))
-        parts = tuple([Part("text", text) for text in texts if isinstance(text, str)])
-        spans = tuple([snapshot.span for snapshot in reversed(snapshots)])
-        if parts:
-            yield Message("system", parts, index=0, spans=spans)
-
-
-def _tools(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> str | None:
-    """The tools of the last snapshot with tools. The first snapshot of a session has none."""
-    for event in reversed(_snapshots(live_events, events)):
-        tools = elements((event.snapshot or {}).get("tools"))
-        if tools:
-            return dump([_tool(tool) for tool in tools])
-    return None
-
-
-def _tool(tool: Any) -> Any:
-    """A tool as it is sent, with its schema under the name of the API."""
-    if not isinstance(tool, dict) or "schema" not in tool:
-        return tool
-    rest = {key: tool[key] for key in tool if key != "schema"}
-    return {**rest, "input_schema": tool["schema"]}
-
-
-def _snapshots(
-    live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]
-) -> list[ClaudeEvent]:
-    """The snapshots of the prompt of the main session, or of the subagent of the live events."""
-    if not live_events:
-        return []
-    is_sidechain = live_events[-1].is_sidechain
-    snapshots = [event for event in events if event.snapshot and event.is_sidechain == is_sidechain]
-    return sorted(snapshots, key=lambda event: event.span)
-
-
-def _answer(events: Sequence[ClaudeEvent], index: int, companions: Companions) -> Message:
-    """A message of the model, from all of its lines."""
-    parts = tuple(chain.from_iterable([event.parts for event in events]))
-    for event in events:
-        event.answer = index
-    spans = tuple(event.span for event in events)
-    lines = companions.take(events, parts)
-    return Message("assistant", parts, index=index, spans=spans, companions=lines)
-
-
-def _with_client_text(message: Message, client_texts: Mapping[str, str]) -> Message:
-    """A result with the text that the client sends for it, which cannot be edited."""
-    result = message.result
-    text = None if result is None else client_texts.get(result.call_id or "")
-    if result is None or text is None:
-        return message
-    return replace(message, parts=(replace(result, text=text, span=None, block=None),))

@@ -63,11 +63,6 @@ _STREAM = _Names(
 )
 
 
-def _names_in(compaction: Mapping[str, Any]) -> _Names:
-    is_of_session = _SESSION.messages in compaction or _SESSION.segment in compaction
-    return _SESSION if is_of_session else _STREAM
-
-
 def in_context_order(events: list[ClaudeEvent], place: int) -> list[ClaudeEvent]:
     """The events in the order of the context, with the parents that the client gives them.
 
@@ -91,6 +86,11 @@ def in_context_order(events: list[ClaudeEvent], place: int) -> list[ClaudeEvent]
     rest = [event for event in events if event.span not in spans]
     end = rest.index(events[place + later_ids.index(anchor)]) + 1
     return [*rest[:end], *preserved_events, *rest[end:]]
+
+
+def _names_in(compaction: Mapping[str, Any]) -> _Names:
+    is_of_session = _SESSION.messages in compaction or _SESSION.segment in compaction
+    return _SESSION if is_of_session else _STREAM
 
 
 def _move_parents(

@@ -9,17 +9,6 @@ from ctxtrim.formats.conversion.pieces import Piece
 from ctxtrim.model import Message
 
 
-def _object_in(text: str) -> dict[str, Any] | None:
-    """The object in a JSON text; an empty object for an empty text, None for anything else."""
-    if not text.strip():
-        return {}
-    try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def is_object(call: Piece) -> bool:
     """Whether the arguments of a call are a JSON object or empty, and no custom text."""
     return not call.is_custom and _object_in(call.text) is not None
@@ -40,6 +29,17 @@ def object_of(call: Piece, message: Message | None, losses: Losses) -> dict[str,
         what = f"the arguments of {call.name} have two members of one name; the last one is kept"
         losses.change("argument", what, message)
     return value
+
+
+def _object_in(text: str) -> dict[str, Any] | None:
+    """The object in a JSON text; an empty object for an empty text, None for anything else."""
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _has_duplicates(text: str) -> bool:

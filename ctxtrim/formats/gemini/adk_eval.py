@@ -46,17 +46,17 @@ _EVENTS = ("invocation_events", "invocationEvents")
 _NO_PLACE = "an invocation of ADK has no place for a prompt between a result and the answer"
 
 
-def _key(value: dict[str, Any], keys: tuple[str, str]) -> str:
-    """The key that a value has; if it has neither, the one in the case of its other keys."""
-    is_camel = any(key[1] in value for key in (_USER, _CALLS, _RESULTS, _REPLIES))
-    return next((key for key in keys if key in value), keys[is_camel])
-
-
 def knows(value: object) -> bool:
     """Whether a value is an invocation."""
     if not isinstance(value, dict):
         return False
     return isinstance(members(value.get(_key(value, _USER))).get("parts"), list)
+
+
+def _key(value: dict[str, Any], keys: tuple[str, str]) -> str:
+    """The key that a value has; if it has neither, the one in the case of its other keys."""
+    is_camel = any(key[1] in value for key in (_USER, _CALLS, _RESULTS, _REPLIES))
+    return next((key for key in keys if key in value), keys[is_camel])
 
 
 def read(items: Iterable[Element], contents: ListContents) -> None:

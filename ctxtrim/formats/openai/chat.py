@@ -231,6 +231,58 @@ def _action(value: dict[str, Any]) -> Part | None:
     return Part("tool_call", action, name="bash") if is_agent and isinstance(action, str) else None
 
 
+def _message(
+    role: Role,
+    value: dict[str, Any],
+    span: Span,
+    whole: Span,
+    action: Part | None,
+    contents: ListContents,
+) -> Message:
+    """A message that is no result."""
+    content, name = value.get("content"), string(value.get("name"))
+    content_span = Span(span.line, span.path + _CONTENT)
+    parts: tuple[Part, ...] = ()
+    if value["role"] in _CALLS:
+        parts = _calls_in_content(content, content_span)
+    elif isinstance(content, str):
+        parts = (Part("text", content, span=content_span),)
+    elif content is not None:
+        parts = content_parts(content, content_span, _block)
+        if role == "assistant" and isinstance(content, list):
+            parts = _sent_parts(parts, content)
+    if "images" in value:
+        parts += _images(value, span)
+    if role == "assistant" or "tool_calls" in value or "tool_responses" in value:
+        if not _WITH_PARTS.isdisjoint(value):
+            parts, whole = _with_client_members(value, parts, span, whole, contents, _block)
+        if value.get("tool_calls") or value.get("tool_call") or value.get("function_call"):
+            parts = _with_calls(value, parts, span, contents)
+    is_demo = value.get("is_demo") is True
+    index = len(contents.messages)
+    message = Message(
+        role, parts, name, is_demo, index=index, spans=(whole,), action=action, is_demo=is_demo
+    )
+    if role == "user" and parts and parts[0].text.startswith("<system>"):
+        message = _with_note(message)
+    return message
+
+
+def _sent_parts(parts: tuple[Part, ...], content: list[Any]) -> tuple[Part, ...]:
+    """The parts of a content without those of requests for approval (AI SDK)."""
+    kinds = [members(block).get("type") for block in content]
+    if _APPROVAL not in kinds:
+        return parts
+    return tuple(part for part, kind in zip(parts, kinds, strict=True) if kind != _APPROVAL)
+
+
+def _block(block: Any, span: Span) -> Part:
+    kind = block.get("type") if isinstance(block, dict) else None
+    if kind in _TEXTS and isinstance(block.get("text"), str):
+        return Part("text", block["text"], span=span.inside("text"), block=span)
+    return cast(Part, _other_block(block, span))
+
+
 _PLAIN = Envelope(options=chat_options({}))
 
 
@@ -300,55 +352,3 @@ DIALECT = Dialect(
     answers=(("message",),), resolved=_resolved, places=PLACES, other_places=OTHER_PLACES,
     takes_empty=True, has_foreign=has_foreign, owns_place=owns_place, refuses_place=refuses_place,
 )  # fmt: skip
-
-
-def _message(
-    role: Role,
-    value: dict[str, Any],
-    span: Span,
-    whole: Span,
-    action: Part | None,
-    contents: ListContents,
-) -> Message:
-    """A message that is no result."""
-    content, name = value.get("content"), string(value.get("name"))
-    content_span = Span(span.line, span.path + _CONTENT)
-    parts: tuple[Part, ...] = ()
-    if value["role"] in _CALLS:
-        parts = _calls_in_content(content, content_span)
-    elif isinstance(content, str):
-        parts = (Part("text", content, span=content_span),)
-    elif content is not None:
-        parts = content_parts(content, content_span, _block)
-        if role == "assistant" and isinstance(content, list):
-            parts = _sent_parts(parts, content)
-    if "images" in value:
-        parts += _images(value, span)
-    if role == "assistant" or "tool_calls" in value or "tool_responses" in value:
-        if not _WITH_PARTS.isdisjoint(value):
-            parts, whole = _with_client_members(value, parts, span, whole, contents, _block)
-        if value.get("tool_calls") or value.get("tool_call") or value.get("function_call"):
-            parts = _with_calls(value, parts, span, contents)
-    is_demo = value.get("is_demo") is True
-    index = len(contents.messages)
-    message = Message(
-        role, parts, name, is_demo, index=index, spans=(whole,), action=action, is_demo=is_demo
-    )
-    if role == "user" and parts and parts[0].text.startswith("<system>"):
-        message = _with_note(message)
-    return message
-
-
-def _sent_parts(parts: tuple[Part, ...], content: list[Any]) -> tuple[Part, ...]:
-    """The parts of a content without those of requests for approval (AI SDK)."""
-    kinds = [members(block).get("type") for block in content]
-    if _APPROVAL not in kinds:
-        return parts
-    return tuple(part for part, kind in zip(parts, kinds, strict=True) if kind != _APPROVAL)
-
-
-def _block(block: Any, span: Span) -> Part:
-    kind = block.get("type") if isinstance(block, dict) else None
-    if kind in _TEXTS and isinstance(block.get("text"), str):
-        return Part("text", block["text"], span=span.inside("text"), block=span)
-    return cast(Part, _other_block(block, span))

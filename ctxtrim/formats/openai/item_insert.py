@@ -10,20 +10,6 @@ from ctxtrim.formats.openai.items import kind_of
 from ctxtrim.model import Message, Span
 
 
-def _json_value(message: Message, call: dict[str, Any] | None) -> dict[str, Any]:
-    """A message as an item. `call` is the item of the call that a result answers, if known."""
-    text = text_of(message.parts)
-    result = message.result
-    if result is None:
-        kind = "output_text" if message.role == "assistant" else "input_text"
-        return {"type": "message", "role": message.role, "content": [{"type": kind, "text": text}]}
-    if result.call_id is None:
-        return {"type": "tool_result", "name": result.name, "result": text}
-    is_custom = call is not None and call.get("type") == "custom_tool_call"
-    kind = "custom_tool_call" if is_custom else "function_call"
-    return {"type": f"{kind}_output", "call_id": result.call_id, "output": text}
-
-
 def insert_items(run: Sequence[Message], site: Site) -> list[Insertion]:
     """Each message as an item."""
     neighbour = (site.earlier or site.any).spans[-1]
@@ -53,3 +39,17 @@ def _call_item(call_id: str | None, neighbour: Span, site: Site) -> dict[str, An
 def _item(value: Any) -> Any:
     """The item in a line of Codex; any other value is returned as it is."""
     return value.get("payload", value) if isinstance(value, dict) else value
+
+
+def _json_value(message: Message, call: dict[str, Any] | None) -> dict[str, Any]:
+    """A message as an item. `call` is the item of the call that a result answers, if known."""
+    text = text_of(message.parts)
+    result = message.result
+    if result is None:
+        kind = "output_text" if message.role == "assistant" else "input_text"
+        return {"type": "message", "role": message.role, "content": [{"type": kind, "text": text}]}
+    if result.call_id is None:
+        return {"type": "tool_result", "name": result.name, "result": text}
+    is_custom = call is not None and call.get("type") == "custom_tool_call"
+    kind = "custom_tool_call" if is_custom else "function_call"
+    return {"type": f"{kind}_output", "call_id": result.call_id, "output": text}

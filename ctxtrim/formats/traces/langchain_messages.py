@@ -50,6 +50,13 @@ _CALLS = ("tool_use", "tool_call", "function_call", "input_json_delta")
 _CALL_LISTS = ("tool_calls", "invalid_tool_calls")
 
 
+def knows(value: object) -> bool:
+    """Whether a value is a message of LangChain."""
+    if not isinstance(value, dict) or _role(value) is None:
+        return False
+    return "content" in _body(value, Span(0))[0]
+
+
 def _role(value: dict[str, Any]) -> Role | None:
     if "lc" in value:
         names = elements(value.get("id"))
@@ -63,13 +70,6 @@ def _body(value: dict[str, Any], span: Span) -> tuple[dict[str, Any], Span]:
     """The object with the content of a message."""
     key = next((key for key in ("kwargs", "data") if isinstance(value.get(key), dict)), None)
     return (value, span) if key is None else (value[key], span.inside(key))
-
-
-def knows(value: object) -> bool:
-    """Whether a value is a message of LangChain."""
-    if not isinstance(value, dict) or _role(value) is None:
-        return False
-    return "content" in _body(value, Span(0))[0]
 
 
 def read(items: Iterable[Element], contents: ListContents) -> None:

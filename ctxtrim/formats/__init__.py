@@ -31,13 +31,7 @@ from ctxtrim.formats.opencode import OPENCODE_RUN
 from ctxtrim.formats.opencode import session as opencode
 from ctxtrim.formats.openhands import history as openhands
 from ctxtrim.formats.pi import session as pi
-from ctxtrim.formats.traces import (
-    langchain_messages,
-    langfuse,
-    langsmith,
-    litellm,
-    opentelemetry,
-)
+from ctxtrim.formats.traces import langchain_messages, langfuse, langsmith, litellm, opentelemetry
 
 FORMATS: dict[str, Format] = {
     file_format.name: file_format

@@ -232,17 +232,8 @@ def _oddities(records: Iterable[JsonRecord]) -> Iterator[Finding]:
     previous = 0
     for record in records:
         if record.problem is not None:
-            yield Finding(
-                "not-json",
-                "error",
-                f"{record.problem}{KEPT}",
-                record.number,
-            )
+            yield Finding("not-json", "error", f"{record.problem}{KEPT}", record.number)
         elif record.is_glued and record.number != previous:
-            yield Finding(
-                "glued-values",
-                "warning",
-                "several JSON values on one line; each is read",
-                record.number,
-            )
+            text = "several JSON values on one line; each is read"
+            yield Finding("glued-values", "warning", text, record.number)
         previous = record.number

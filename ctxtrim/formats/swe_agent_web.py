@@ -10,13 +10,7 @@ from typing import Any
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import string
-from ctxtrim.formats.message_lists import (
-    Dialect,
-    Element,
-    Envelope,
-    ListContents,
-    insert_elements,
-)
+from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, insert_elements
 from ctxtrim.formats.message_parts import call_part, result_parts, text_of
 from ctxtrim.model import Message, Part, Span
 

@@ -56,11 +56,8 @@ def rewrite(
     for transcript in transcripts:
         _collect(file_format, transcript, source, edits)
         insertions += _insertions(file_format, transcript, source)
-    target_arrays = {
-        insertion.span.outer
-        for insertion in insertions
-        if insertion.span.path and not insertion.replaces
-    }
+    spans = (insertion.span for insertion in insertions if not insertion.replaces)
+    target_arrays = {span.outer for span in spans if span.path}
     for index, edit in edits.lines.items():
         for path in _owners(file_format, source, index, edit.remove, target_arrays):
             edits.remove(Span(index, path))
@@ -127,10 +124,7 @@ def _insertions(
 
 
 def _collect(
-    file_format: Format,
-    transcript: Transcript,
-    source: SourceValues,
-    edits: LineEdits,
+    file_format: Format, transcript: Transcript, source: SourceValues, edits: LineEdits
 ) -> None:
     """Collect the edits of a transcript, without inserted messages."""
     visibility_changes: list[tuple[Message, Message]] = []

@@ -16,15 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
-from ctxtrim.formats.base import (
-    BEFORE_SUMMARY,
-    Edit,
-    Format,
-    Insertion,
-    Layout,
-    Site,
-    session,
-)
+from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
 from ctxtrim.formats.media_blocks import inline_media, sealed_media

@@ -81,18 +81,10 @@ _BLOCKS = (
 )  # fmt: skip
 _FOREIGN_ROLES = ("tool", "function", "developer", "toolResult")
 _REASONING = frozenset(("reasoning", "reasoning_content", "thinking"))
-_OTHER_KEYS = frozenset(
-    (
-        "tool_calls",
-        "function_call",
-        "tool_call_id",
-        "toolCalls",
-        "toolCallId",
-        "finish_reason",
-        "stopReason",
-        "thinking_blocks",
-    )
-)
+_OTHER_KEYS = frozenset((
+    "tool_calls", "function_call", "tool_call_id", "toolCalls", "toolCallId", "finish_reason",
+    "stopReason", "thinking_blocks",
+))  # fmt: skip
 _FOREIGN_KEYS = _OTHER_KEYS | _REASONING
 _FOREIGN_BLOCKS = (
     "image_url", "input_audio", "input_text", "output_text", "input_image", "toolCall",

@@ -132,9 +132,7 @@ def _parents(element: LinkedElement, by_name: Mapping[_Link, LinkedElement]) -> 
 
 
 def _root(
-    element: LinkedElement,
-    by_name: Mapping[_Link, LinkedElement],
-    roots: dict[Span, LinkedElement],
+    element: LinkedElement, by_name: Mapping[_Link, LinkedElement], roots: dict[Span, LinkedElement]
 ) -> LinkedElement:
     """The last element on the way from an element to its parents. `roots`: those found before."""
     way: dict[Span, None] = {}

@@ -11,11 +11,7 @@ from itertools import takewhile
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.conversion.block_members import (
-    OF_ONE_API,
-    BlockMembers,
-    kept_members_of_tool,
-)
+from ctxtrim.formats.conversion.block_members import OF_ONE_API, BlockMembers, kept_members_of_tool
 from ctxtrim.formats.conversion.identifiers import Identifiers
 from ctxtrim.formats.conversion.json_schema import has_unions, without_unions
 from ctxtrim.formats.conversion.losses import Losses

@@ -18,11 +18,7 @@ class Losses:
         self._findings: list[Finding] = []
 
     def lose(
-        self,
-        kind: str,
-        what: str,
-        message: Message | None = None,
-        severity: Severity = "warning",
+        self, kind: str, what: str, message: Message | None = None, severity: Severity = "warning"
     ) -> None:
         """Record a loss; without a message, it concerns the whole transcript."""
         self._add("lost", kind, what, message, severity)

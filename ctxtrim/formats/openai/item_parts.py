@@ -7,13 +7,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.json_in_string import Wrapped, failed, unwrapped
-from ctxtrim.formats.media_blocks import (
-    block_part,
-    input_text,
-    media_of,
-    output_text,
-    sealed_media,
-)
+from ctxtrim.formats.media_blocks import block_part, input_text, media_of, output_text, sealed_media
 from ctxtrim.formats.message_parts import call_part, content_parts
 from ctxtrim.model import Message, Part, PartKind, ServerLink, Span
 from ctxtrim.text.records import dump

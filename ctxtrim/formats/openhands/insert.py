@@ -186,9 +186,4 @@ def _result_sdk(message: Message, text: str, events: Sequence[dict[str, Any]]) -
     call = {"tool_name": name, "tool_call_id": call_id}
     if "id" in action:
         call["action_id"] = action["id"]
-    return {
-        "source": "environment",
-        "observation": observation,
-        **call,
-        "kind": "ObservationEvent",
-    }
+    return {"source": "environment", "observation": observation, **call, "kind": "ObservationEvent"}

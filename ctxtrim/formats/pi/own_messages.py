@@ -63,11 +63,7 @@ def _files(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:
     return (*texts, Part("text", "\n</system-reminder>"), *images)
 
 
-_PARTS = {
-    "bashExecution": _command,
-    "fileMention": _files,
-    "pythonExecution": _python,
-}
+_PARTS = {"bashExecution": _command, "fileMention": _files, "pythonExecution": _python}
 
 
 def parts(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:

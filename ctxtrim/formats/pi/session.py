@@ -284,10 +284,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
                 Insertion(_message_of(message, site.value_of(span), site), span, is_after)
             )
         else:
-            body = {
-                "type": kind,
-                "message": _message_of(message, neighbour.get("message"), site),
-            }
+            body = {"type": kind, "message": _message_of(message, neighbour.get("message"), site)}
             insertions.append(
                 Insertion(entry_of(body, neighbour, number), Span(span.line), is_after)
             )

@@ -10,13 +10,7 @@ from typing import Any
 from ctxtrim.formats.base import Insertion, Site, parts_owner
 from ctxtrim.formats.fields import elements, members, role_in, string
 from ctxtrim.formats.media_blocks import inline_media, media_of
-from ctxtrim.formats.message_lists import (
-    Dialect,
-    Element,
-    ListContents,
-    element_of,
-    insert_around,
-)
+from ctxtrim.formats.message_lists import Dialect, Element, ListContents, element_of, insert_around
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.model import Media, Message, Part, PartKind, Role, Span
 from ctxtrim.text.records import dump

@@ -11,13 +11,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, first_string, members, string
 from ctxtrim.formats.message_lists import Envelope
-from ctxtrim.formats.traces.requests import (
-    Field,
-    LoggedRequest,
-    is_message,
-    logged_request,
-    opened,
-)
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, is_message, logged_request, opened
 from ctxtrim.formats.traces.trace_formats import record_format
 from ctxtrim.formats.usage import openai_usage, responses_usage
 from ctxtrim.model import Span

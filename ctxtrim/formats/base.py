@@ -8,10 +8,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.evidence import is_only_instructions
+from ctxtrim.formats.lines import SourceValues
 from ctxtrim.model import Line, Message, Source, Span, StrictRoles, Transcript
 from ctxtrim.summaries.markers import is_only_summary, pieces
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import JsonRecord, decoded_again, shallow, value_in
+from ctxtrim.text.records import JsonRecord, decoded_again, shallow
 
 Layout = Literal["conversation", "events"]
 """The content of one JSON value of a file: whole conversations, or one event of a session."""
@@ -74,7 +75,7 @@ class Edit(Struct, frozen=True, dict=True):
     """
 
     lines: Sequence[Line]
-    values: Sequence[Any]
+    values: SourceValues
     removed: Set[Span]
     transcripts: Sequence[Transcript]
     inserted: Sequence[Insertion]
@@ -98,10 +99,7 @@ class Edit(Struct, frozen=True, dict=True):
 
     def value_at(self, span: Span) -> Any:
         """The value at a span, as read, also inside a string that contains JSON."""
-        value = self.values[span.line]
-        for key in span.path:
-            value = (value_in(value) if isinstance(value, str) else value)[key]
-        return value
+        return self.values.at(span)
 
     def copy_at(self, span: Span) -> Any:
         """The value at a span after the edit, to write it at another place."""

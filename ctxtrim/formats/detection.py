@@ -75,10 +75,9 @@ def votes_for(
     go to the first. If only one format is allowed, values that it shares with others count too.
     """
     candidates = {vote for vote in first if vote is not None}
-    if not candidates and len(formats) == 1 and (takes := formats[0].takes) is not None:
-        candidates = {
-            (formats[0], layout) for value in values if (layout := takes(value)) is not None
-        }
+    if not candidates and len(formats) == 1 and formats[0].takes is not None:
+        layouts = map(formats[0].takes, values)
+        candidates = {(formats[0], layout) for layout in layouts if layout is not None}
     if not candidates:
         return {}
     readable: dict[Vote, list[bool]] = {}

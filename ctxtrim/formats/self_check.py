@@ -39,7 +39,8 @@ def written_chunk(chunk: Chunk, out: Sequence[Transcript], failed: Sequence[bool
         return WrittenChunk(chunk.data)
     if any(failed) and (all(failed) or len(chunk.lines) == 1):
         return WrittenChunk(None)
-    kept = [transcript for transcript, is_lost in zip(out, failed, strict=True) if not is_lost]
+    kept_positions = [position for position in range(len(out)) if not failed[position]]
+    kept = [out[position] for position in kept_positions]
     lost = _lines(transcript for transcript, is_lost in zip(out, failed, strict=True) if is_lost)
     if lost and not lost.isdisjoint(_lines(kept)):
         return WrittenChunk(None)
@@ -53,22 +54,17 @@ def written_chunk(chunk: Chunk, out: Sequence[Transcript], failed: Sequence[bool
     rewritten = rewrite(chunk.format, chunk.lines, kept, lost)
     pieces = rewritten.pieces
     read_back = check(chunk.format, chunk.lines, pieces, kept)
-    places = [
-        position
-        for position, (transcript, is_lost) in enumerate(zip(out, failed, strict=True))
-        if transcript.messages and not is_lost
-    ]
-    if chunk.element is not None and not any(pieces[0].strip(b"[] \t\r\n")):
-        raise NotEditableError(
-            "the edit drops a message that is an element of an array by itself; "
-            "write each element on a line of its own"
-        )
-    is_element = chunk.element is not None
-    return WrittenChunk(
-        chunk.joined(bytes(pieces.data)) if is_element else pieces.data,
-        dict(zip(places, read_back, strict=True)),
-        [chunk.lines[index].number for index in rewritten.linked],
-    )
+    data = pieces.data
+    if chunk.element is not None:
+        if not pieces[0].strip(b"[] \t\r\n"):
+            raise NotEditableError(
+                "the edit drops a message that is an element of an array by itself; "
+                "write each element on a line of its own"
+            )
+        data = chunk.joined(bytes(data))
+    positions = [position for position in kept_positions if out[position].messages]
+    linked = [chunk.lines[index].number for index in rewritten.linked]
+    return WrittenChunk(data, dict(zip(positions, read_back, strict=True)), linked)
 
 
 def _lines(transcripts: Iterable[Transcript]) -> set[int]:

@@ -23,6 +23,7 @@ them. Tools and system prompt are not in the file.
 
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 from msgspec.structs import replace
@@ -72,7 +73,7 @@ def _add_prompt(
     whole: Span,
 ) -> None:
     """Add a prompt, or a message before version 5 that has only a text."""
-    parts = tuple(part for piece in pieces if (part := _text_or_file(*piece)) is not None)
+    parts = tuple(filter(None, starmap(_text_or_file, pieces)))
     if not pieces and isinstance(value.get("content"), str):
         parts = content_parts(value["content"], span.inside("content"), _other)
     if role == "user":
@@ -138,7 +139,7 @@ def _parts_of(step: Sequence[Located]) -> tuple[Part, ...]:
     Calls without a result come last, so that a new result can follow those of other calls.
     """
     pieces = sorted(step, key=lambda piece: _waits(piece[0]))
-    return tuple(part for piece in pieces if (part := _answer_part(*piece)) is not None)
+    return tuple(filter(None, starmap(_answer_part, pieces)))
 
 
 def _add_step(

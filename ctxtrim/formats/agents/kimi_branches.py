@@ -12,7 +12,7 @@ undone branches that belong to no prompt, or to a live one, and never undoes set
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, starmap
 from typing import Any
 
 from msgspec import Struct
@@ -71,7 +71,7 @@ def live_values(
 
     `records`: the values of records that may start a branch, and the numbers of their lines.
     """
-    switches = [switch for value, line in records if (switch := switch_in(value, line))]
+    switches = list(filter(None, starmap(switch_in, records)))
     return _restored(switches, lines) if switches else None
 
 

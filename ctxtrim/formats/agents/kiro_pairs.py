@@ -107,7 +107,7 @@ def relink(edit: Edit) -> Edit:
     halves = [item for item in edit.inserted if _is_half(item)]
     insertions = [item for item in edit.inserted if not _is_half(item)]
     spans = (*(item.span for item in halves), *edit.removed)
-    entries = {entry for span in spans if (entry := _entry(span)) is not None}
+    entries = set(filter(None, map(_entry, spans)))
     removals = set(edit.removed)
     new_halves: list[tuple[Span, Mapping[str, Any]]] = []
     for array in sorted({entry.outer for entry in entries}):

@@ -50,14 +50,10 @@ def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
     first = min(chain, default=0)
     # compacted events stay out, even if they share an id
     main_indices = [index for index in main_indices if index > first]
-    ids = {events[index].message_id for index in chain if events[index].kind == "assistant"} - {
-        None
-    }
-    chain.update(
-        index
-        for index in main_indices
-        if events[index].message_id in ids and events[index].kind == "assistant"
-    )
+    ids = {events[index].message_id for index in chain if events[index].kind == "assistant"}
+    ids.discard(None)
+    answers = [index for index in main_indices if events[index].kind == "assistant"]
+    chain.update(index for index in answers if events[index].message_id in ids)
     calls = {call for index in chain for call in events[index].calls if call is not None}
     chain.update(index for index in main_indices if not calls.isdisjoint(events[index].results))
     return chain

@@ -45,10 +45,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     results = list(takewhile(lambda message: message.role == "tool", run))
     rest = run[len(results) :]
     insertions: list[Insertion] = []
-    host = next(
-        (message for message in (earlier, later) if message is not None and message.role == "tool"),
-        None,
-    )
+    neighbours = filter(None, (earlier, later))
+    host = next((message for message in neighbours if message.role == "tool"), None)
     if host is not None and (not rest or (host is earlier and before != after)):
         insertions = [
             Insertion(json_value(message), host.spans[0], is_after=host is earlier)

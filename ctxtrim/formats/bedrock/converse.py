@@ -5,6 +5,7 @@ result, and each run of other blocks is a message. Cache points are not sent to 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 from msgspec.structs import replace
@@ -168,7 +169,7 @@ def _system(value: Mapping[str, Any], span: Span) -> tuple[Message, ...]:
     if isinstance(prompt, str):
         parts: tuple[Part, ...] = (Part("text", prompt, span=home),)
     else:
-        parts = tuple(filter(None, (_part(*block) for block in located(prompt, home))))
+        parts = tuple(filter(None, starmap(_part, located(prompt, home))))
     return (Message("system", parts, index=0, spans=(home,)),) if parts else ()
 
 

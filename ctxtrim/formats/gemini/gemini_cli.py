@@ -14,7 +14,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import Located, elements, located, members, metadata_in, string
+from ctxtrim.formats.fields import (
+    Located,
+    elements,
+    first_string,
+    located,
+    members,
+    metadata_in,
+    string,
+)
 from ctxtrim.formats.gemini.gemini_cli_log import LoggedMessage, relink, replayed
 from ctxtrim.formats.gemini.parts import (
     call_of,
@@ -82,11 +90,8 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
                 _add_user_message(_with_failure(message, failures), calls, result_indices, contents)
         else:
             contents.uncounted += kind not in _SCREEN and "content" in value
-    values = (element.value for element in elements)
-    headers = (value for value in values if isinstance(value, dict) and "id" not in value)
-    contents.id = next(
-        (value["sessionId"] for value in headers if isinstance(value.get("sessionId"), str)), None
-    )
+    values = (members(element.value) for element in elements)
+    contents.id = first_string(value.get("sessionId") for value in values if "id" not in value)
 
 
 def _failures(value: dict[str, Any]) -> dict[str, bool]:

@@ -9,6 +9,7 @@ updates links.
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import starmap
 from typing import Any
 
 from msgspec.structs import replace
@@ -95,15 +96,12 @@ def _add_summary(summary: Element, history: Sequence[Element], contents: ListCon
 
     It carries the spans of all that it replaces: without it, that would be live again.
     """
-    parts = [
-        _answer_part(part, inner)
-        for part, inner in located(summary.value["parts"], summary.span.inside("parts"))
-    ]
-    texts = [replace(part, block=None) for part in parts if part and part.kind == "text"]
+    pieces = located(summary.value["parts"], summary.span.inside("parts"))
+    sent_parts = filter(None, starmap(_answer_part, pieces))
+    parts = [replace(part, block=None) for part in sent_parts]
+    texts = [part for part in parts if part.kind == "text"]
     if texts:
-        thoughts = [
-            replace(part, block=None) for part in parts if part and part.kind == "reasoning"
-        ]
+        thoughts = [part for part in parts if part.kind == "reasoning"]
         spans = (element.whole for element in (summary, *history))
         contents.add_summary((*texts, *thoughts), *spans)
 
@@ -164,7 +162,7 @@ def add_steps(
         index = len(contents.messages)
         usages = [_usage(record, index, contents.model) for record in records]
         contents.usages += [usage for usage in usages if usage and has_usage][-1:]
-        parts = filter(None, (_answer_part(part, inner) for part, inner in step))
+        parts = filter(None, starmap(_answer_part, step))
         contents.add("assistant", parts, None, *(inner for _, inner in step))
         for part, inner in step:
             if _is_tool(part):

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import members, string
+from ctxtrim.formats.fields import first_string, members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import joined_message
 from ctxtrim.formats.openhands import actions, sdk
@@ -219,7 +219,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     names = (value.get(key) for key in ("instance_id", "id", "question_id"))
     return Envelope(
         model=string(config.get("model")),
-        id=next((name for name in names if isinstance(name, str)), None),
+        id=first_string(names),
     )
 
 

@@ -107,7 +107,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         contents.messages,
         lines,
         tools=contents.tools,
-        model=next((name for name in map(_model, reversed(entries)) if name), None),
+        model=next(filter(None, map(_model, reversed(entries))), None),
         id=next((entry.id for entry in entries if entry.kind == "session"), None),
         uncounted=contents.uncounted,
         usages=tuple(_usages(entries, thread, contents.messages)),

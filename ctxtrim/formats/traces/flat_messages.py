@@ -25,7 +25,7 @@ from ctxtrim.formats.message_lists import Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, result_parts
 from ctxtrim.formats.traces import flat_contents, genai_messages
 from ctxtrim.formats.traces.attributes import Attribute, Attributes
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened, request_of
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, LogRecord, opened, request_of
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
@@ -52,9 +52,7 @@ _CONVERSE = frozenset(("toolUse", "toolResult", "reasoningContent"))
 _Fields = dict[str, Attribute]
 
 
-def flat_request(
-    span: Span, trace: str | None, attributes: Attributes, facts: Envelope
-) -> LoggedRequest | None:
+def flat_request(record: LogRecord, attributes: Attributes) -> LoggedRequest | None:
     """The request in some attributes; None if there are none of a message."""
     lists: dict[tuple[bool, int], _Fields] = {}
     for name, attribute in attributes.by_name.items():
@@ -62,14 +60,15 @@ def flat_request(
         if match is not None:
             key = match["list"] in _ANSWERS, int(match["number"])
             lists.setdefault(key, {})[match["field"]] = attribute
-    contents = ListContents(list(facts.preamble))
+    contents = ListContents(list(record.facts.preamble))
     for is_answer, number in sorted(lists):
         if not is_answer:
             _read(lists[is_answer, number], "user", contents)
     answer = len(contents.messages)
     for fields in _answers([lists[key] for key in sorted(lists) if key[0]]):
         _read(fields, "assistant", contents)
-    return request_of(span, trace, contents, answer, facts | Envelope(tools=_tools(attributes)))
+    facts = record.facts | Envelope(tools=_tools(attributes))
+    return request_of(replace(record, facts=facts), contents, answer)
 
 
 def _answers(completions: Sequence[_Fields]) -> list[_Fields]:

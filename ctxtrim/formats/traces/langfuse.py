@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxtrim.formats.fields import elements, first_string, members, string
 from ctxtrim.formats.message_lists import Envelope
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, LogRecord, logged_request, opened
 from ctxtrim.formats.traces.trace_formats import record_format
 from ctxtrim.formats.usage import langfuse_usage
 from ctxtrim.model import Span
@@ -45,7 +45,8 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         usage=langfuse_usage(opened(Field(usage, span)).value, model),
     )
     output_field = Field(value.get("output"), span.inside("output"))
-    return logged_request(span, _value_of(value, "traceId"), input_field, output_field, facts)
+    record = LogRecord(span, _value_of(value, "traceId"), facts)
+    return logged_request(record, input_field, output_field)
 
 
 def _without_tools(input_field: Field) -> tuple[Field, list[Any]]:

@@ -11,7 +11,14 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, first_string, members, string
 from ctxtrim.formats.message_lists import Envelope
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, is_message, logged_request, opened
+from ctxtrim.formats.traces.requests import (
+    Field,
+    LoggedRequest,
+    LogRecord,
+    is_message,
+    logged_request,
+    opened,
+)
 from ctxtrim.formats.traces.trace_formats import record_format
 from ctxtrim.formats.usage import openai_usage, responses_usage
 from ctxtrim.model import Span
@@ -52,7 +59,8 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         id=string(value.get("id")),
         usage=_usage(value, outputs, result),
     )
-    return logged_request(span, _trace(value), input_field, output_field, facts)
+    record = LogRecord(span, _trace(value), facts)
+    return logged_request(record, input_field, output_field)
 
 
 def _usage(value: dict[str, Any], outputs: dict[str, Any], result: dict[str, Any]) -> Usage | None:
@@ -85,8 +93,8 @@ def _root_messages(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         input_list, output_list = output_list, None
     if input_list is None:
         return None
-    facts = Envelope(id=string(value.get("id")))
-    request = logged_request(span, _trace(value), input_list, output_list, facts)
+    record = LogRecord(span, _trace(value), Envelope(id=string(value.get("id"))))
+    request = logged_request(record, input_list, output_list)
     if request is None or not request.messages:
         return None
     return replace(request, is_around=True, locked=_LOCKED)

@@ -13,20 +13,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxtrim.formats.fields import elements, members, string
-from ctxtrim.formats.message_lists import Element, Envelope, ListContents
+from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai import chat
 from ctxtrim.formats.traces.attributes import Attributes
 from ctxtrim.formats.traces.message_events import EVENT_ROLES
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened, request_of
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, LogRecord, opened, request_of
 from ctxtrim.model import Span
 
 
 def listed_request(
-    span: Span, trace: str | None, events: Field, attributes: Attributes, facts: Envelope
+    record: LogRecord, events: Field, attributes: Attributes
 ) -> LoggedRequest | None:
     """The request in a list of events; None if the list has no messages."""
     value, home = opened(events)
-    contents = ListContents(list(facts.preamble))
+    contents = ListContents(list(record.facts.preamble))
     prompts: list[Element] = []
     answers: list[Element] = []
     for index, event in enumerate(map(members, elements(value))):
@@ -35,7 +35,7 @@ def listed_request(
     chat.read(prompts, contents)
     answer = len(contents.messages)
     chat.read(answers, contents)
-    return attributes.located(request_of(span, trace, contents, answer, facts))
+    return attributes.located(request_of(record, contents, answer))
 
 
 def _is_choice(event: dict[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from ctxtrim.formats.fields import first_string, members, string
 from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.message_parts import system_prompt
 from ctxtrim.formats.request_options import chat_options, choice
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, LogRecord, logged_request, opened
 from ctxtrim.formats.traces.trace_formats import record_format
 from ctxtrim.formats.usage import openai_usage
 from ctxtrim.model import Message, Span
@@ -54,7 +54,7 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     input_field = Field(value.get(key), span.inside(key))
     output_field = Field(value["response"], span.inside("response"))
     trace = first_string((value.get("trace_id"), value.get("session_id")))
-    return logged_request(span, trace, input_field, output_field, facts)
+    return logged_request(LogRecord(span, trace, facts), input_field, output_field)
 
 
 def _system_prompt(settings: dict[str, Any], span: Span) -> tuple[Message, ...]:

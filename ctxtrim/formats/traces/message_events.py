@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ctxtrim.formats.fields import members, metadata_in, string
-from ctxtrim.formats.message_lists import Element, Envelope, ListContents
+from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai import chat
 from ctxtrim.formats.traces.attributes import Attributes
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened, request_of
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, LogRecord, opened, request_of
 from ctxtrim.model import Role, Span
 
 EVENT_ROLES: dict[object, Role] = {
@@ -35,11 +35,9 @@ def message_name(event: dict[str, Any]) -> str | None:
     return name if name in EVENT_ROLES else None
 
 
-def event_request(
-    span: Span, trace: str | None, events: Iterable[Field], facts: Envelope
-) -> LoggedRequest | None:
+def event_request(record: LogRecord, events: Iterable[Field]) -> LoggedRequest | None:
     """The request whose messages are events; None without such events."""
-    contents, attributes = ListContents(list(facts.preamble)), Attributes()
+    contents, attributes = ListContents(list(record.facts.preamble)), Attributes()
     prompts: list[Element] = []
     answers: list[Element] = []
     for event in events:
@@ -50,7 +48,7 @@ def event_request(
     chat.read(prompts, contents)
     answer = len(contents.messages)
     chat.read(answers[:1], contents)
-    return attributes.located(request_of(span, trace, contents, answer, facts))
+    return attributes.located(request_of(record, contents, answer))
 
 
 def _elements(name: str, event: Field, attributes: Attributes) -> Iterator[Element]:

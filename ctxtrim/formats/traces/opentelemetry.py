@@ -22,7 +22,14 @@ from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.traces import genai_messages
 from ctxtrim.formats.traces.attributes import Attributes
 from ctxtrim.formats.traces.message_events import event_request, message_name
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, nested, opened
+from ctxtrim.formats.traces.requests import (
+    Field,
+    LoggedRequest,
+    LogRecord,
+    logged_request,
+    nested,
+    opened,
+)
 from ctxtrim.formats.traces.trace_formats import trace_format
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Span
@@ -93,10 +100,10 @@ def requests(value: Any, span: Span) -> Iterator[LoggedRequest]:
         request = _request(*record) if name is None and _is_span(record.value) else None
         if request is not None:
             yield request
-    for records in messages.values():  # log records: the messages of a request
-        first_record = records[0]
-        facts = Envelope(id=_id(first_record.value))
-        request = event_request(first_record.span, _trace(first_record.value), records, facts)
+    for events in messages.values():  # log records: the messages of a request
+        first, first_span = events[0]
+        facts = Envelope(id=_id(first))
+        request = event_request(LogRecord(first_span, _trace(first), facts), events)
         if request is not None:
             yield request
 
@@ -116,29 +123,29 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     kind = sdk_spans.kind_of(attributes)
     if kind is None:
         return None
-    facts, trace = _facts(attributes, _id(value)), _trace(value)
+    facts = _facts(attributes, _id(value))
     if kind == "run":
         facts = replace(facts, usage=None)  # that of all requests
+    record = LogRecord(span, _trace(value), facts)
     request = (
-        _with_lists(attributes, span, trace, facts)
-        or flat_messages.flat_request(span, trace, attributes, facts)
-        or event_request(span, trace, events, facts)
-        or sdk_spans.request(span, trace, attributes, events, facts)
+        _with_lists(record, attributes)
+        or flat_messages.flat_request(record, attributes)
+        or event_request(record, events)
+        or sdk_spans.request(record, attributes, events)
     )
     if request is None or kind == "request":
         return request
     return replace(request, is_around=True)
 
 
-def _with_lists(
-    attributes: Attributes, span: Span, trace: str | None, facts: Envelope
-) -> LoggedRequest | None:
+def _with_lists(record: LogRecord, attributes: Attributes) -> LoggedRequest | None:
     """The request in attributes with all messages that were sent, or with all of an answer."""
     input_field, output_field = _field(attributes, _INPUTS), _field(attributes, _OUTPUTS)
     if input_field is None and output_field is None:
         return None
-    facts = replace(facts, preamble=_without_copies(facts.preamble, input_field))
-    return attributes.located(logged_request(span, trace, input_field, output_field, facts))
+    preamble = _without_copies(record.facts.preamble, input_field)
+    record = replace(record, facts=replace(record.facts, preamble=preamble))
+    return attributes.located(logged_request(record, input_field, output_field))
 
 
 def _without_copies(preamble: tuple[Message, ...], prompts: Field | None) -> tuple[Message, ...]:

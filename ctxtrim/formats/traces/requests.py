@@ -50,6 +50,16 @@ class Field(NamedTuple):
     span: Span
 
 
+class LogRecord(Struct, frozen=True):
+    """The record of a request: its location, the id of its trace, and what it says besides the
+    messages.
+    """
+
+    span: Span
+    trace: str | None
+    facts: Envelope
+
+
 class LoggedRequest(Struct, frozen=True):
     """A request to a model, as a program logged it.
 
@@ -83,16 +93,9 @@ class _Body(Struct):
 
 
 def logged_request(
-    span: Span,
-    trace: str | None,
-    input_field: Field | None,
-    output_field: Field | None,
-    facts: Envelope,
+    record: LogRecord, input_field: Field | None, output_field: Field | None
 ) -> LoggedRequest | None:
-    """A request with its answer; None if it has neither.
-
-    `facts`: what the record says about it.
-    """
+    """A request with its answer; None if it has neither."""
     prompt_body = _Body() if input_field is None else _input_body(input_field)
     answer_body = _Body()
     if output_field is not None:
@@ -100,9 +103,9 @@ def logged_request(
     container = prompt_body.container
     values = [element.value for element in (*prompt_body.elements, *answer_body.elements)]
     dialect = dialect_of(values, container.value if container else {})
-    envelope = facts
+    envelope = record.facts
     if dialect is not None and container is not None:
-        envelope = dialect.envelope(*container) | facts
+        envelope = dialect.envelope(*container) | envelope
     contents = ListContents(list(envelope.preamble))
     _read(dialect, prompt_body, "user", contents)
     answer = len(contents.messages)
@@ -115,22 +118,23 @@ def logged_request(
     elif len(usages) < len(contents.usages):
         usages.append(contents.usages[-1])
     envelope = replace(envelope, options=contents.with_unread(envelope.options))
+    messages = tuple(contents.messages)
     return LoggedRequest(
-        span, trace, tuple(contents.messages), answer, envelope, tuple(usages), contents.uncounted
+        record.span, record.trace, messages, answer, envelope, tuple(usages), contents.uncounted
     )
 
 
-def request_of(
-    span: Span, trace: str | None, contents: ListContents, answer: int, facts: Envelope
-) -> LoggedRequest | None:
-    """The request with some messages; None if it has only the preamble of its facts."""
-    messages = tuple(contents.messages)
+def request_of(record: LogRecord, contents: ListContents, answer: int) -> LoggedRequest | None:
+    """The request with some messages; None if it has only the preamble of its record."""
+    facts, messages = record.facts, tuple(contents.messages)
     if len(messages) == len(facts.preamble):
         return None
     has_answer = answer < len(messages)
     usages = (replace(facts.usage, message=answer),) if facts.usage and has_answer else ()
     facts = replace(facts, options=contents.with_unread(facts.options))
-    return LoggedRequest(span, trace, messages, answer, facts, usages, contents.uncounted)
+    return LoggedRequest(
+        record.span, record.trace, messages, answer, facts, usages, contents.uncounted
+    )
 
 
 def dialect_of(values: Sequence[Any], around: Mapping[str, Any]) -> Dialect | None:

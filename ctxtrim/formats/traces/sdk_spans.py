@@ -25,7 +25,7 @@ from ctxtrim.formats.message_lists import Envelope
 from ctxtrim.formats.message_parts import call_part, system_prompt
 from ctxtrim.formats.traces.attributes import Attribute, Attributes
 from ctxtrim.formats.traces.listed_events import listed_request
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, logged_request, opened
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, LogRecord, logged_request, opened
 from ctxtrim.formats.traces.strands_events import strands_request
 from ctxtrim.model import Message, Part, Span
 
@@ -91,33 +91,34 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def request(
-    span: Span, trace: str | None, attributes: Attributes, events: Sequence[Field], facts: Envelope
+    record: LogRecord, attributes: Attributes, events: Sequence[Field]
 ) -> LoggedRequest | None:
     """The request in attributes or events of a single SDK; None without one."""
     for name in ("ai.prompt.messages", "ai.prompt"):
         prompt = attributes.field_of(name)
         if prompt is not None:
-            return _ai_sdk_request(span, trace, prompt, attributes, facts)
+            return _ai_sdk_request(record, prompt, attributes)
     for name in ("events", "all_messages_events"):
         event_list = attributes.field_of(name)
-        request = event_list and listed_request(span, trace, event_list, attributes, facts)
+        request = event_list and listed_request(record, event_list, attributes)
         if request is not None:
             return request
     input_field = attributes.field_of("request_data")
     if input_field is not None and attributes.get("gen_ai.request.model") is not None:
-        return _logfire_request(span, trace, input_field, attributes, facts)
-    return strands_request(span, trace, events, facts)
+        output_field = attributes.field_of("response_data")
+        return attributes.located(logged_request(record, input_field, output_field))
+    return strands_request(record, events)
 
 
 def _ai_sdk_request(
-    span: Span, trace: str | None, prompt: Field, attributes: Attributes, facts: Envelope
+    record: LogRecord, prompt: Field, attributes: Attributes
 ) -> LoggedRequest | None:
     """The request of a step, or the prompt and the answer of all steps."""
     input_field = opened(prompt)
     system = members(input_field.value).get("system")
     preamble = system_prompt(system, input_field.span.inside("system"))
-    facts_with_prompt = facts | Envelope(preamble=preamble)
-    request = logged_request(span, trace, input_field, None, facts_with_prompt)
+    facts = record.facts | Envelope(preamble=preamble)
+    request = logged_request(replace(record, facts=facts), input_field, None)
     if request is None:
         return None
     answer = _ai_sdk_answer(attributes, len(request.messages))
@@ -163,11 +164,3 @@ def _calls(attribute: Attribute | None) -> Iterator[Part]:
         key = "input" if "input" in call else "args"
         place = home.inside(index, key)
         yield call_part(call.get(key), call.get("toolCallId"), call.get("toolName"), place, None)
-
-
-def _logfire_request(
-    span: Span, trace: str | None, input_field: Field, attributes: Attributes, facts: Envelope
-) -> LoggedRequest | None:
-    """The request and the response of a provider's SDK."""
-    output_field = attributes.field_of("response_data")
-    return attributes.located(logged_request(span, trace, input_field, output_field, facts))

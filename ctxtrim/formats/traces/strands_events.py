@@ -17,19 +17,17 @@ from msgspec.structs import replace
 from ctxtrim.formats import bedrock
 from ctxtrim.formats.bedrock import converse
 from ctxtrim.formats.fields import string
-from ctxtrim.formats.message_lists import Envelope, ListContents
+from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.formats.traces.attributes import Attributes
 from ctxtrim.formats.traces.message_events import EVENT_ROLES, message_name
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, opened, request_of
-from ctxtrim.model import Message, Part, Span
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, LogRecord, opened, request_of
+from ctxtrim.model import Message, Part
 
 
-def strands_request(
-    span: Span, trace: str | None, events: Iterable[Field], facts: Envelope
-) -> LoggedRequest | None:
+def strands_request(record: LogRecord, events: Iterable[Field]) -> LoggedRequest | None:
     """The request whose messages are events; None without such events."""
-    contents = ListContents(list(facts.preamble))
+    contents = ListContents(list(record.facts.preamble))
     answer: int | None = None
     for event in events:
         name = message_name(event.value)
@@ -39,7 +37,7 @@ def strands_request(
             answer = len(contents.messages)
         _add(name, event, contents)
     end = len(contents.messages) if answer is None else answer
-    return request_of(span, trace, contents, end, facts)
+    return request_of(record, contents, end)
 
 
 def _add(name: str, event: Field, contents: ListContents) -> None:

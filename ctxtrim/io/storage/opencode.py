@@ -27,6 +27,7 @@ from ctxtrim.errors import InputError, OutputError
 from ctxtrim.io.paths import mode_of
 from ctxtrim.io.storage.opencode_document import SessionDocument, StoredMessage
 from ctxtrim.io.storage.pieces import StoredPiece, document_lines, piece_in
+from ctxtrim.io.storage.session import unfit
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 """Ids that may be names of files."""
@@ -91,7 +92,7 @@ class OpencodeSession(Struct, frozen=True):
 
         def place(folder: Path, piece: StoredPiece) -> Path:
             if not _SAFE_NAME.fullmatch(piece.id):
-                raise self._unfit(f"{piece.id[:40]!r} is not an id that can be a file name")
+                raise unfit(self, f"{piece.id[:40]!r} is not an id that can be a file name")
             return known.get((folder, piece.id), folder / f"{piece.id}.json")
 
         pieces = [(self.path, intended.info.data)]
@@ -99,11 +100,11 @@ class OpencodeSession(Struct, frozen=True):
             path = place(self.messages, message.info)
             pieces.append((path, message.info.data))
             if list(message.parts) != sorted(message.parts, key=lambda part: part.id):
-                raise self._unfit("a new part would not be read in its place")
+                raise unfit(self, "a new part would not be read in its place")
             folder = self.part_folder(path) if path.exists() else self.parts / message.info.id
             pieces += [(place(folder, part), part.data) for part in message.parts]
         if len(dict(pieces)) != len(pieces):
-            raise self._unfit("two of its messages or parts have the same id")
+            raise unfit(self, "two of its messages or parts have the same id")
         return dict(pieces)
 
     def must_be_writable(
@@ -111,22 +112,17 @@ class OpencodeSession(Struct, frozen=True):
     ) -> None:
         """Raise `OutputError` if opencode would not read the files as they are meant."""
         if any(not data.startswith(b"{") for data in current.values()):
-            raise self._unfit("one of its files starts with other bytes than an object")
+            raise unfit(self, "one of its files starts with other bytes than an object")
         removed = [path for path in current if path not in intended]
         if any(StoredPiece.of(current[path]).id != path.stem for path in removed):
-            raise self._unfit("the names of its files are not the ids of its messages and parts")
+            raise unfit(self, "the names of its files are not the ids of its messages and parts")
         messages = [path.name for path in intended if path.parent == self.messages]
         if messages != sorted(messages):
-            raise self._unfit("a new message would not be read in its place")
+            raise unfit(self, "a new message would not be read in its place")
 
     def may_be_removed(self, folder: Path) -> bool:
         """Whether a folder has the parts of a message."""
         return folder.parent == self.parts
-
-    def _unfit(self, why: str) -> OutputError:
-        return OutputError(
-            f"{self.path}: cannot be edited in place: {why}; write the session with -o x.json"
-        )
 
     def part_folder(self, message: Path) -> Path:
         """The folder of the parts of a message file: named by its id, usually also its name."""

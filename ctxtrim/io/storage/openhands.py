@@ -22,8 +22,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from ctxtrim.errors import InputError, OutputError, reason, too_large
+from ctxtrim.errors import InputError, reason, too_large
 from ctxtrim.io.storage.journal import must_be_complete
+from ctxtrim.io.storage.session import unfit
 from ctxtrim.text.records import BOM, document, split, value_of
 
 _NAME = re.compile(r"(?:event-)?(\d+)(?:-[^/]+)?\.json")
@@ -76,7 +77,7 @@ class OpenhandsSession(Struct, frozen=True):
         for line in document.removesuffix(b"\n").split(b"\n"):
             path = paths.get(self._id(line, "one of the new events"))
             if path is None:
-                raise self._unfit("OpenHands numbers its events, so none can be inserted")
+                raise unfit(self, "OpenHands numbers its events, so none can be inserted")
             data = current[path]
             is_same = _line(data, path) == line + b"\n"
             files[path] = data if is_same else data.replace(_text(data), line, 1)
@@ -87,11 +88,11 @@ class OpenhandsSession(Struct, frozen=True):
     ) -> None:
         """Raise `OutputError` if OpenHands would not read the files as they are meant."""
         if current.keys() != intended.keys():
-            raise self._unfit("OpenHands numbers and links its events, so none can be dropped")
+            raise unfit(self, "OpenHands numbers and links its events, so none can be dropped")
         if (self.events.parent / "event_cache").exists():
-            raise self._unfit("its event_cache/ has copies of its events, which OpenHands reads")
+            raise unfit(self, "its event_cache/ has copies of its events, which OpenHands reads")
         if any(b"\n" in data.strip() for path, data in current.items() if data != intended[path]):
-            raise self._unfit("one of its events has several lines")
+            raise unfit(self, "one of its events has several lines")
 
     def may_be_removed(self, folder: Path) -> bool:
         """Whether a folder has no use when it is empty: never."""
@@ -102,13 +103,8 @@ class OpenhandsSession(Struct, frozen=True):
         record = document(data) or split(data, 1)[0]
         name = record.value.get("id") if isinstance(record.value, dict) else None
         if not isinstance(name, (int, str)):
-            raise self._unfit(f"{place}: {record.problem or 'the event has no id'}")
+            raise unfit(self, f"{place}: {record.problem or 'the event has no id'}")
         return name
-
-    def _unfit(self, why: str) -> OutputError:
-        return OutputError(
-            f"{self.path}: cannot be edited in place: {why}; write the session with -o x.jsonl"
-        )
 
 
 def openhands_session(path: Path) -> OpenhandsSession | None:

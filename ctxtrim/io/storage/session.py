@@ -1,8 +1,10 @@
-"""What a session of many files can do."""
+"""What a session of many files can do, and the error of an edit that it cannot take."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
+
+from ctxtrim.errors import OutputError
 
 
 class StoredSession(Protocol):
@@ -52,3 +54,11 @@ class StoredSession(Protocol):
     def may_be_removed(self, folder: Path) -> bool:
         """Whether a folder has no use when it is empty."""
         ...
+
+
+def unfit(session: StoredSession, why: str) -> OutputError:
+    """The error of a session whose files cannot take an edit."""
+    copy = f"-o x{session.suffix or '.json'}"
+    return OutputError(
+        f"{session.path}: cannot be edited in place: {why}; write the session with {copy}"
+    )

@@ -29,6 +29,7 @@ from ctxtrim.io.storage.pieces import (
     member_starts,
     piece_in,
 )
+from ctxtrim.io.storage.session import unfit
 from ctxtrim.text.json_spans import skip
 from ctxtrim.text.records import value_of
 from ctxtrim.text.splice import ValueEdits, splice
@@ -136,11 +137,11 @@ class StrandsSession(Struct, frozen=True):
         for message in intended.messages:
             number = _number(message)
             if number is None:
-                raise self._unfit("no number is free for a new message in its place")
+                raise unfit(self, "no number is free for a new message in its place")
             path = known.get(number, self.folder / "messages" / f"message_{number}.json")
             files[path] = message.data
         if len(files) != 1 + len(intended.messages):
-            raise self._unfit("two of its messages have the same number")
+            raise unfit(self, "two of its messages have the same number")
         return files
 
     def must_be_writable(
@@ -148,24 +149,19 @@ class StrandsSession(Struct, frozen=True):
     ) -> None:
         """Raise `OutputError` if the SDK could not read the files as they are meant."""
         if any(not data.startswith(b"{") for data in current.values()):
-            raise self._unfit("one of its files starts with other bytes than an object")
+            raise unfit(self, "one of its files starts with other bytes than an object")
         for number, path in _message_files(self.folder):
             if _number(StoredPiece.of(current[path])) != number:
-                raise self._unfit(f"the number of {path.name} is not that of its message")
+                raise unfit(self, f"the number of {path.name} is not that of its message")
         numbers = [int(name[1]) for path in intended if (name := _NAME.fullmatch(path.name))]
         if any(after <= before for before, after in pairwise(numbers)):
-            raise self._unfit("a new message would not be read in its place")
+            raise unfit(self, "a new message would not be read in its place")
         if len(numbers) <= _unsent(intended[self.folder / "agent.json"]) < len(current) - 1:
-            raise self._unfit("no message would be left after those that the SDK removed")
+            raise unfit(self, "no message would be left after those that the SDK removed")
 
     def may_be_removed(self, folder: Path) -> bool:
         """Whether a folder has no use when it is empty: never."""
         return False
-
-    def _unfit(self, why: str) -> OutputError:
-        return OutputError(
-            f"{self.path}: cannot be edited in place: {why}; write the session with -o x.json"
-        )
 
 
 def strands_session(path: Path) -> StrandsSession | None:

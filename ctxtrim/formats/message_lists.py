@@ -110,6 +110,10 @@ class ListContents(Struct):
             Message(role, tuple(parts), metadata=metadata, index=index, spans=spans, **fields)
         )
 
+    def add_message(self, message: Message) -> None:
+        """Add a message at the next index."""
+        self.messages.append(replace(message, index=len(self.messages)))
+
     def add_usage(self, usage: Usage | None) -> None:
         """Add the usage of an answer, if there is one."""
         if usage is not None:

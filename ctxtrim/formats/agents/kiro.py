@@ -40,7 +40,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
     for value, span, _ in items:
         if knows(value):
             for message in (*_user(value["user"], span), *_assistant(value["assistant"], span)):
-                contents.messages.append(replace(message, index=len(contents.messages)))
+                contents.add_message(message)
 
 
 def _user(value: dict[str, Any], entry: Span) -> Iterator[Message]:

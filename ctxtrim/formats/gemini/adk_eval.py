@@ -65,7 +65,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         if not isinstance(value, dict):
             continue
         for message in _messages(value, span):
-            contents.messages.append(replace(message, index=len(contents.messages)))
+            contents.add_message(message)
 
 
 def _data(value: dict[str, Any], span: Span) -> tuple[dict[str, Any], Span]:

@@ -172,11 +172,9 @@ def _model(entry: LoggedMessage, copy_ids: Set[str], contents: ListContents) -> 
             call_span = span.inside("toolCalls", position)
             result_span = entry.results.get(position, call_span.inside("result"))
             results += _results(call, call_span, result_span, part)
-    contents.messages.append(
-        Message("assistant", tuple(parts), index=len(contents.messages), spans=tuple(entry.lines))
-    )
+    contents.add("assistant", parts, None, *entry.lines)
     for result in results:
-        contents.messages.append(replace(result, index=len(contents.messages)))
+        contents.add_message(result)
 
 
 def _is_whole(part: Any) -> bool:
@@ -290,7 +288,7 @@ def _add_user_message(
             contents.messages[index] = replace(contents.messages[index], spans=spans)
             return
         result_indices[key] = len(contents.messages)
-    contents.messages.append(replace(message, index=len(contents.messages)))
+    contents.add_message(message)
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:

@@ -66,7 +66,7 @@ def read(elements: Iterable[Element], list_contents: ListContents) -> None:
     answers: dict[str, list[_Answer]] = {}  # by the id of the answer; only the last may continue
     for position, event in enumerate(events):
         if condensations.summary is not None and position == condensations.place:
-            messages.append(replace(condensations.summary, index=len(messages)))
+            list_contents.add_message(condensations.summary)
         if position in condensations.positions:
             continue
         contents = _contents_of(event)
@@ -138,7 +138,7 @@ def _add(
     usage = openai_usage(contents.usage, index)
     if usage is not None:
         list_contents.usages.append(replace(usage, model=contents.model))
-    list_contents.messages.append(replace(message, index=index))
+    list_contents.add_message(message)
 
 
 class _Condensations:

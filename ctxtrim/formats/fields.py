@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from ctxtrim.conversation.tool_results import METADATA
@@ -12,6 +12,7 @@ from ctxtrim.text.records import value_in
 
 _METADATA = frozenset(METADATA)
 _START = 8  # characters of a message that show whether it may be JSON
+_FIRST = 8  # messages of a log service inspected to detect a format
 MARKS = {
     "<image>": ("images", "image"),
     "<video>": ("videos", "video"),
@@ -162,8 +163,13 @@ def _log_message(event: Any, path: Path) -> Iterator[tuple[Path, str]]:
         yield (*path, "message"), text
 
 
-json_in = lru_cache(8)(value_in)
+json_in = lru_cache(_FIRST)(value_in)
 """The object or array that a string contains, to look at it. Every format looks at the first."""
+
+
+def first_logged(value: object) -> Iterator[Any]:
+    """The values in the first messages of log events, to look at them."""
+    return (json_in(text) for _, text in islice(log_messages(value), _FIRST))
 
 
 def inside(span: Span, key: str | int) -> Span:

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice, repeat, tee
+from itertools import chain, repeat, tee
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, EditRules, Format, Layout
-from ctxtrim.formats.fields import json_in, log_messages
+from ctxtrim.formats.fields import first_logged, log_messages
 from ctxtrim.formats.lines import LineRecords
-from ctxtrim.formats.list_search import MOST_STRINGS, ListSearch, may_have_answer
+from ctxtrim.formats.list_search import ListSearch, may_have_answer
 from ctxtrim.formats.message_lists import (
     NOTHING_AROUND,
     Dialect,
@@ -104,8 +104,8 @@ class _Lists:
 
     def _is_logged(self, value: object, is_own: Predicate) -> bool:
         """Whether the first messages of a log service contain conversations."""
-        texts = islice(log_messages(value), MOST_STRINGS if self._has_lines else 0)
-        return any(any(self._search.conversations(json_in(text), is_own)) for _, text in texts)
+        values = first_logged(value) if self._has_lines else ()
+        return any(any(self._search.conversations(inner, is_own)) for inner in values)
 
     def _talks(self, values: Iterable[Any]) -> Iterator[_Talk]:
         """Every conversation in some values. Single elements form one conversation, the last."""

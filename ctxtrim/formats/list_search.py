@@ -10,10 +10,8 @@ from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.text.json_paths import Path, PathTable, Place, conversations, first_names, patterns
 from ctxtrim.text.records import value_in
 
-MOST_STRINGS = 8
-"""The lists in strings that are kept: every format looks at them to detect a file."""
-
 _HEAD = 8  # elements inspected to detect a dialect
+_REMEMBERED = 8  # lists in strings that are kept: every format looks at them to detect a file
 _BESIDE = frozenset(("response", "choices", "candidates", "output"))
 _AROUND = frozenset(("request", "request_body", "body", "kwargs", "input"))
 """Members of logs next to a message list, and around it, that show that it may have an answer."""
@@ -207,7 +205,7 @@ def _is_of_choices(place: Place) -> bool:
     return "message" in first and "type" not in first
 
 
-@lru_cache(MOST_STRINGS)
+@lru_cache(_REMEMBERED)
 def _list_in(text: str) -> Sequence[Any] | None:
     """The elements of the list that a string contains as JSON; None for other strings and `[]`."""
     if not text[:_START].lstrip().startswith("["):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Format, Insertion, Layout, Site
-from ctxtrim.formats.fields import json_in, log_messages
+from ctxtrim.formats.fields import first_logged, log_messages
 from ctxtrim.formats.traces.grouping import Conversation, conversations, with_contexts
 from ctxtrim.formats.traces.requests import LoggedRequest, dialect_of, nested
 from ctxtrim.loading.lazy_table import lazy_function
@@ -22,7 +22,6 @@ from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, value_in
 
 _HEAD = 64  # objects inspected to detect a format
-_MESSAGES = 8  # messages of a log service inspected to detect a format
 
 Requests = Callable[[Any, Span], Iterator[LoggedRequest]]
 """The requests in a JSON value, which starts at a span."""
@@ -35,7 +34,8 @@ def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests
     """
 
     def sniff(value: object, layout: Layout) -> Layout | None:
-        return layout if is_record(value) or _log_has_records(value, is_record) else None
+        has_records = is_record(value) or any(map(is_record, first_logged(value)))
+        return layout if has_records else None
 
     request_format = Format(
         name,
@@ -51,12 +51,6 @@ def trace_format(name: str, is_record: Callable[[Any], bool], requests: Requests
         read=partial(_read_traces, requests),
         each_request=request_format,
     )
-
-
-def _log_has_records(value: object, is_record: Callable[[Any], bool]) -> bool:
-    """Whether the first messages of a log service contain records."""
-    texts = islice(log_messages(value), _MESSAGES)
-    return any(is_record(json_in(text)) for _, text in texts)
 
 
 def record_format(

@@ -162,6 +162,23 @@ def test_a_request_needs_no_model_next_to_what_no_other_api_has(
 
 
 @pytest.mark.parametrize(
+    "field",
+    [
+        {"access_programs": {"cyber": "standard"}},
+        {"background_options": {"completion_window": "2h"}, "background": True},
+        {"moderation": {"model": "omni-moderation-latest"}},
+        {"multi_agent": {"enabled": True}},
+        {"prompt_cache_options": {"ttl": "30m"}},
+    ],
+    ids=lambda field: next(iter(field)),
+)
+def test_a_request_with_a_field_of_2026_is_recognized(field: dict[str, Any]) -> None:
+    file = data({"model": "gpt-5.6", "input": "hi"} | field)
+    assert layout(file) == ("openai-responses", "conversation")
+    assert run(file).data == file
+
+
+@pytest.mark.parametrize(
     "other",
     [
         {"input": "hi", "model": "text-embedding-3-small"},

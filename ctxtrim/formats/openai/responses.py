@@ -55,8 +55,9 @@ _REQUEST = {
 """Fields of a request that no other API has together with `input`."""
 
 _FIELDS = _REQUEST | {
-    "background", "context_management", "conversation", "input", "max_tool_calls", "metadata",
-    "model", "prompt", "prompt_cache_key", "prompt_cache_retention", "safety_identifier",
+    "access_programs", "background", "background_options", "context_management", "conversation",
+    "input", "max_tool_calls", "metadata", "model", "moderation", "multi_agent", "prompt",
+    "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier",
     "service_tier", "stream", "stream_options", "temperature", "text", "top_logprobs", "top_p",
     "user",
 }  # fmt: skip

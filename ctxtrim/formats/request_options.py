@@ -64,12 +64,14 @@ def responses_options(fields: Fields) -> RequestOptions:
     """
     output_format = members(members(fields.get("text")).get("format"))
     mode = members(fields.get("reasoning")).get("mode")
+    items = elements(fields.get("input"))
+    compacts = bool(items) and members(items[-1]).get("type") == _TRIGGER
     return RequestOptions(
         "responses",
         output=_output(output_format, "schema"),
         reasoning="pro" if mode == "pro" else None,
         any_json=output_format.get("type") == "json_object",
-        hidden=_stored(fields) + _injected(fields),
+        hidden=_stored(fields) + _injected(fields) + ((_TRIGGER,) if compacts else ()),
     )
 
 
@@ -85,7 +87,7 @@ def choice(envelope: dict[str, Any]) -> str | None:
 
 
 def anthropic_options(fields: Fields) -> RequestOptions:
-    """Anthropic: `output_format` or `output_config.format`, `thinking`, `task_budget`.
+    """Anthropic: `output_format` or `output_config.format`, `thinking`, `task_budget`, `thread`.
 
     Requests to Claude through an OpenAI-compatible API look the same except for `response_format`.
     """
@@ -97,10 +99,20 @@ def anthropic_options(fields: Fields) -> RequestOptions:
     return RequestOptions(
         "anthropic",
         output=_output(output_format, "schema"),
-        reasoning=thinking if thinking in ("enabled", "adaptive") else None,
+        reasoning=thinking if thinking in _MODES else None,
         task_budget="task_budget" in config,
-        hidden=_injected(fields),
+        hidden=tuple(_server_state(fields)) + _injected(fields),
     )
+
+
+def _server_state(fields: Fields) -> Iterator[str]:
+    """The fields of a request to Anthropic by which it adds earlier messages, or instructions to
+    summarize.
+    """
+    if string(members(fields.get("thread")).get("previous_message_id")):
+        yield "thread"
+    if "type" in members(fields.get("compaction")):
+        yield "compaction"
 
 
 def gemini_options(fields: Fields) -> RequestOptions:
@@ -113,13 +125,15 @@ def gemini_options(fields: Fields) -> RequestOptions:
     return RequestOptions("gemini", _output(config, schema), hidden=hidden)
 
 
+_MODES = ("enabled", "adaptive", "between_tools")
 _SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
 _CACHES = ("cachedContent", "cached_content")
+_TRIGGER = "compaction_trigger"  # the last item of a request that summarizes the others
 _ONLINE = ":online"  # OpenRouter's suffix of models that search the web first
 _PRESET = "@preset/"  # OpenRouter: a stored configuration, which may have a system prompt and tools
 _INJECTING = frozenset((
     "plugins", "web_search_options", "data_sources", "dataSources", "mcp_servers", "container",
-    "preset",
+    "preset", "multi_agent", "search_parameters", "enable_search",
 ))  # fmt: skip
 _HARMLESS = ("auto-router", "moderation", "response-healing")  # plugins that add no text
 
@@ -139,12 +153,13 @@ def _stored(fields: Fields) -> tuple[str, ...]:
 
 def _injected(fields: Fields) -> tuple[str, ...]:
     """The fields by which a provider adds text: searches, documents, tools of a server, skills,
-    stored prompts.
+    stored prompts, instructions to start other agents.
     """
     model = string(fields.get("model")) or ""
     adds_by_name = model.endswith(_ONLINE) or _PRESET in model
     if not adds_by_name and _INJECTING.isdisjoint(fields):
         return ()
+    search = members(fields.get("search_parameters"))  # xAI
     additions = {
         "model": adds_by_name,
         "plugins": any(map(_adds_text, elements(fields.get("plugins")))),
@@ -154,6 +169,9 @@ def _injected(fields: Fields) -> tuple[str, ...]:
         "mcp_servers": elements(fields.get("mcp_servers")),
         "container": elements(members(fields.get("container")).get("skills")),
         "preset": string(fields.get("preset")),
+        "multi_agent": members(fields.get("multi_agent")).get("enabled") is True,  # OpenAI
+        "search_parameters": search and search.get("mode") != "off",
+        "enable_search": fields.get("enable_search") is True,  # Qwen
     }
     return tuple(name for name, value in additions.items() if value)
 

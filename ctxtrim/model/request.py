@@ -6,7 +6,7 @@ from msgspec import Struct
 
 Api = Literal["chat", "responses", "anthropic", "gemini"]
 
-_CONTINUED = frozenset(("previous_response_id", "conversation"))
+_CONTINUED = frozenset(("previous_response_id", "conversation", "thread"))
 NO_RESULTS = "the file lacks the results of all calls"
 """The part that is not read of a session whose program does not write results."""
 
@@ -23,11 +23,11 @@ class RequestOptions(Struct, frozen=True):
     """Fields of a request, besides messages and tools, that cost input tokens.
 
     `api` is the API of the request; None if the file does not show it. `reasoning` is the mode that
-    the request selects: `enabled` or `adaptive` (Anthropic), `pro` (OpenAI). `task_budget` is an
-    option of Anthropic. `prediction`: the request predicts its answer (OpenAI). `any_json`: the
-    answer of Responses must be JSON, without a schema. `hidden`: the fields whose text only the
-    provider has. `base`: the id of a session in another file that this one continues. `unread`: the
-    parts of the recorded request and its answer that are not read, in words.
+    the request selects: `enabled`, `adaptive` or `between_tools` (Anthropic), `pro` (OpenAI).
+    `task_budget` is an option of Anthropic. `prediction`: the request predicts its answer (OpenAI).
+    `any_json`: the answer of Responses must be JSON, without a schema. `hidden`: the fields whose
+    text only the provider has. `base`: the id of a session in another file that this one continues.
+    `unread`: the parts of the recorded request and its answer that are not read, in words.
     """
 
     api: Api | None = None
@@ -42,7 +42,7 @@ class RequestOptions(Struct, frozen=True):
 
     @property
     def continues_stored(self) -> bool:
-        """Whether the provider has earlier messages, whose calls may be answered here (OpenAI)."""
+        """Whether the provider has earlier messages, whose calls may be answered here."""
         return not _CONTINUED.isdisjoint(self.hidden)
 
     @property

@@ -19,6 +19,7 @@ Addends = dict[str, int]
 
 _AUTO = (None, "auto")
 _ANY = ("any", "required")
+_UNKNOWN_MODES = ("pro", "between_tools")  # of reasoning: without a known rule, or never recorded
 
 
 class RequestFraming(Struct, frozen=True):
@@ -126,7 +127,7 @@ class RequestFraming(Struct, frozen=True):
     def exactness(self, options: RequestOptions, costs: Addends) -> Exactness:
         """The exactness of the tokens besides messages."""
         is_partial = bool(options.hidden or options.unread) or options.base is not None
-        is_unknown = is_partial or options.reasoning == "pro"
+        is_unknown = is_partial or options.reasoning in _UNKNOWN_MODES
         if is_unknown or any(name in costs for name in self.estimates):
             return "estimated"
         is_plain = options.output is None and not options.prediction and not options.any_json

@@ -1,5 +1,5 @@
-"""Requests that continue a response or conversation of OpenAI: their results answer calls that only
-the provider has, which refuses the request without them.
+"""Requests that continue a response, conversation or thread of the provider: their results answer
+calls that only it has, and it refuses the request without them.
 """
 
 import json
@@ -103,3 +103,14 @@ def test_no_stage_replaces_the_result_of_a_stored_call(
     assert [item for item in kept if item.get("type") == "function_call_output"] == [
         output("c1", LONG)
     ]
+
+
+def test_a_result_that_continues_a_thread_of_claude_answers_a_stored_call(ctxtrim: Run) -> None:
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": LONG}
+    talk = [{"role": "user", "content": [result]}]
+    body = {"model": "claude-opus-5", "max_tokens": 90, "messages": talk}
+    continued = {"thread": {"type": "continue", "previous_message_id": "msg_1"}}
+    data = (json.dumps(body | continued) + "\n").encode()
+    assert ctxtrim("check", stdin=(json.dumps(body) + "\n").encode()).code == 4
+    assert ctxtrim("check", stdin=data).code == 0
+    assert ctxtrim("check", "--fix", stdin=data).out == data

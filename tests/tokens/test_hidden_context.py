@@ -43,6 +43,15 @@ def counted(request: dict[str, Any]) -> tuple[str, list[str]]:
             "mcp_servers",
         ),
         (CLAUDE | {"container": {"skills": [SKILL]}}, "container"),
+        (CLAUDE | {"thread": {"type": "continue", "previous_message_id": "msg_1"}}, "thread"),
+        (CLAUDE | {"compaction": {"type": "summarize"}}, "compaction"),
+        (RESPONSES | {"multi_agent": {"enabled": True}}, "multi_agent"),
+        (
+            RESPONSES | {"input": [user("How deep?"), {"type": "compaction_trigger"}]},
+            "compaction_trigger",
+        ),
+        (CHAT | {"model": "grok-3", "search_parameters": {"mode": "auto"}}, "search_parameters"),
+        (CHAT | {"model": "qwen-plus", "enable_search": True}, "enable_search"),
         (GEMINI | {"cachedContent": "cachedContents/1"}, "cachedContent"),
     ],
 )
@@ -93,6 +102,8 @@ def test_the_estimate_ends_with_the_item_that_the_provider_ran(ctxtrim: Run, kin
         CHAT | {"plugins": [{"id": "web", "enabled": False}, {"id": "response-healing"}]},
         CHAT | {"data_sources": [], "container": {"skills": []}, "mcp_servers": []},
         CHAT | {"dataSources": [], "preset": None},
+        CHAT | {"search_parameters": {"mode": "off"}, "enable_search": False},
+        RESPONSES | {"multi_agent": {"enabled": False}},
     ],
 )
 def test_fields_that_add_no_text_leave_a_count_exact(request_body: dict[str, Any]) -> None:
@@ -104,6 +115,11 @@ def test_an_item_that_the_provider_stored_makes_an_estimate(more: dict[str, Any]
     items = [{"id": "msg_1"} | more, user("How deep?")]
     exactness, messages = counted(RESPONSES | {"input": items})
     assert (exactness, len(messages)) == ("estimated", 1)
+
+
+@pytest.mark.parametrize("thread", [{"type": "create"}, None])
+def test_a_thread_that_only_begins_adds_no_text(thread: dict[str, str] | None) -> None:
+    assert counted(CLAUDE | {"thread": thread}) == counted(CLAUDE)
 
 
 UPLOAD = {"type": "container_upload", "file_id": "file_1"}

@@ -177,6 +177,11 @@ def test_the_mode_pro_has_no_known_rule() -> None:
     assert counted.overhead["reasoning_mode"] >= 1550
 
 
+def test_thinking_between_tools_was_never_recorded() -> None:
+    mode = {"messages": [user("x")], "max_tokens": 9, "thinking": {"type": "between_tools"}}
+    assert count(mode, "claude-opus-4-5").exactness == "estimated"
+
+
 def test_the_mode_pro_costs_more_with_each_answer_in_the_history() -> None:
     pro = {"reasoning": {"mode": "pro"}}
     talk = [user("x"), says("y"), user("z"), says("y"), user("z")]

@@ -88,6 +88,7 @@ FRAMINGS = (
     ("gpt-3.5|gpt-4", "openai"),
     ("gpt-oss", "harmony"),
     ("gpt-[56]|gpt-daybreak|chat-latest|daybreak", "openai-gpt-5"),
+    ("o1-(mini|preview)", "openai-o1-preview"),
     ("gpt|o[134](-|$)|codex|chat-latest|computer-use|daybreak", "openai-reasoning"),
     ("claude-[a-z]+-4-6", "anthropic-v4.6"),
     ("claude-(v?2|instant)", "anthropic-v2"),
@@ -103,6 +104,7 @@ FRAMINGS = (
     ("qwen|qwq|qvq", "qwen"),
     ("grok.*(fast|code)", "xai-fast"),
     (r"grok-4\.3", "xai-4.3"),
+    ("grok-4$", "xai-4"),
     ("grok", "xai"),
     ("", "generic"),
 )

@@ -371,7 +371,7 @@ def test_gemini_2_5_pro_uses_the_smaller_of_two_limits() -> None:
         ("gemini-3.8-flash", "unknown", "gemini", 2_240),
         ("pixtral-large-latest", "unknown", "mistral", 4_160),
         ("qwen3-vl-plus", "unknown", "qwen", 16_384),
-        ("grok-4", "unknown", "xai", 36_000),
+        ("grok-4", "unknown", "xai-4", 36_000),
         ("llama-3.3", "unknown", "llama", 36_000),
     ],
 )

@@ -81,6 +81,26 @@ def test_messages_of_the_first_gpt_3_5_turbo_cost_as_in_its_last_months(
     assert (counted.tokens, counted.exactness) == (recorded, "bounded")
 
 
+@pytest.mark.parametrize(
+    ("model", "text", "recorded"),
+    [
+        ("o1-mini-2024-09-12", "say 1", 11),
+        ("o1-preview-2024-09-12", "say 1", 11),
+        ("grok-4", "Hello!", 686),
+        ("grok-4-0709", "你是谁", 686),
+    ],
+)
+def test_a_short_prompt_is_not_below_what_the_api_counted(
+    model: str, text: str, recorded: int
+) -> None:
+    assert recorded <= count({"messages": [user(text)]}, model).tokens <= 1.05 * recorded
+
+
+def test_grok_4_has_its_long_prompt_on_chat_completions_only() -> None:
+    chat, responses = {"messages": [user("Hello!")]}, {"input": "Hello!", "store": False}
+    assert count(chat, "grok-4").tokens - count(responses, "grok-4").tokens == 490
+
+
 def test_a_property_with_the_name_of_a_keyword_is_a_property() -> None:
     inner = {"type": "object", "required": ["city"]}
     schema = {"type": "object", "properties": {"properties": inner}}

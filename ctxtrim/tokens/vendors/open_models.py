@@ -32,6 +32,7 @@ _XAI: FactTable = _GENERIC | {
     "tools": Fact(0, PAIRS, 30),
     "writes_output": Fact(openai_output, "an allowance: the schema as short JSON", 1),
 }
+_XAI_KEPT = _XAI | {"kept": Fact(290, f"{PAIRS}: 0 to 289, by chance", 14)}
 
 TABLES: dict[str, FactTable] = {
     "generic": _GENERIC,
@@ -62,7 +63,15 @@ TABLES: dict[str, FactTable] = {
     },
     "qwen": _GENERIC | {"tools": Fact(120, f"{PAIRS}: 85", 40)},
     "qwen-3.5": _GENERIC | {"tools": Fact(225, f"{PAIRS}: 201 to 221", 45)},
-    "xai": _XAI | {"kept": Fact(290, f"{PAIRS}: 0 to 289, by chance", 14)},
+    "xai": _XAI_KEPT,
+    "xai-4": _XAI_KEPT
+    | {
+        "priming": Fact(
+            690,
+            "doc.302.ai and apifire.apifox.cn, Chat Completions: 686 for a greeting, 679 cached",
+        )
+    },
+    "xai-4-responses": _XAI_KEPT,
     "xai-4.3": _XAI,
     "xai-fast": _XAI
     | {"tools": Fact(115, PAIRS, 20), "kept": Fact(175, f"{PAIRS}: 0 to 174, by chance", 12)},

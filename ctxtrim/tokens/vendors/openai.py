@@ -17,6 +17,7 @@ PREDICTED = (
     "learn.microsoft.com, predicted outputs (gpt-4o-mini), and python.langchain.com, ChatOpenAI "
     "(gpt-4o): 16 for predictions of 72 and 119 tokens"
 )
+O1_PREVIEW = "b3n-ai-api.apifox.cn, September 2024: 11 tokens for one message of three"
 EMPTY_LINES = (
     "an allowance: public logs of o3-mini on Responses, May 2025, have 39 tokens more for tools "
     "with 13 empty lines in texts; no recorded request has any"
@@ -79,6 +80,7 @@ TABLES: dict[str, FactTable] = {
         "is_verified": _VERIFIED,
     },
     "openai-reasoning": _REASONING,
+    "openai-o1-preview": _REASONING | {"message": Fact(5, O1_PREVIEW)},
     "openai-responses": _OPENAI
     | _RESPONSES
     | {"parallel": Fact(0, f"{PAIRS}: no wrapper", 14), "is_verified": Fact(True, PAIRS, 73)},

@@ -9,8 +9,8 @@ lines at the ends of a description are left out, and for gpt-4o all. No recorded
 reasoning model has others.
 
 No request with schemas under `allOf`, `additionalProperties`, `patternProperties` or `prefixItems`
-was recorded. They cost as much as properties, because a bound must not leave out their texts. All
-other keywords are comments with their JSON, for the same reason.
+was recorded, nor with an `output_schema`. They cost as much as properties, because a bound must not
+leave out their texts. All other keywords are comments with their JSON, for the same reason.
 """
 
 import json
@@ -86,10 +86,19 @@ def _declaration(tool: dict[str, Any], has_empty_lines: bool) -> str:
     comments = list(schema.description(function))
     others = _others(parameters, (*_OF_OBJECTS, *_DEFINITIONS))
     about = [*schema.description(parameters), *others]
+    result = _result(function.get("output_schema"), has_empty_lines)
     if not members:
-        return "\n".join((*comments, *about, f"type {function['name']} = () => any;\n"))
+        return "\n".join((*comments, *about, f"type {function['name']} = () => {result};\n"))
     about = [*_title(parameters), *about, *members]
-    return "\n".join((*comments, f"type {function['name']} = (_: {{", *about, "}) => any;\n"))
+    end = f"}}) => {result};\n"
+    return "\n".join((*comments, f"type {function['name']} = (_: {{", *about, end))
+
+
+def _result(schema: Any, has_empty_lines: bool) -> str:
+    """The type of a function's result; `any` without a schema."""
+    if not isinstance(schema, dict) or not schema:
+        return "any"
+    return _Schema(schema, has_empty_lines).inner(schema)
 
 
 class _Schema:

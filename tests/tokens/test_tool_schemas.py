@@ -228,6 +228,16 @@ def test_empty_lines_of_descriptions_cost_tokens_for_reasoning_models(
     assert tokens("\n", end="\n\n") == tokens("\n")
 
 
+def test_the_schema_of_a_result_counts_as_the_type_of_the_result() -> None:
+    found = {"type": "object", "properties": {"row": {"type": "number", "description": "Shelf"}}}
+    wanted = "=> {\n// Shelf\nrow?: number,\n};\n"
+    for parameters in ({}, {"properties": {"isbn": {"type": "string"}}}):
+        assert wanted in (
+            render(json.dumps([tool("find", "", parameters, output_schema=found)])) or ""
+        )
+    assert "=> any;" in (render(json.dumps([tool("find", output_schema=None)])) or "")
+
+
 def test_only_descriptions_lose_empty_lines() -> None:
     parameters = {"properties": {"p": {"title": "x\n//\ny", "description": "a\n\nb"}}}
     assert "// x\n//\ny\n// a\n// b\np?" in (render(json.dumps([tool("f", "", parameters)])) or "")

@@ -85,7 +85,7 @@ def _declaration(tool: dict[str, Any], has_empty_lines: bool) -> str:
     members = list(schema.members(parameters))
     comments = list(schema.description(function))
     others = _others(parameters, (*_OF_OBJECTS, *_DEFINITIONS))
-    about = [*schema.description(parameters), *others]
+    about = [*schema.description(parameters), *others, *schema.unresolved()]
     result = _result(function.get("output_schema"), has_empty_lines)
     if not members:
         return "\n".join((*comments, *about, f"type {function['name']} = () => {result};\n"))
@@ -102,7 +102,7 @@ def _result(schema: Any, has_empty_lines: bool) -> str:
 
 
 class _Schema:
-    """The parameters of one function. References name its definitions.
+    """The parameters of one function. References name places in them.
 
     `has_empty_lines`: an empty line of a description is an empty comment.
     """
@@ -111,6 +111,8 @@ class _Schema:
         self.has_empty_lines = has_empty_lines
         definitions = next(filter(None, map(parameters.get, _DEFINITIONS)), None)
         self.definitions = definitions if isinstance(definitions, dict) else {}
+        self.root = parameters
+        self.resolved: set[int] = set()
         self.depth = 0
         self.references = 0
 
@@ -179,17 +181,39 @@ class _Schema:
         return f"{self.inner(items)}[]"
 
     def _referred(self, reference: Any) -> str:
-        definition = self.definitions.get(str(reference).rpartition("/")[2])
+        definition = self._at(str(reference))
         if not isinstance(definition, dict) or self.depth >= _NESTED:
             return "any"
         self.references += 1
         if self.references > _REFERENCES:
             raise _NoToolError
+        self.resolved.add(id(definition))
         self.depth += 1
         try:
             return self.inner(definition)
         finally:
             self.depth -= 1
+
+    def _at(self, reference: str) -> Any:
+        """The schema at a JSON pointer, or the definition of its last name; None without one."""
+        names = [_unescaped(name) for name in reference.split("/")]
+        place: Any = self.root
+        for name in names[1:]:
+            if isinstance(place, list):
+                place = {str(index): schema for index, schema in enumerate(place)}
+            place = place.get(name) if isinstance(place, dict) else None
+        is_found = place is not None and len(names) > 1
+        return place if is_found else self.definitions.get(names[-1])
+
+    def unresolved(self) -> Iterator[str]:
+        """The definitions that no type refers to, as a comment, because other keywords may."""
+        others = {
+            name: definition
+            for name, definition in self.definitions.items()
+            if id(definition) not in self.resolved
+        }
+        if others:
+            yield f"// $defs: {_json(others)}"
 
     def comments(self, schema: dict[str, Any]) -> Iterator[str]:
         """The comment lines of a schema."""
@@ -254,6 +278,11 @@ def _title(schema: dict[str, Any]) -> Iterable[str]:
 def _format(schema: Any) -> str:
     name = schema.get("format") if isinstance(schema, dict) else None
     return f" // format: {name}" if isinstance(name, str) else ""
+
+
+def _unescaped(name: str) -> str:
+    """A name in a JSON pointer without its escapes."""
+    return name.replace("~1", "/").replace("~0", "~")
 
 
 def _json(value: Any) -> str:

@@ -251,6 +251,54 @@ def test_repeated_types_of_nested_schemas_do_not_multiply() -> None:
     assert declared.count("next") == 40
 
 
+BERTH = {"type": "object", "properties": {"pier": {"type": "string", "description": "Its letter"}}}
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        {"$ref": "#/properties/first"},
+        {"anyOf": [{"$ref": "#/properties/first"}, {"type": "null"}]},
+        {"type": "array", "items": {"$ref": "#/properties/first"}},
+        {"$ref": "#/properties/both/anyOf/1"},
+        {"$ref": "#/$defs/a~1b"},
+        {"$ref": "#/definitions/a~1b"},
+    ],
+)
+def test_a_reference_to_any_place_counts_as_the_schema_there(reference: dict[str, Any]) -> None:
+    """As zod-to-json-schema writes them for schemas that occur twice."""
+    properties = {"first": BERTH, "both": {"anyOf": [{"type": "null"}, BERTH]}, "last": reference}
+    parameters = {"properties": properties, "$defs": {"a/b": BERTH}}
+    assert (render(json.dumps([tool("f", "", parameters)])) or "").count("// Its letter") == 3
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"$ref": "#/definitions/f", "definitions": {"f": BERTH}},
+        {"type": "object", "anyOf": [{"$ref": "#/$defs/f"}], "$defs": {"f": BERTH}},
+        {"properties": {"p": {"not": {"$ref": "#/$defs/f"}}}, "$defs": {"f": BERTH}},
+        {
+            "properties": {
+                "p": {
+                    "type": "array",
+                    "items": {
+                        "properties": {
+                            "a": {"type": ["string", "null"]},
+                            "b": {"$ref": "#/$defs/f"},
+                        }
+                    },
+                }
+            },
+            "$defs": {"f": BERTH, "g": {"type": "string"}},
+        },
+    ],
+    ids=["root", "union", "keyword", "array"],
+)
+def test_a_definition_that_no_type_refers_to_is_a_comment(parameters: dict[str, Any]) -> None:
+    assert "Its letter" in (render(json.dumps([tool("f", "", parameters)])) or "")
+
+
 def test_a_schema_that_refers_to_itself_ends() -> None:
     tree = {"type": "object", "properties": {"child": {"$ref": "#/$defs/Tree"}}}
     declared = render(json.dumps([tool("grow", parameters=tree | {"$defs": {"Tree": tree}})]))

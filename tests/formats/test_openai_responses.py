@@ -444,6 +444,16 @@ def test_an_output_list_continues_no_response_of_the_input() -> None:
         ),
         (
             {
+                "type": "computer_call",
+                "call_id": "a",
+                "action": None,
+                "actions": [{"type": "type", "text": "Pier 4"}],
+            },
+            "assistant",
+            [Part("tool_call", '[{"type":"type","text":"Pier 4"}]', "a", "computer")],
+        ),
+        (
+            {
                 "type": "computer_call_output",
                 "call_id": "a",
                 "output": {"type": "computer_screenshot", "image_url": "u"},

@@ -14,7 +14,7 @@ from ctxtrim.text.records import dump
 
 # calls that always have an output
 _PAIRED = ("function_call", "custom_tool_call", "local_shell_call", "tool_call")
-_ARGUMENTS = ("arguments", "input", "action", "operation")
+_ARGUMENTS = ("arguments", "input", "action", "actions", "operation")
 PROGRAMS = {"program": "code", "program_output": "result"}
 """The items of a program that OpenAI runs, and the keys of their texts."""
 
@@ -126,7 +126,7 @@ def _call(value: dict[str, Any], span: Span, whole: Span) -> Part:
     name = value.get("name", members(value.get("function")).get("name"))
     if not isinstance(name, str):
         name = value["type"].removesuffix("_call")
-    key = next((key for key in _ARGUMENTS if key in value), "arguments")
+    key = next((key for key in _ARGUMENTS if value.get(key) is not None), "arguments")
     part = call_part(value.get(key), call_id(value), name, span.inside(key), whole)
     return replace(part, server=program_links(value)) if "caller" in value else part
 

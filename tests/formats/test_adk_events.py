@@ -56,6 +56,15 @@ def transcript(*events: Value) -> Transcript:
     return read(session(*events))[0].transcripts[0]
 
 
+def call(time: float, *names: str) -> Value:
+    calls = [{"functionCall": {"id": name, "name": "sail", "args": {}}} for name in names]
+    return event(time, "model", *calls)
+
+
+def response(name: str, text: str) -> Value:
+    return {"functionResponse": {"id": name, "name": "sail", "response": {"result": text}}}
+
+
 COMPACTED = (
     user(1, "first"),
     says(1.5, "one"),
@@ -73,7 +82,38 @@ def test_the_content_of_a_compaction_replaces_the_events_before_it() -> None:
     assert texts(session(*COMPACTED)) == ["They counted to two.", "third", "three", "fourth"]
     assert [message.is_summary for message in found.messages] == [True, False, False, False]
     later = (*COMPACTED, compaction(6, 4, 4.5, "And three."))
-    assert texts(session(*later)) == ["They counted to two.", "And three."]
+    assert texts(session(*later)) == ["They counted to two.", "And three.", "fourth"]
+
+
+RETAINED = (
+    user(1, "first " * 20),
+    says(1.5, "one"),
+    user(2, "Read the log."),
+    call(3, "c1"),
+    event(4, "user", response("c1", "tide " * 40)),
+    compaction(5, 1, 1.5, "They counted to one."),
+    says(6, "It is high."),
+)
+
+
+def test_events_after_the_end_of_a_compaction_are_sent_after_it(ctxtrim: Run) -> None:
+    data = session(*RETAINED)
+    assert texts(data) == [
+        "They counted to one.", "Read the log.", "{}", "tide " * 40, "It is high.",
+    ]  # fmt: skip
+    assert run(data, [("truncate", {"max_tokens": 20})], limit=10**6).data != data
+    trimmed = ctxtrim("trim", "--budget", "22", stdin=data).out
+    assert texts(trimmed) == ["Read the log.", "It is high."]
+    assert b"first" not in trimmed
+
+
+def test_a_compaction_inside_the_time_of_another_is_not_sent() -> None:
+    inner, outer = compaction(5, 1, 1.5, "Part."), compaction(7, 1, 4, "Whole.")
+    events = (*RETAINED[:5], inner, RETAINED[6], outer)
+    assert texts(session(*events)) == ["Whole.", "It is high."]
+    trimmed = run(session(*events, user(9, "On.")), [("trim", {})], limit=8).data or b""
+    assert texts(trimmed) == ["On."]
+    assert b"Part." not in trimmed and b"first" not in trimmed
 
 
 def test_a_rewind_removes_the_events_since_an_invocation() -> None:
@@ -91,6 +131,23 @@ def test_events_of_the_client_are_not_sent() -> None:
     answer = {"functionResponse": {"id": "c", "name": "adk_request_credential", "response": {}}}
     events = (user(1, "first"), event(2, "user", call), event(3, "user", answer), says(4, "one"))
     assert texts(session(*events)) == ["first", "one"]
+
+
+def test_contents_of_thoughts_alone_are_not_sent() -> None:
+    thought = {"text": "Which tide? " * 9, "thought": True}
+    sealed = {"functionCall": {"id": "c1", "name": "sail", "args": {}}, "thoughtSignature": "c2ln"}
+    events = (
+        user(1, "Sail."),
+        event(2, "model", thought),
+        event(3, "model", {"text": ""}),
+        event(4, "model", thought, sealed),
+        event(5, "user", {"functionResponse": {"id": "c1", "name": "sail", "response": {}}}),
+        event(6, "model", {"thought": True, "thoughtSignature": "c2ln"}, {"text": "Done."}),
+    )
+    found = transcript(*events)
+    roles = [message.role for message in found.messages]
+    assert roles == ["user", "assistant", "tool", "assistant"]
+    assert [message.spans[0].path[1] for message in found.messages] == [0, 3, 4, 5]
 
 
 def test_transcriptions_are_texts_and_consecutive_ones_are_one_message() -> None:
@@ -113,7 +170,8 @@ def sessions(draw: st.DrawFn) -> tuple[Value, ...]:
         extra = draw(st.sampled_from(("", "", "compaction", "rewind")))
         if extra == "compaction":
             start = draw(st.integers(0, time))
-            events.append(compaction(time + 0.7, start, time + 0.5, f"Summary {time}. " * 4))
+            end = draw(st.integers(start, time)) + 0.5
+            events.append(compaction(time + 0.7, start, end, f"Summary {time}. " * 4))
         elif extra == "rewind" and time:
             events.append(rewind(time + 0.7, f"i{time}"))
     return (*events, user(99, "thanks"))
@@ -135,15 +193,6 @@ def test_what_is_not_sent_stays_so(
     if ran.data is not None:
         new = [text for text in texts(ran.data) if text not in sent]
         assert len(new) <= (stage[0] == "summarize" or bool(stage[1].get("summarize")))
-
-
-def call(time: float, *names: str) -> Value:
-    calls = [{"functionCall": {"id": name, "name": "sail", "args": {}}} for name in names]
-    return event(time, "model", *calls)
-
-
-def response(name: str, text: str) -> Value:
-    return {"functionResponse": {"id": name, "name": "sail", "response": {"result": text}}}
 
 
 ASKED = (

@@ -1,15 +1,20 @@
 """The events of a session of the Agent Development Kit that are sent to the model.
 
 A rewind removes the events from the first of an invocation up to itself. A compaction replaces the
-events since its start by its content. Events about credentials and confirmations are for the client
-alone. Transcriptions of a live session are sent as texts; consecutive ones of one speaker are one
-message. [google/adk-python, `flows/llm_flows/contents.py`]
+events of a time by its content, and the compactions of a part of that time; events after its end
+are sent, also those before it in the session. Events about credentials and confirmations are for
+the client alone, and contents with nothing but thoughts are left out. Transcriptions of a live
+session are sent as texts; consecutive ones of one speaker are one message.
+[google/adk-python, `flows/llm_flows/contents.py` and `flows/llm_flows/context/_compaction.py`]
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members, string
@@ -17,12 +22,13 @@ from ctxtrim.formats.gemini.parts import SentContent
 from ctxtrim.formats.message_lists import Element
 from ctxtrim.model import Part, Span
 
-_INTERNAL = ("adk_request_credential", "adk_request_confirmation")
+_INTERNAL = ("adk_request_credential", "adk_request_confirmation", "adk_framework")
 _CALLS = ("functionCall", "function_call", "functionResponse", "function_response")
-_START = "start_timestamp"
+_WITH_THOUGHTS = (*_CALLS, "thoughtSignature", "thought_signature")
+_START, _END = "start_timestamp", "end_timestamp"
 _SNAKE = {
     "startTimestamp": _START,
-    "endTimestamp": "end_timestamp",
+    "endTimestamp": _END,
     "compactedContent": "compacted_content",
 }
 _TRANSCRIPTIONS = (
@@ -31,32 +37,62 @@ _TRANSCRIPTIONS = (
 )
 
 
+class _Compaction(Struct):
+    """A compaction: its content, the times of the events that it replaces, and the spans of what
+    would be sent again without it.
+    """
+
+    start: float
+    end: float
+    position: int
+    content: SentContent
+    replaced: list[Span]
+
+
 def sent_contents(events: Sequence[Element]) -> list[SentContent]:
     """The contents that some events send, in order."""
-    contents: list[SentContent] = []
-    spans: list[Span] = []  # of the events that the last compaction replaces
-    start: float | None = None  # of the earliest compaction after an event
-    for event in reversed(_without_rewinds(events)):
-        summary = _summary(event)
-        if summary is None and start is not None and _time(event.value) >= start:
-            spans.append(event.whole)
+    live_events = _without_rewinds(events)
+    compactions = _compactions(live_events)
+    if not compactions:  # in most sessions
+        return list(_joined(content for event in live_events for content in _sent(event)))
+    starts = [compaction.start for compaction in compactions]
+    contents: list[tuple[float, int, SentContent]] = []  # with times and positions
+    for position, event in enumerate(live_events):
+        time = _time(event.value)
+        index = bisect_right(starts, time) - 1
+        if _compaction(event.value):
             continue
-        _cover(contents, spans)
-        if summary is None:
-            contents += _sent(event)
+        if index >= 0 and time <= compactions[index].end:
+            compactions[index].replaced.append(event.whole)
         else:
-            contents.append(summary)
-            time = float(_compaction(event.value)[_START])
-            start = time if start is None else min(start, time)
-    _cover(contents, spans)
-    return list(_joined(reversed(contents)))
+            contents += [(time, position, content) for content in _sent(event)]
+    for compaction in compactions:
+        spans = (*compaction.content.spans, *sorted(compaction.replaced))
+        content = replace(compaction.content, spans=spans)
+        contents.append((compaction.end, compaction.position, content))
+    contents.sort(key=itemgetter(0, 1))
+    return list(_joined(content for _, _, content in contents))
 
 
-def _cover(contents: list[SentContent], spans: list[Span]) -> None:
-    """Add what the last content replaces to its spans: without it, it would be sent again."""
-    if spans:
-        contents[-1] = replace(contents[-1], spans=(*contents[-1].spans, *reversed(spans)))
-        spans.clear()
+def _compactions(events: Sequence[Element]) -> list[_Compaction]:
+    """The compactions that are sent, each with a later start and a later end than the one before.
+
+    One whose time is inside that of another is not sent.
+    """
+    compactions: list[_Compaction] = []
+    for position, event in enumerate(events):
+        content, fields = _summary(event), _compaction(event.value)
+        if content is not None:
+            times = float(fields[_START]), float(fields[_END])
+            compactions.append(_Compaction(*times, position, content, []))
+    compactions.sort(key=lambda item: (item.start, -item.end, -item.position))
+    sent_compactions: list[_Compaction] = []
+    for compaction in compactions:
+        if sent_compactions and compaction.end <= sent_compactions[-1].end:
+            sent_compactions[-1].replaced += compaction.content.spans
+        else:
+            sent_compactions.append(compaction)
+    return sent_compactions
 
 
 def _without_rewinds(events: Sequence[Element]) -> list[Element]:
@@ -84,7 +120,7 @@ def _compaction(event: Any) -> dict[str, Any]:
     """The fields of a compaction with keys in snake case; empty for another event."""
     compaction = members(members(members(event).get("actions")).get("compaction"))
     fields = {_SNAKE.get(key, key): value for key, value in compaction.items()}
-    times = (fields.get(_START), fields.get("end_timestamp"))
+    times = (fields.get(_START), fields.get(_END))
     return fields if all(isinstance(time, int | float) for time in times) else {}
 
 
@@ -111,7 +147,7 @@ def _sent(event: Element) -> Iterator[SentContent]:
     content = value.get("content")
     if isinstance(content, dict):
         parts = elements(content.get("parts"))
-        if not any(map(_is_internal, parts)):
+        if any(map(_is_sent, parts)) and not any(map(_is_internal, parts)):
             yield SentContent(content, event.span.inside("content"), (event.whole,), value)
         return
     for keys, role in _TRANSCRIPTIONS:
@@ -120,6 +156,15 @@ def _sent(event: Element) -> Iterator[SentContent]:
             if isinstance(text, str) and text:
                 part = Part("text", text, span=event.span.inside(key, "text"))
                 yield SentContent({"role": role}, event.span, (event.whole,), value, (part,))
+
+
+def _is_sent(part: Any) -> bool:
+    """Whether a content with a part is sent: not if all are empty, or thoughts without a signature.
+
+    [google/adk-python, `_is_part_invisible`]
+    """
+    keys = {key for key, value in members(part).items() if value}
+    return bool(keys) and ("thought" not in keys or not keys.isdisjoint(_WITH_THOUGHTS))
 
 
 def _is_internal(part: Any) -> bool:

@@ -108,6 +108,8 @@ GOAL = '<codex_internal_context source="goal">\nkeep going\n</codex_internal_con
         '<hook_prompt hook_run_id="stop:1">Run the tests.</hook_prompt>',
         "<recommended_plugins>\n- tides\n</recommended_plugins>",
         "<external_weather>gale</external_weather>\n",
+        "Warning: apply_patch was requested via shell. Use the apply_patch tool instead of shell.",
+        "Warning: The maximum number of unified exec processes you can keep open is 60.",
     ],
 )
 def test_context_of_the_client_starts_no_turn(text: str) -> None:
@@ -194,6 +196,27 @@ def test_a_rollback_counts_the_turns_of_other_agents() -> None:
     agent = {"type": "agent_message", "content": [{"type": "input_text", "text": "Stop."}]}
     for line in (communication("Stop."), item(agent)):
         assert role_texts(transcript(*asked, line, back)) == role_texts(transcript(*asked))
+
+
+def test_a_rollback_counts_no_summary_as_a_turn() -> None:
+    summary = says("user", "Another language model started to solve this problem and …")
+    history = [says("user", "Paint it."), says("user", "And the mast?"), summary]
+    compacted = event("compacted", {"message": "", "replacement_history": history})
+    back = message("thread_rolled_back", num_turns=2)
+    parsed = transcript(META, compacted, item(says("user", "And the keel?")), back)
+    assert [text for _, text in role_texts(parsed)] == ["You are Codex.", "Paint it."]
+
+
+def test_what_a_program_told_the_user_is_not_sent(ctxtrim: Run) -> None:
+    marks = {"delivered_assistant_message": "codex:code-mode-delivery:v1:complete"}
+    delivered = item(says("assistant", "Which colour? " * 40)) | {"metadata": marks}
+    asked = (META, item(says("user", "Paint it. " * 40)), item(calls("c1")))
+    result = item(returns("c1", "red")) | {"metadata": {"delivered_assistant_message": "Blue?"}}
+    rest = (result, item(says("assistant", "Done.")), item(says("user", "Thanks.")))
+    assert transcript(*asked, delivered, *rest).messages[3].role == "tool"
+    data = session(*asked, delivered, *rest)
+    assert ctxtrim("check", "--budget", "300", stdin=data).code == 0
+    assert ctxtrim("trim", "--budget", "300", stdin=data).out == data
 
 
 def test_a_rollback_drops_the_context_right_before_its_turn() -> None:

@@ -19,6 +19,7 @@ from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai.items import (
     NO_MESSAGE,
     is_context,
+    is_delivery,
     is_summary,
     kind_of,
     read_items,
@@ -198,7 +199,7 @@ def _take(state: _Session, value: dict[str, Any], line: int) -> None:
     kind, payload = value.get("type"), value.get("payload")
     if not isinstance(payload, dict):
         _take_bare(state, value, line)
-    elif kind == "response_item":
+    elif kind == "response_item" and not is_delivery(value.get("metadata")):
         state.items.append(Element(payload, Span(line, ("payload",)), Span(line)))
     elif kind == "inter_agent_communication":
         state.items.append(Element(payload | {"type": kind}, Span(line, ("payload",)), Span(line)))

@@ -87,6 +87,10 @@ _CONTEXT = (
     "<environment_context>", "<user_instructions>", "# agents.md instructions", "<turn_aborted>",
     "<skill>", "<user_shell_command>", "<subagent_notification>", "<tool_context>",
     "<goal_context>", "<codex_internal_context", "<hook_prompt", "<recommended_plugins>",
+    # of older versions
+    "warning: apply_patch was requested via ",
+    "warning: the maximum number of unified exec processes you can keep open is",
+    "warning: your account was flagged for potentially high-risk cyber activity",
 )  # fmt: skip
 # [openai/codex, codex-rs/core/src/event_mapping.rs]
 _DEVELOPER_CONTEXT = (
@@ -97,6 +101,7 @@ _DEVELOPER_CONTEXT = (
 )  # fmt: skip
 _EXTERNAL = re.compile(r"\s*<external_([^>]*)>.*</external_\1>\s*", re.DOTALL)
 """A text that an app server adds: nothing follows its tag."""
+_DELIVERY = "codex:code-mode-delivery:"
 _LONGEST = max(map(len, _CONTEXT))
 _TEXT_ROLES: dict[object, Role] = {
     "instructions": "system",
@@ -293,10 +298,21 @@ def is_prompt(value: Any) -> bool:
 
 
 def starts_turn(value: Any) -> bool:
-    """Whether Codex takes an item for the start of a turn: a prompt, or a message of another agent
-    [openai/codex, codex-rs/core/src/context_manager/history.rs].
+    """Whether Codex takes an item for the start of a turn: a prompt, or a message of another agent,
+    but no summary [openai/codex, codex-rs/core/src/context_manager/history.rs].
     """
-    return is_prompt(value) or (isinstance(value, dict) and value.get("type") in _AGENT_MESSAGES)
+    if is_prompt(value):
+        return not is_summary(value)
+    return isinstance(value, dict) and value.get("type") in _AGENT_MESSAGES
+
+
+def is_delivery(metadata: Any) -> bool:
+    """Whether an item with some metadata repeats what a program of the model told the user. Codex
+    keeps it for its reviews, and does not send it
+    [openai/codex, codex-rs/history/src/rollout_payload.rs].
+    """
+    marker = members(metadata).get("delivered_assistant_message")
+    return isinstance(marker, str) and marker.startswith(_DELIVERY)
 
 
 def is_context(value: Any) -> bool:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read, run
 from hypothesis import given
 from strategies import as_json, budgets, conversations
@@ -291,3 +292,35 @@ def test_images_of_openinference_are_attachments() -> None:
     }
     (message,) = only(line(printed(found))).messages
     assert [part.kind for part in message.parts] == ["text", "attachment"]
+
+
+def sent(*parts: dict[str, Any], **more: Any) -> Transcript:
+    """The transcript of a span with one message of the user."""
+    messages = [{"role": "user", "parts": list(parts)}]
+    fields = {"gen_ai.request.model": "gpt-4o", "gen_ai.input.messages": json.dumps(messages)}
+    return only(line(export(span(fields | more))))
+
+
+def test_a_compaction_is_its_summary_or_sealed() -> None:
+    summary = {"type": "compaction", "id": "cmp_1", "content": "We counted nine boats."}
+    (message,) = sent(summary).messages
+    assert [part.text for part in message.parts] == ["We counted nine boats."]
+    (message,) = sent({"type": "compaction", "id": "cmp_1"}).messages
+    assert [part.media and part.media.kind for part in message.parts] == ["sealed"]
+
+
+def test_what_the_provider_ran_makes_the_count_an_estimate(ctxtrim: Run) -> None:
+    search = {"type": "server_tool_call", "name": "web", "server_tool_call": {"type": "search"}}
+    for parts, sign in (([], ""), ([search], "≈")):
+        messages = [{"role": "user", "parts": [{"type": "text", "content": "Look."}, *parts]}]
+        fields = {"gen_ai.request.model": "gpt-4o", "gen_ai.input.messages": json.dumps(messages)}
+        counted = ctxtrim("count", stdin=line(export(span(fields))))
+        assert counted.out.decode().split()[-2].rstrip("0123456789") == sign
+
+
+def test_system_instructions_may_be_messages() -> None:
+    text = {"type": "text", "content": "You keep the harbour log."}
+    instructions = json.dumps([{"role": "system", "parts": [text]}])
+    transcript = sent(text, **{"gen_ai.system_instructions": instructions})
+    assert words(transcript.messages) == ["You keep the harbour log."] * 2
+    assert [message.role for message in transcript.messages] == ["system", "user"]

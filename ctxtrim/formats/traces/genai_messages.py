@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site, parts_owner
 from ctxtrim.formats.fields import elements, members, role_in, string
-from ctxtrim.formats.media_blocks import inline_media, media_of
+from ctxtrim.formats.media_blocks import inline_media, media_of, sealed_media
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents, element_of, insert_around
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.model import Media, Message, Part, PartKind, Role, Span
@@ -23,7 +23,12 @@ ROLES: dict[object, Role] = {
     "model": "assistant",
     "tool": "tool",
 }
-_TEXTS = ("text", "reasoning", "thinking")
+_TEXTS: dict[str, PartKind] = {
+    "text": "text",
+    "reasoning": "reasoning",
+    "thinking": "reasoning",
+    "compaction": "text",  # the summary of the messages before it
+}
 _MODALITIES = {"image": "image", "audio": "audio", "video": "video", "document": "document"}
 
 
@@ -99,16 +104,26 @@ def _is_text_block(value: Any) -> bool:
 
 
 def parts_of(content: Any, span: Span) -> tuple[Part, ...]:
-    """The parts of system instructions: a text, or a list of parts."""
-    return content_parts(content, span, _part)
+    """The parts of system instructions: a text, or a list of parts.
+
+    LiteLLM writes a list of messages. [`integrations/opentelemetry.py` of BerriAI/litellm]
+    """
+    if not isinstance(content, list) or not all(map(knows, content)):
+        return content_parts(content, span, _part)
+    return tuple(
+        _part(part, span.inside(index, "parts", number))
+        for index, message in enumerate(content)
+        for number, part in enumerate(message["parts"])
+    )
 
 
 def _part(value: Any, block: Span) -> Part:
     part = members(value)
     kind, content = part.get("type"), part.get("content")
-    if kind in _TEXTS and isinstance(content, str):
-        name: PartKind = "text" if kind == "text" else "reasoning"
-        return Part(name, content, span=block.inside("content"), block=block)
+    if isinstance(kind, str) and kind in _TEXTS and isinstance(content, str):
+        return Part(_TEXTS[kind], content, span=block.inside("content"), block=block)
+    if kind == "compaction":  # encrypted
+        return Part("attachment", media=sealed_media(None), source=block)
     if kind == "tool_call":
         arguments = block.inside("arguments")
         return call_part(part.get("arguments"), part.get("id"), part.get("name"), arguments, block)
@@ -119,7 +134,7 @@ def _part(value: Any, block: Span) -> Part:
         if modality and not isinstance(mime, str):
             media = media_of({"type": modality, "data": content})
         return Part("attachment", media=media, block=block, text_block=_text_part)
-    return Part("text", dump(value), block=block)
+    return Part("text", dump(value), block=block, stored=isinstance(value, dict))
 
 
 def _text_part(text: str) -> dict[str, Any]:

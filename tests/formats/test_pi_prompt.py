@@ -114,6 +114,13 @@ def test_a_compaction_repeats_the_system_message_and_the_tools() -> None:
     assert names(data) == ["plot"]
 
 
+def test_the_messages_in_a_compaction_have_no_system_message() -> None:
+    tail = [FIRST, says("two"), LATER, user("three")]
+    repeated = system(sections={"who": "You pilot.", "day": "Tuesday"})
+    whole = compaction("k", "e", "So far.", retainedTail=tail, systemMessage=repeated)
+    assert role_texts(transcript(session(*COMPACTED[:5], whole, *COMPACTED[6:]))) == LIVE
+
+
 @pytest.mark.parametrize("staying", [(1, 4, 5), (2, 5), (4, 5), (5,), ()])
 def test_a_new_summary_comes_after_the_system_message_of_a_compaction(
     staying: tuple[int, ...],

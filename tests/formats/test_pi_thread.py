@@ -117,7 +117,7 @@ def test_a_compaction_can_contain_its_kept_entries() -> None:
     ]
 
 
-def test_an_older_compaction_among_kept_entries_is_context() -> None:
+def test_an_older_compaction_among_kept_entries_is_not_sent() -> None:
     data = session(
         *LONG[:5],
         LONG[5],
@@ -128,20 +128,13 @@ def test_an_older_compaction_among_kept_entries_is_context() -> None:
     assert role_texts(parsed) == [
         ("user", "by now"),
         ("assistant", "four"),
-        ("user", "so far"),
         ("user", "five"),
         ("user", "seven"),
     ]
-    assert [message.is_summary for message in parsed.messages] == [True, False, False, False, False]
-    assert [event["id"] for event in trimmed_file(data, 0, 1, 3, 4)[1:]] == [
-        "a",
-        "b",
-        "c",
-        "d",
-        "n",
-        "p",
-        "q",
-    ]
+    assert [message.is_summary for message in parsed.messages] == [True, False, False, False]
+    kept = trimmed_file(data, 0, 3)
+    assert [event["id"] for event in kept[1:]] == ["a", "b", "c", "k", "p", "q"]
+    assert role_texts(transcript(lines(*kept))) == [("user", "by now"), ("user", "seven")]
 
 
 def ids(out: list[Value]) -> list[tuple[str, str | None]]:
@@ -328,7 +321,8 @@ def sent_by_pi(data: bytes) -> list[tuple[str, str]]:
         named = [event["id"] for event in path[:newest]]
         first = path[newest].get("firstKeptEntryId")
         start = named.index(first) if first in named else newest
-        path = [path[newest], *path[start:newest], *path[newest + 1 :]]
+        kept = [event for event in path[start:newest] if event["type"] != "compaction"]
+        path = [path[newest], *kept, *path[newest + 1 :]]
     return [message for event in path for message in sent(event)]
 
 

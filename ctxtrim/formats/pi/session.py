@@ -92,7 +92,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     contents = ListContents()
     prompt: list[PromptChange] = []
     start_indices = [] if thread.start is None else [thread.start]
-    kept_indices = (index for index in thread.kept if not _is_prompt(entries[index]))
+    kept_indices = (index for index in thread.kept if not _is_replaced(entries[index]))
     edits: dict[str | None, list[PiEntry]] = {}
     for edit in _edits(entries, thread):
         edits.setdefault(string(edit.value.get("targetId")), []).append(edit)
@@ -122,12 +122,17 @@ def _model(entry: PiEntry) -> str | None:
     return string(message.get("model")) if is_sent(message) else None
 
 
-def _is_prompt(entry: PiEntry) -> bool:
-    """Whether an entry is a system message. The compaction after it repeats what it left.
+def _is_replaced(entry: PiEntry) -> bool:
+    """Whether a compaction that keeps an entry replaces it: an older compaction, or a system
+    message, of which it repeats what it left.
 
-    [earendil-works/pi, `buildContextEntries` of `session-manager.ts`]
+    [earendil-works/pi, `buildContextEntries` and `buildSessionProjection` of `session-manager.ts`]
     """
-    return members(entry.value.get("message")).get("role") == "system"
+    return entry.kind == "compaction" or _is_prompt(entry.value.get("message"))
+
+
+def _is_prompt(message: Any) -> bool:
+    return members(message).get("role") == "system"
 
 
 def _usages(
@@ -185,7 +190,8 @@ def _add(
     tail = value.get("retainedTail") if is_first else None
     for position, message in enumerate(elements(tail)):
         message_span = span.inside("retainedTail", position)
-        prompt += _add_message(message, message_span, message_span, message, contents)
+        if not _is_prompt(message):
+            prompt += _add_message(message, message_span, message_span, message, contents)
 
 
 def _edits(entries: Sequence[PiEntry], thread: Thread) -> Iterator[PiEntry]:

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from conftest import Run
 from harness import read, run
 from hypothesis import given
@@ -148,6 +149,29 @@ def test_contents_of_thoughts_alone_are_not_sent() -> None:
     roles = [message.role for message in found.messages]
     assert roles == ["user", "assistant", "tool", "assistant"]
     assert [message.spans[0].path[1] for message in found.messages] == [0, 3, 4, 5]
+
+
+@pytest.mark.parametrize("place", [{"isolationScope": "c1"}, {"branch": "clerk.mate@c1"}])
+def test_what_an_agent_did_for_a_call_is_in_its_response(place: Value, ctxtrim: Run) -> None:
+    inner = (
+        event(3, "model", {"functionCall": {"id": "c2", "name": "look", "args": {}}}, **place),
+        event(4, "user", response("c2", "fog " * 40), **place),
+        event(5, "model", {"text": "I sailed."}, **place),
+    )
+    begun = (user(1, "Sail."), call(2, "c1"), *inner)
+    done = (event(6, "user", response("c1", "sailed")), says(7, "Done."))
+    data = session(*begun, *done)
+    assert texts(data) == ["Sail.", "{}", "sailed", "Done."]
+    assert ctxtrim("check", "--budget", "2000", stdin=data).code == 0
+    assert texts(session(*begun))[-1] == "I sailed."
+    more = (*begun, *done, user(9, "Thanks."))
+    trimmed = run(session(*more), [("trim", {})], limit=14).data or b""
+    assert texts(trimmed)[-1] == "Thanks." and b"sailed" not in trimmed
+    assert b"fog" not in trimmed
+    nested = {"isolationScope": "c2"}
+    deeper = (*begun[:3], event(3.5, "model", {"text": "Fog?"}, **nested), *more[3:])
+    assert texts(session(*deeper)) == texts(session(*more))
+    assert (run(session(*deeper), [("trim", {})], limit=14).data or b"") == trimmed
 
 
 def test_transcriptions_are_texts_and_consecutive_ones_are_one_message() -> None:

@@ -3,13 +3,14 @@
 A rewind removes the events from the first of an invocation up to itself. A compaction replaces the
 events of a time by its content, and the compactions of a part of that time; events after its end
 are sent, also those before it in the session. Events about credentials and confirmations are for
-the client alone, and contents with nothing but thoughts are left out. Transcriptions of a live
-session are sent as texts; consecutive ones of one speaker are one message.
+the client alone, and contents with nothing but thoughts are left out. What a tool or an agent did
+for a call is in its response (`isolationScope`, `branch`). Transcriptions of a live session are
+sent as texts; consecutive ones of one speaker are one message.
 [google/adk-python, `flows/llm_flows/contents.py` and `flows/llm_flows/context/_compaction.py`]
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -18,12 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.fields import elements, members, string
-from ctxtrim.formats.gemini.parts import SentContent
+from ctxtrim.formats.gemini.parts import CALL, RESPONSE, SentContent, member
 from ctxtrim.formats.message_lists import Element
 from ctxtrim.model import Part, Span
 
 _INTERNAL = ("adk_request_credential", "adk_request_confirmation", "adk_framework")
-_CALLS = ("functionCall", "function_call", "functionResponse", "function_response")
+_CALLS = (*CALL, *RESPONSE)
 _WITH_THOUGHTS = (*_CALLS, "thoughtSignature", "thought_signature")
 _START, _END = "start_timestamp", "end_timestamp"
 _SNAKE = {
@@ -52,11 +53,10 @@ class _Compaction(Struct):
 def sent_contents(events: Sequence[Element]) -> list[SentContent]:
     """The contents that some events send, in order."""
     live_events = _without_rewinds(events)
-    compactions = _compactions(live_events)
-    if not compactions:  # in most sessions
-        return list(_joined(content for event in live_events for content in _sent(event)))
+    compactions, runs = _compactions(live_events), _runs(live_events)
     starts = [compaction.start for compaction in compactions]
     contents: list[tuple[float, int, SentContent]] = []  # with times and positions
+    run_spans: dict[str, list[Span]] = {}
     for position, event in enumerate(live_events):
         time = _time(event.value)
         index = bisect_right(starts, time) - 1
@@ -64,14 +64,17 @@ def sent_contents(events: Sequence[Element]) -> list[SentContent]:
             continue
         if index >= 0 and time <= compactions[index].end:
             compactions[index].replaced.append(event.whole)
+        elif position in runs:
+            run_spans.setdefault(runs[position], []).append(event.whole)
         else:
             contents += [(time, position, content) for content in _sent(event)]
     for compaction in compactions:
         spans = (*compaction.content.spans, *sorted(compaction.replaced))
         content = replace(compaction.content, spans=spans)
         contents.append((compaction.end, compaction.position, content))
-    contents.sort(key=itemgetter(0, 1))
-    return list(_joined(content for _, _, content in contents))
+    if compactions:
+        contents.sort(key=itemgetter(0, 1))
+    return list(_joined(_with_runs(content, run_spans) for _, _, content in contents))
 
 
 def _compactions(events: Sequence[Element]) -> list[_Compaction]:
@@ -114,6 +117,52 @@ def _without_rewinds(events: Sequence[Element]) -> list[Element]:
             kept_events.append(events[position])
         position -= 1
     return kept_events[::-1]
+
+
+def _runs(events: Sequence[Element]) -> dict[int, str]:
+    """The positions of events that a tool or an agent wrote for a call, and the id of the outermost
+    call, if it has a response: the agent with the call gets the response alone.
+    """
+    names = [_run_names(event.value) for event in events]
+    if not any(names):  # in most sessions
+        return {}
+    answers = {
+        name: position
+        for position, event in enumerate(events)
+        for name in _answered(members(event.value))
+    }
+    runs: dict[int, str] = {}
+    for position in reversed(range(len(events))):
+        answered = (name for name in names[position] if answers.get(name, -1) > position)
+        name = next(answered, None)
+        if name is not None:
+            runs[position] = runs.get(answers[name], name)
+    return runs
+
+
+def _answered(event: dict[str, Any]) -> Iterator[str]:
+    """The ids of the calls to which an event has a response."""
+    for part in elements(members(event.get("content")).get("parts")):
+        name = string((member(part, RESPONSE) or {}).get("id"))
+        if name is not None:
+            yield name
+
+
+def _with_runs(content: SentContent, run_spans: Mapping[str, Sequence[Span]]) -> SentContent:
+    """The content that removes the events of runs with the responses to their calls."""
+    if not run_spans:
+        return content
+    names = (name for name in _answered(content.event) if name in run_spans)
+    return replace(content, response_spans={name: tuple(run_spans[name]) for name in names})
+
+
+def _run_names(event: Any) -> list[str]:
+    """The ids of the calls for which an event may have been written."""
+    value = members(event)
+    scope = string(value.get("isolationScope", value.get("isolation_scope")))
+    branch = string(value.get("branch")) or ""
+    names = [part.partition("@")[2] for part in branch.split(".") if "@" in part]
+    return names if scope is None else [*names, scope]
 
 
 def _compaction(event: Any) -> dict[str, Any]:

@@ -71,8 +71,8 @@ def _ids(content: SentContent, keys: tuple[str, ...]) -> Iterator[tuple[int, str
 
 def _with_earlier(content: SentContent, call_id: str, span: Span) -> SentContent:
     """The content that removes an earlier response to a call with its own."""
-    spans = (*content.earlier_responses.get(call_id, ()), span)
-    return replace(content, earlier_responses={**content.earlier_responses, call_id: spans})
+    spans = (*content.response_spans.get(call_id, ()), span)
+    return replace(content, response_spans={**content.response_spans, call_id: spans})
 
 
 def _in_order(

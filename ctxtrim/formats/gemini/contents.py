@@ -81,7 +81,7 @@ def _read_events(elements: Sequence[Element], contents: ListContents) -> None:
         for index in range(start, len(contents.messages)):
             message = contents.messages[index]
             result = message.result
-            spans = content.earlier_responses.get(result.call_id or "", ()) if result else ()
+            spans = content.response_spans.get(result.call_id or "", ()) if result else ()
             if spans:
                 contents.messages[index] = replace(message, spans=(*message.spans, *spans))
 

@@ -47,7 +47,7 @@ class SentContent(Struct, frozen=True):
 
     Of sessions of the Agent Development Kit: `transcriptions`: their texts, in the place of parts.
     `is_summary`: it is the content of a compaction. `omissions`: the indices of parts that are not
-    sent. `earlier_responses`: the spans of the earlier responses to a call, by its id.
+    sent. `response_spans`: the spans that are removed with the response to a call, by its id.
     """
 
     content: dict[str, Any]
@@ -57,7 +57,7 @@ class SentContent(Struct, frozen=True):
     transcriptions: tuple[Part, ...] = ()
     is_summary: bool = False
     omissions: frozenset[int] = frozenset()
-    earlier_responses: Mapping[str, tuple[Span, ...]] = {}
+    response_spans: Mapping[str, tuple[Span, ...]] = {}
 
 
 def is_content(value: object) -> bool:

@@ -83,11 +83,15 @@ def kimi_usage(value: Any, model: str | None) -> Usage | None:
 
 
 def langfuse_usage(value: Any, model: str | None) -> Usage | None:
-    """`{input, input_…, …_input_tokens, output}`: counters of input that do not overlap."""
+    """`{input, input_…, …_input_tokens, output}`: counters of input that do not overlap.
+
+    One with a point is a part of `input`, as in `cache_read.input_tokens` of OpenTelemetry.
+    """
     if not isinstance(value, dict):
         return None
     counts = {key: count for key, count in value.items() if type(count) is int}
-    prompt = sum(count for key, count in counts.items() if "input" in key)
+    whole_counts = {key: count for key, count in counts.items() if "." not in key}
+    prompt = sum(count for key, count in whole_counts.items() if "input" in key)
     if not prompt:
         return openai_usage(value)
     return Usage(prompt, counts.get("output", 0), model=model)

@@ -209,3 +209,19 @@ def test_a_call_of_langchain_is_dropped_with_its_copy(as_text: bool) -> None:
 def test_an_answer_with_a_part_that_is_not_read_is_an_estimate() -> None:
     transcript = only(line(observation([HELLO], HI | {"thinking": True})))
     assert transcript.options.unread == ("`thinking` in an unknown form",)
+
+
+def test_system_instructions_before_messages_of_opentelemetry_count() -> None:
+    parts = [{"type": "text", "content": "Hello."}]
+    sent = [{"role": "system", "content": "Be brief."}, {"role": "user", "parts": parts}]
+    received = [{"role": "assistant", "parts": [{"type": "text", "content": "Hi."}]}]
+    value = observation(json.dumps(sent), json.dumps(received))
+    assert texts(value) == [("system", "Be brief."), ("user", "Hello."), ("assistant", "Hi.")]
+    odd = observation([{"role": "system", "content": 5}, *sent[1:]], received)
+    assert only(line(odd)).uncounted == 1
+
+
+def test_parts_of_the_input_count_once() -> None:
+    usage = {"input": 100, "cache_read.input_tokens": 80, "output": 9}
+    (found,) = only(line(observation([HELLO], HI, usageDetails=usage))).usages
+    assert (found.prompt_tokens, found.completion_tokens) == (100, 9)

@@ -1,6 +1,8 @@
 """Messages of OpenTelemetry's GenAI conventions: `{"role", "parts": [{"type", "content"}]}`.
 
-Each `tool_call_response` is a tool result; each run of other parts is a message.
+Each `tool_call_response` is a tool result; each run of other parts is a message. Langfuse puts the
+system instructions before the messages, as `{"role", "content"}`.
+[langfuse/langfuse, `packages/shared/src/server/otel/OtelIngestionProcessor.ts`]
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,11 +45,14 @@ def knows(value: object) -> bool:
 
 
 def read(items: Iterable[Element], contents: ListContents) -> None:
-    """Read the messages of each element; none of an element without parts."""
+    """Read the messages of each element; none of an element without parts or a text."""
     for value, span, whole in items:
         role = role_in(value, "role", ROLES)
         if role is None:
             contents.uncounted += "role" in members(value)
+            continue
+        if "parts" not in value and "content" in value:
+            _add_text(role, value, span, whole, contents)
             continue
         runs = list(_runs(elements(value.get("parts")), span.inside("parts")))
         for is_result, blocks, parts in runs:
@@ -57,6 +62,17 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             spans = (whole,) if len(runs) == 1 else tuple(blocks)
             result = value if len(runs) == 1 else value["parts"][blocks[0].path[-1]]
             contents.add(kind, parts, result, *spans)
+
+
+def _add_text(
+    role: Role, value: dict[str, Any], span: Span, whole: Span, contents: ListContents
+) -> None:
+    """Add a message with a text in place of parts; another content, or a result, is not counted."""
+    text = value["content"]
+    if role == "tool" or not isinstance(text, str):
+        contents.uncounted += 1
+        return
+    contents.add(role, [Part("text", text, span=span.inside("content"))], value, whole)
 
 
 def _runs(parts: Sequence[Any], span: Span) -> Iterator[tuple[bool, list[Span], list[Part]]]:

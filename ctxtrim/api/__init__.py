@@ -66,7 +66,8 @@ if TYPE_CHECKING:
         TokenizerError,
         UsageError,
     )
-    from ctxtrim.evidence import FileReference, KeyInfo, extract_key_info
+    from ctxtrim.evidence.active_files import FileReference
+    from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
     from ctxtrim.findings import Finding
     from ctxtrim.model import Message, Part, Transcript
     from ctxtrim.reports.model import Row
@@ -140,7 +141,8 @@ _NAMES = {
         "TokenizerError",
         "UsageError",
     ),
-    "evidence": ("FileReference", "KeyInfo", "extract_key_info"),
+    "evidence.active_files": ("FileReference",),
+    "evidence.key_info": ("KeyInfo", "extract_key_info"),
     "findings": ("Finding",),
     "model": ("Message", "Part", "Transcript"),
     "reports.model": ("Row",),

@@ -13,7 +13,7 @@ from ctxtrim.model import Source, Transcript
 from ctxtrim.pipeline import PipelineRun, Services
 from ctxtrim.stages import compaction_trigger
 from ctxtrim.stages.events import OnEvent
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries.summarizer import Summarizer
 
 
 @dataclass(frozen=True)

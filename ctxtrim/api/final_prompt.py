@@ -9,7 +9,7 @@ from ctxtrim.api.fit import OnUsage, PromptUsage, fitted
 from ctxtrim.api.messages import M, PlainConversation, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.errors import must_be_function, must_be_text
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries.summarizer import Summarizer
 
 
 @dataclass(frozen=True)

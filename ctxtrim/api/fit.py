@@ -12,7 +12,7 @@ from ctxtrim.api.options import Settings
 from ctxtrim.api.overflow import ContextOverflowError, Irreducible
 from ctxtrim.metering import Meter
 from ctxtrim.pipeline import PipelineRun, Services, Spec, StagePipeline
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries.summarizer import Summarizer
 
 
 @dataclass(frozen=True)

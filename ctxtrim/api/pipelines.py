@@ -21,7 +21,7 @@ from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import Details, Origin, row
 from ctxtrim.stream.files import FilePipeline
 from ctxtrim.stream.job import Done, Job
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries.summarizer import Summarizer
 
 MESSAGES = "messages"
 """The path of a message list in rows."""

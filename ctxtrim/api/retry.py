@@ -26,7 +26,7 @@ from ctxtrim.errors import must_be_function
 from ctxtrim.pipeline import PipelineRun, Services
 from ctxtrim.stages.compaction_trigger import estimate
 from ctxtrim.stages.events import OnEvent, State, announced, state
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries.summarizer import Summarizer
 
 T = TypeVar("T")
 

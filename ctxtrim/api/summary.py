@@ -6,7 +6,7 @@ from ctxtrim.api.configs import SummaryConfig
 from ctxtrim.api.messages import PlainMessages, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import parse_options
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries.summarizer import Summarizer
 
 
 class ContextSummary(tuple[str, int]):

@@ -18,7 +18,9 @@ from ctxtrim.api.options import parse_options
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import shape
 from ctxtrim.errors import must_be_text, must_be_whole
-from ctxtrim.evidence import FileReference, extract_key_info, file_references, summary_line
+from ctxtrim.evidence.active_files import FileReference, file_references
+from ctxtrim.evidence.key_info import extract_key_info
+from ctxtrim.evidence.one_line import summary_line
 
 
 def count_steps(messages: PlainMessages) -> int:

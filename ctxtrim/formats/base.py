@@ -7,7 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.evidence import is_only_instructions
+from ctxtrim.evidence.agent_instructions import is_only_instructions
 from ctxtrim.formats.lines import SourceValues
 from ctxtrim.model import Line, Message, Source, Span, StrictRoles, Transcript
 from ctxtrim.summaries.markers import is_only_summary, pieces

@@ -70,15 +70,3 @@ def _loaded(name: str) -> Any:
     """The value of a `module:attribute`."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)
-
-
-def lazy_names(package: str, modules: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package that offers the names of its modules, each loaded on use."""
-    module_of = {name: module for module, names in modules.items() for name in names}
-
-    def attribute(name: str) -> Any:
-        if name not in module_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{module_of[name]}"), name)
-
-    return attribute

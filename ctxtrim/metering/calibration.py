@@ -28,7 +28,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.evidence import is_abridged
+from ctxtrim.evidence.errors import is_abridged
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.model.request import Usage

@@ -26,7 +26,7 @@ from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.counter import Count, Counter
 
 if TYPE_CHECKING:
-    from ctxtrim.summaries import Summarizer
+    from ctxtrim.summaries.summarizer import Summarizer
 
 
 class Spec(Struct, frozen=True):

@@ -39,7 +39,7 @@ from ctxtrim.stages.placement.leads import (
 from ctxtrim.stages.placement.summary import NoSummary, summarize_old
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.placement.tool_cutoff import cut_off
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries.summarizer import Summarizer
 
 _MAX_SUMMARY = 4096  # tokens that a summary may have, and at most a quarter of the limit
 _SHARE = 4

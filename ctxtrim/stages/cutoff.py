@@ -20,7 +20,7 @@ from ctxtrim.stage import SUMMARIES, Outcome, Stage, run_field, setting
 from ctxtrim.stages import common_settings
 from ctxtrim.stages.placement.digest_writer import DigestWriter
 from ctxtrim.stages.placement.tool_cutoff import cut_off
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries.summarizer import Summarizer
 from ctxtrim.text.numbers import several
 
 

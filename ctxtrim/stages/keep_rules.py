@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.tool_results import ToolResult
-from ctxtrim.evidence import Evidence, error_line
+from ctxtrim.evidence.errors import error_line
+from ctxtrim.evidence.evidence import Evidence
 from ctxtrim.evidence.used_by_calls import Use, used_ranges
 from ctxtrim.stage import KEEP, setting
 from ctxtrim.text.json_spans import Range

@@ -10,13 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ctxtrim.conversation.tool_results import ToolResult, lines_of, trace_id
-from ctxtrim.evidence import (
-    extract_key_info,
-    is_summary_line,
-    kind_of_tool,
-    paths_of,
-    summary_line,
-)
+from ctxtrim.evidence.key_info import extract_key_info
+from ctxtrim.evidence.one_line import is_summary_line, summary_line
+from ctxtrim.evidence.tool_kinds import kind_of_tool, paths_of
 from ctxtrim.text.graphemes import cut_before
 from ctxtrim.text.hashing import sha256_of
 

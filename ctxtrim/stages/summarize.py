@@ -20,7 +20,7 @@ from ctxtrim.stage import KEEP, Outcome, Stage, StoredSummary, run_field, settin
 from ctxtrim.stages import common_settings
 from ctxtrim.stages.placement.summary import summarize_old, with_stored
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries.summarizer import Summarizer
 
 _RECENT = 20_000  # tokens of the recent turns, and at most half of the budget
 

@@ -16,7 +16,7 @@ from ctxtrim.stage import Keeper, Memory, StageOriginals
 from ctxtrim.stages.events import Event
 
 if TYPE_CHECKING:
-    from ctxtrim.summaries import Summarizer
+    from ctxtrim.summaries.summarizer import Summarizer
 
 START = 200
 """Bytes of each chunk as read that a message may quote."""

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ctxtrim.evidence import parse_summary_line
+from ctxtrim.evidence.one_line import parse_summary_line
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.summaries.markers import DIGEST, STEP
 from ctxtrim.summaries.sections import counted, parse_counted

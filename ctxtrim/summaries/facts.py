@@ -14,17 +14,10 @@ from typing import NamedTuple
 from ctxtrim.conversation.tasks import is_typed
 from ctxtrim.conversation.tool_results import result_text, tool_name
 from ctxtrim.conversation.turns import Shape
-from ctxtrim.evidence import (
-    SummaryFields,
-    command_of,
-    error_line,
-    exit_code,
-    is_error,
-    kind_of_tool,
-    parse_summary_line,
-)
+from ctxtrim.evidence.errors import error_line, exit_code, is_error
 from ctxtrim.evidence.key_info import failed_test
-from ctxtrim.evidence.tool_kinds import accesses
+from ctxtrim.evidence.one_line import SummaryFields, parse_summary_line
+from ctxtrim.evidence.tool_kinds import accesses, command_of, kind_of_tool
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries.digests import counted_tools
 from ctxtrim.summaries.excerpts import head

@@ -1,6 +1,6 @@
 """Summarizers that need a network or a process: an OpenAI-compatible endpoint and a command."""
 
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries.summarizer import Summarizer
 from ctxtrim.summarizers.command import Command
 from ctxtrim.summarizers.endpoint import Endpoint
 

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import IO
 
 from ctxtrim.errors import SummaryError, reason
-from ctxtrim.summaries import Reply
+from ctxtrim.summaries.summarizer import Reply
 from ctxtrim.summarizers.errors import MAX_ANSWER, line
 
 _BLOCK = 1 << 16  # bytes read at a time

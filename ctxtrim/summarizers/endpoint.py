@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ctxtrim.errors import SummaryError
-from ctxtrim.summaries import Reply
+from ctxtrim.summaries.summarizer import Reply
 from ctxtrim.summarizers.errors import MAX_ANSWER, line
 
 KEYS = ("CTXTRIM_LLM_API_KEY", "OPENAI_API_KEY")

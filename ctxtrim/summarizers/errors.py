@@ -1,6 +1,6 @@
 """Error messages of summarizers: one short line without keys or control characters."""
 
-from ctxtrim.summaries import redacted
+from ctxtrim.summaries.redaction import redacted
 
 MAX_ANSWER = 1 << 20
 """The maximum number of bytes of an answer."""

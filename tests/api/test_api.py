@@ -42,7 +42,7 @@ from ctxtrim import (
     trim_conversation,
 )
 from ctxtrim.errors import InputError, TokenizerError, UsageError
-from ctxtrim.summaries import Reply
+from ctxtrim.summaries.summarizer import Reply
 from ctxtrim.tokenizers.program_tokenizers import OWN
 
 settings.register_profile("ctxtrim", deadline=None, suppress_health_check=[HealthCheck.too_slow])

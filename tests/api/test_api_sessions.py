@@ -37,7 +37,7 @@ from ctxtrim import (
     tokenizers,
     with_recovery,
 )
-from ctxtrim.summaries import Reply
+from ctxtrim.summaries.summarizer import Reply
 
 SHAPES: dict[str, dict[str, Any]] = {
     "openai": {"messages": openai_session(20), "tools": OPENAI_TOOLS},

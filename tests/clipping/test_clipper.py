@@ -10,7 +10,7 @@ from clipping_texts import DIFF, LISTING, OF_A_KIND, TEST_RUN
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ctxtrim.clipping import MODES, Clipper, clip
+from ctxtrim.clipping.clipper import MODES, Clipper, clip
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.weight import Weight
 from ctxtrim.clipping.wrapper import inside

@@ -22,8 +22,7 @@ from clipping_texts import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtrim.clipping import MODES, clip
-from ctxtrim.clipping.clipper import kind_of
+from ctxtrim.clipping.clipper import MODES, clip, kind_of
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.markers import MARKER, marked
 from ctxtrim.errors import UsageError

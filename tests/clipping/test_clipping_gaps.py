@@ -9,8 +9,7 @@ from clipping_texts import JSON, LISTING, OF_A_KIND, PLAIN, TEST_RUN, plain_text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtrim.clipping import MODES, clip
-from ctxtrim.clipping.clipper import kind_of
+from ctxtrim.clipping.clipper import MODES, clip, kind_of
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.markers import MARKER, marked, marker
 from ctxtrim.tokenizers import tokenizer

@@ -10,7 +10,7 @@ from clipping_texts import JSON, json_texts, unmarked
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtrim.clipping import MODES, clip
+from ctxtrim.clipping.clipper import MODES, clip
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.text.graphemes import cut_before
 from ctxtrim.text.json_spans import Leaf, document

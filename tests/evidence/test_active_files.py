@@ -7,14 +7,9 @@ import pytest
 from builders_evidence import call, result, step, user
 
 from ctxtrim.conversation.turns import shape
-from ctxtrim.evidence import (
-    Evidence,
-    FileReference,
-    command_of,
-    file_references,
-    kind_of_tool,
-    paths_of,
-)
+from ctxtrim.evidence.active_files import FileReference, file_references
+from ctxtrim.evidence.evidence import Evidence
+from ctxtrim.evidence.tool_kinds import command_of, kind_of_tool, paths_of
 from ctxtrim.model import Message, Part
 
 A, B = "/app/a.py", "/app/b.py"

@@ -7,7 +7,7 @@ from builders import says, user
 from harness import read, run
 
 from ctxtrim.conversation.tasks import current_task, opening_task
-from ctxtrim.evidence import is_instructions
+from ctxtrim.evidence.agent_instructions import is_instructions
 from ctxtrim.model import Message
 
 RULES = "Run the linter before each commit.\nNever touch the generated files."

@@ -7,7 +7,8 @@ import pytest
 from builders_evidence import result
 from conftest import Run
 
-from ctxtrim.evidence import error_line, exit_code, extract_key_info, is_error
+from ctxtrim.evidence.errors import error_line, exit_code, is_error
+from ctxtrim.evidence.key_info import extract_key_info
 
 FAILURES = [
     "Fatal error: Uncaught TypeError in /app/index.php:3",

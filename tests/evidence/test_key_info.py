@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtrim.evidence import (
-    KeyInfo,
+from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
+from ctxtrim.evidence.one_line import (
     SummaryFields,
-    extract_key_info,
     is_summary_line,
     parse_summary_line,
     summary_line,

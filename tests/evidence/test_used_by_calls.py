@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtrim.conversation.turns import shape
-from ctxtrim.evidence import copies
+from ctxtrim.evidence.duplicates import copies
 from ctxtrim.evidence.used_by_calls import used_ranges, uses_of_results
 from ctxtrim.model import Message
 

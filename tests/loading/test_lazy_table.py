@@ -1,6 +1,6 @@
 import pytest
 
-from ctxtrim.loading.lazy_table import LazyTable, lazy_names, module_table
+from ctxtrim.loading.lazy_table import LazyTable, module_table
 
 
 def test_names_are_known_before_a_value_is_loaded() -> None:
@@ -27,10 +27,3 @@ def test_a_program_can_add_replace_and_remove_a_row() -> None:
 
 def test_a_row_of_a_module_table_is_an_attribute_of_a_module() -> None:
     assert module_table("json", {"reader": "decoder:JSONDecoder"})["reader"]().decode("1") == 1
-
-
-def test_a_package_offers_the_names_of_its_modules() -> None:
-    attribute = lazy_names("json", {"decoder": ("JSONDecoder",)})
-    assert attribute("JSONDecoder")().decode("1") == 1
-    with pytest.raises(AttributeError, match="'json' has no attribute 'Keel'"):
-        attribute("Keel")

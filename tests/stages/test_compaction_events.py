@@ -16,7 +16,7 @@ from ctxtrim.metering import Metering
 from ctxtrim.pipeline import Services, StagePipeline
 from ctxtrim.stage import Original
 from ctxtrim.stages.events import Event
-from ctxtrim.summaries import Reply
+from ctxtrim.summaries.summarizer import Reply
 from ctxtrim.tokenizers import tokenizer
 
 

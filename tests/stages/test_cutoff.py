@@ -23,8 +23,9 @@ from ctxtrim.errors import SummaryError
 from ctxtrim.metering import Metering
 from ctxtrim.stages.cutoff import Cutoff
 from ctxtrim.stages.structure import PROFILES, findings
-from ctxtrim.summaries import Reply, markers
+from ctxtrim.summaries import markers
 from ctxtrim.summaries.digests import DID
+from ctxtrim.summaries.summarizer import Reply
 from ctxtrim.tokenizers import tokenizer
 
 LONG = "row of the table\n" * 60

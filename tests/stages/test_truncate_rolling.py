@@ -19,7 +19,7 @@ from ctxtrim import (
     tokenizer,
     truncate_old_tool_outputs,
 )
-from ctxtrim.evidence import extract_key_info
+from ctxtrim.evidence.key_info import extract_key_info
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
 

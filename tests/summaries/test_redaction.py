@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtrim.summaries import redacted
+from ctxtrim.summaries.redaction import redacted
 
 
 def noise(length: int, letters: str = string.ascii_letters + string.digits, seed: int = 7) -> str:

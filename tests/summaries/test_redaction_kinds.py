@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from ctxtrim.summaries import redacted
+from ctxtrim.summaries.redaction import redacted
 
 ALNUM = string.ascii_letters + string.digits
 LOWER = string.ascii_lowercase + string.digits

@@ -9,20 +9,10 @@ from hypothesis import strategies as st
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.errors import SummaryError
-from ctxtrim.summaries import (
-    HEURISTIC,
-    INPUT,
-    Reply,
-    Summary,
-    SummaryRequest,
-    bounded,
-    checkpoint_prompt,
-    heuristic,
-    summarized,
-    tool_prompt,
-    transcribed,
-)
+from ctxtrim.summaries.excerpts import HEURISTIC, bounded, heuristic
+from ctxtrim.summaries.prompts import INPUT, checkpoint_prompt, tool_prompt, transcribed
 from ctxtrim.summaries.sections import HEADINGS
+from ctxtrim.summaries.summarizer import Reply, Summary, SummaryRequest, summarized
 from ctxtrim.tokenizers import tokenizer
 
 ROUGH = tokenizer("chars4")

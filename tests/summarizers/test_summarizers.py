@@ -17,7 +17,7 @@ from fake_server import Answer, Server, breaks_off, completion, local, redirects
 from samples import line, long_chat
 
 from ctxtrim.errors import SummaryError
-from ctxtrim.summaries import Reply
+from ctxtrim.summaries.summarizer import Reply
 from ctxtrim.summarizers import Command, Endpoint
 
 SECRET = "not-a-real-key-but-still-a-secret-0123456789"

@@ -5,7 +5,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtrim.clipping import clip
+from ctxtrim.clipping.clipper import clip
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.text import graphemes
 from ctxtrim.text.graphemes import Cuts, cut_after, cut_before

@@ -9,26 +9,16 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape, grouped
-from ctxtrim.evidence import extract_key_info, summary_line
+from ctxtrim.evidence.key_info import extract_key_info
+from ctxtrim.evidence.one_line import summary_line
 from ctxtrim.model import Message, Part
 from ctxtrim.stages.placement.leads import digest_message, with_leads
-from ctxtrim.summaries import (
-    DIGEST,
-    FALLBACK,
-    HEURISTIC,
-    Summarizer,
-    Summary,
-    SummaryRequest,
-    bounded,
-    digests,
-    heuristic,
-    markers,
-    redacted,
-    summarized,
-    tool_prompt,
-)
+from ctxtrim.summaries import digests, markers
 from ctxtrim.summaries.digests import DigestEntry
-from ctxtrim.summaries.excerpts import head
+from ctxtrim.summaries.excerpts import HEURISTIC, bounded, head, heuristic
+from ctxtrim.summaries.prompts import DIGEST, tool_prompt
+from ctxtrim.summaries.redaction import redacted
+from ctxtrim.summaries.summarizer import FALLBACK, Summarizer, Summary, SummaryRequest, summarized
 from ctxtrim.tokens.counter import Counter
 
 _QUOTE = 200  # characters of the assistant's words next to its calls

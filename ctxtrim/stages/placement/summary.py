@@ -22,9 +22,10 @@ from ctxtrim.stages.placement.message_replacement import (
 )
 from ctxtrim.stages.placement.stored_summary import missing_part
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
-from ctxtrim.summaries import FALLBACK, Summary, markers
+from ctxtrim.summaries import markers
 from ctxtrim.summaries.excerpts import without_marks
 from ctxtrim.summaries.sections import parse_facts
+from ctxtrim.summaries.summarizer import FALLBACK, Summary
 from ctxtrim.tokens.counter import Counter
 
 _SEALED = "an encrypted summary was dropped for lack of room; no other summary can contain it"

@@ -11,22 +11,20 @@ from ctxtrim.model import Message
 from ctxtrim.stage import StoredSummary
 from ctxtrim.stages.placement.leads import leads, split_message, summary_message, with_leads
 from ctxtrim.stages.placement.stored_summary import as_facts
-from ctxtrim.summaries import (
+from ctxtrim.summaries import markers
+from ctxtrim.summaries.facts import facts, gathered
+from ctxtrim.summaries.overlap import has_lines_of
+from ctxtrim.summaries.prompts import INPUT, checkpoint_prompt, transcribed
+from ctxtrim.summaries.redaction import redacted
+from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, Outline, is_facts, parse_facts
+from ctxtrim.summaries.summarizer import (
     FALLBACK,
-    INPUT,
     Summarizer,
     Summary,
     SummaryRequest,
-    checkpoint_prompt,
-    markers,
     name_of,
-    redacted,
     summarized,
-    transcribed,
 )
-from ctxtrim.summaries.facts import facts, gathered
-from ctxtrim.summaries.overlap import has_lines_of
-from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, Outline, is_facts, parse_facts
 from ctxtrim.tokens.counter import Counter
 
 _UNLIMITED = 1 << 30  # tokens, more than any summary has

@@ -11,7 +11,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.clipping import Clipper
+from ctxtrim.clipping.clipper import Clipper
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.model import Message
 from ctxtrim.stage import Action

@@ -12,7 +12,8 @@ from ctxtrim.model import Transcript
 from ctxtrim.stages.placement.summary import NoSummary, Placed, place_summary
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.trim.fit import Fit
-from ctxtrim.summaries import Summary, markers
+from ctxtrim.summaries import markers
+from ctxtrim.summaries.summarizer import Summary
 
 _SHARE = 8  # a summary gets at most this fraction of the budget
 

@@ -11,8 +11,9 @@ from ctxtrim.conversation.roles import RoleOrder
 from ctxtrim.conversation.tasks import current_loop, opening_task
 from ctxtrim.conversation.tool_results import ToolResult
 from ctxtrim.conversation.turns import Shape, grouped
-from ctxtrim.evidence import Evidence, is_instructions, kind_of_tool
-from ctxtrim.evidence.tool_kinds import ToolKind
+from ctxtrim.evidence.agent_instructions import is_instructions
+from ctxtrim.evidence.evidence import Evidence
+from ctxtrim.evidence.tool_kinds import ToolKind, kind_of_tool
 from ctxtrim.model import Message
 from ctxtrim.stages.keep_rules import KeepReason
 from ctxtrim.stages.placeholder import copy_text, read_again_text

@@ -22,7 +22,7 @@ from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.roles import RoleOrder
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import visible
-from ctxtrim.evidence import Evidence
+from ctxtrim.evidence.evidence import Evidence
 from ctxtrim.findings import has_overflow, overflow, subject_of
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import (
@@ -49,7 +49,7 @@ from ctxtrim.stages.trim.priority import STRATEGIES, Ranking
 from ctxtrim.stages.trim.prompt_cache import prompt_cache
 from ctxtrim.stages.trim.shared_budget import SharedBudget
 from ctxtrim.stages.trim.situation import Situation
-from ctxtrim.summaries import Summarizer
+from ctxtrim.summaries.summarizer import Summarizer
 from ctxtrim.text.numbers import fraction
 from ctxtrim.tokens import MARKS
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ctxtrim.clipping import MODES
+from ctxtrim.clipping.clipper import MODES
 from ctxtrim.stages import placeholder
 from ctxtrim.text.numbers import whole_number
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ctxtrim.clipping import clip
+from ctxtrim.clipping.clipper import clip
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.limits import is_limited, spill_notice, truncate_text
 from ctxtrim.text.hashing import sha256_of

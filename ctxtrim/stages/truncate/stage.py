@@ -20,13 +20,14 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtrim.clipping import MODES as CLIPS
+from ctxtrim.clipping.clipper import MODES as CLIPS
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.limits import spilled_to
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.tool_results import METADATA, ToolResult, results
 from ctxtrim.conversation.turns import Shape
-from ctxtrim.evidence import Evidence, copies
+from ctxtrim.evidence.duplicates import copies
+from ctxtrim.evidence.evidence import Evidence
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import KEEP, Action, Outcome, Stage, change_of, run_field, setting

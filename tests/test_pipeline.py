@@ -8,7 +8,7 @@ from pathlib import Path
 from builders import conversation, step, user
 from harness import run
 
-from ctxtrim.config import configured
+from ctxtrim.config.resolution import configured
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.pipeline import StagePipeline
 from ctxtrim.stages import STAGES

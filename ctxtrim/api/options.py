@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.config import Config
 from ctxtrim.config.from_call import call_config
+from ctxtrim.config.resolution import Config
 from ctxtrim.errors import UsageError
 from ctxtrim.metering import USAGE, Metering
 from ctxtrim.pipeline import Spec, StagePipeline

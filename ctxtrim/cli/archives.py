@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ctxtrim.archive.locations import own_archive, own_settings
 from ctxtrim.cli.command_types import HelpfulOption, file_names
-from ctxtrim.config import configured
+from ctxtrim.config.resolution import configured
 from ctxtrim.errors import NoArchiveError
 
 if TYPE_CHECKING:

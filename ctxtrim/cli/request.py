@@ -15,9 +15,9 @@ from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_target
 from ctxtrim.cli.report_options import ReportOptions, needs_counts, report_options
 from ctxtrim.cli.sources import run_inputs
 from ctxtrim.cli.summary_services import has_summary_service, store_of, summarizer_of
-from ctxtrim.config import Config, configured
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.config.option import Values
+from ctxtrim.config.resolution import Config, configured
 from ctxtrim.config.run_settings import given
 from ctxtrim.config.source import PathSection
 from ctxtrim.errors import InputError, UsageError

@@ -8,7 +8,7 @@ from ctxtrim.errors import UsageError
 
 if TYPE_CHECKING:
     from ctxtrim.archive.summary_store import SummaryStore
-    from ctxtrim.summarizers import Summarizer
+    from ctxtrim.summaries.summarizer import Summarizer
 
 
 def has_summary_service(values: Values) -> bool:
@@ -24,11 +24,11 @@ def summarizer_of(values: Values) -> "Summarizer | None":
     if url and not model:
         raise UsageError("--llm-base-url needs --llm-model; give both")
     if model:
-        from ctxtrim.summarizers import Endpoint
+        from ctxtrim.summarizers.endpoint import Endpoint
 
         return Endpoint(model, url or None, values["llm_timeout"])
     if command:
-        from ctxtrim.summarizers import Command
+        from ctxtrim.summarizers.command import Command
 
         return Command(command, values["llm_timeout"])
     return None

@@ -16,16 +16,3 @@
     the preset
     the default of the setting                                            lowest precedence
 """
-
-from ctxtrim.config.automatic import WORDS
-from ctxtrim.config.resolution import Config, configured
-from ctxtrim.config.run_settings import SHARED
-from ctxtrim.config.source import Value
-
-__all__ = [
-    "SHARED",
-    "WORDS",
-    "Config",
-    "Value",
-    "configured",
-]

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from conftest import FIXTURES, Run
 
-from ctxtrim.config import configured
 from ctxtrim.config.aliases import ALIASES, AMBIGUOUS, VALUE_ALIASES
 from ctxtrim.config.from_agents_json import agents_file
 from ctxtrim.config.from_call import call_config
 from ctxtrim.config.from_toml import own_file, project_table
+from ctxtrim.config.resolution import configured
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError

@@ -12,7 +12,7 @@ import pytest
 from builders import conversation, says, user
 from conftest import Run
 
-from ctxtrim.config import Config, configured
+from ctxtrim.config.resolution import Config, configured
 from ctxtrim.errors import InputError, UsageError
 
 TALK = conversation([user("Good morning."), says("And a good one to you.")])

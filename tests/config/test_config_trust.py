@@ -11,7 +11,8 @@ import pytest
 from builders import conversation, says, user
 from conftest import Run
 
-from ctxtrim.config import SHARED, configured
+from ctxtrim.config.resolution import configured
+from ctxtrim.config.run_settings import SHARED
 from ctxtrim.errors import InputError
 
 TALK = conversation(

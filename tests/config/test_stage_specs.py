@@ -6,7 +6,7 @@ import pytest
 from conftest import Run
 from samples import line
 
-from ctxtrim.config import configured
+from ctxtrim.config.resolution import configured
 from ctxtrim.config.stage_specs import parse_stage
 from ctxtrim.errors import UsageError
 

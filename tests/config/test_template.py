@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlparse
 import pytest
 from conftest import Run
 
-from ctxtrim.config import configured
+from ctxtrim.config.resolution import configured
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.schema import schema
 from ctxtrim.config.stage_specs import SETTINGS

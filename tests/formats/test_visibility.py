@@ -43,8 +43,8 @@ from ctxtrim.stages.reasoning import without_invalid_reasoning
 from ctxtrim.stages.repair import Repair
 from ctxtrim.stages.structure import PROFILES, findings
 from ctxtrim.stages.summarize import Summarize
-from ctxtrim.stages.trim import Trim
-from ctxtrim.stages.truncate import Truncate
+from ctxtrim.stages.trim.stage import Trim
+from ctxtrim.stages.truncate.stage import Truncate
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter

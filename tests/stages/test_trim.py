@@ -9,7 +9,7 @@ from builders import call, contents, conversation, result, says, step, user
 from harness import run
 from msgspec.structs import replace
 
-from ctxtrim.stages.trim import Trim
+from ctxtrim.stages.trim.stage import Trim
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter

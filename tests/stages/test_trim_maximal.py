@@ -19,7 +19,8 @@ from ctxtrim.conversation.tool_results import results
 from ctxtrim.metering import Metering
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
-from ctxtrim.stages.trim import STRATEGIES, Trim
+from ctxtrim.stages.trim.priority import STRATEGIES
+from ctxtrim.stages.trim.stage import Trim
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter

@@ -10,7 +10,7 @@ from harness import Ran, parse, run
 from msgspec.structs import replace
 
 from ctxtrim.model import Message
-from ctxtrim.stages.trim import Trim
+from ctxtrim.stages.trim.stage import Trim
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter

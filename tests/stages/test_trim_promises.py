@@ -31,7 +31,7 @@ from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Transcript
 from ctxtrim.stages.placement.leads import split_message
 from ctxtrim.stages.structure import PROFILES, findings
-from ctxtrim.stages.trim import STRATEGIES
+from ctxtrim.stages.trim.priority import STRATEGIES
 
 MODEL = "claude-opus-4-6"  # explicit: a trimmed transcript can lose its model
 NAMES = (

@@ -18,7 +18,8 @@ from samples import line, long_chat
 
 from ctxtrim.errors import SummaryError
 from ctxtrim.summaries.summarizer import Reply
-from ctxtrim.summarizers import Command, Endpoint
+from ctxtrim.summarizers.command import Command
+from ctxtrim.summarizers.endpoint import Endpoint
 
 SECRET = "not-a-real-key-but-still-a-secret-0123456789"
 

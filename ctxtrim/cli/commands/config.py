@@ -19,8 +19,10 @@ from ctxtrim.cli.commands import COMMANDS
 from ctxtrim.cli.messages import print_error, print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import fitted
-from ctxtrim.config import SHARED, Config, Value
+from ctxtrim.config.resolution import Config
+from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.schema import SCHEMA
+from ctxtrim.config.source import Value
 from ctxtrim.config.template import template
 from ctxtrim.errors import InputError, UsageError
 from ctxtrim.io.outputs import write_file

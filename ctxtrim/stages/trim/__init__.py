@@ -5,8 +5,3 @@ a whole, `priority` the order, `levels` the lengths of results in it, `forms` th
 messages, and `fit` fills the budget. `shared_budget` leaves room for a summary. `prompt_cache` says
 what a provider need not read again.
 """
-
-from ctxtrim.stages.trim.priority import STRATEGIES
-from ctxtrim.stages.trim.stage import Trim
-
-__all__ = ["STRATEGIES", "Trim"]

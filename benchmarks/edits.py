@@ -16,9 +16,9 @@ from kept import ENCODING, sessions
 from ctxtrim import STAGES, Transcript
 from ctxtrim.evidence.tool_kinds import accesses
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
+from ctxtrim.tokens.tokenizer import Budget
 
 SHARES = (0.5, 0.25, 0.1)
 

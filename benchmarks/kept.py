@@ -40,9 +40,9 @@ from ctxtrim.conversation.tasks import current_task
 from ctxtrim.conversation.turns import shape
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
+from ctxtrim.tokens.tokenizer import Budget
 
 try:
     from langchain_core.messages import (

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from ctxtrim.errors import does_not_fit
 from ctxtrim.model import Message, Part, Transcript
-from ctxtrim.tokens import MARKS, MEANINGS, Exactness
+from ctxtrim.tokens.tokenizer import MARKS, MEANINGS, Exactness
 
 Severity = Literal["error", "warning", "info"]
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 from ctxtrim.errors import UsageError
 from ctxtrim.findings import Finding, Subject
 from ctxtrim.model import Message, Transcript
-from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.tokenizer import Budget
 
 if TYPE_CHECKING:
     from ctxtrim.summaries.identity import Identity

@@ -27,9 +27,9 @@ import held_out
 from ctxtrim import Transcript
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.metering import Metering
-from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.facts import Fact
 from ctxtrim.tokens.models import assumed_model, known_models
+from ctxtrim.tokens.tokenizer import Exactness
 from ctxtrim.tokens.vendors import anthropic, google, open_models, openai
 
 LABELS: tuple[Exactness, ...] = ("exact", "bounded", "reconstructed", "estimated")

@@ -77,10 +77,10 @@ if TYPE_CHECKING:
     from ctxtrim.stream.job import Done
     from ctxtrim.summaries.summarizer import Reply, Summarizer
     from ctxtrim.tokenizers import tokenizer
-    from ctxtrim.tokens import Budget, Tokenizer
     from ctxtrim.tokens.counter import Count, Counter
     from ctxtrim.tokens.framing import Framing
     from ctxtrim.tokens.models import Model, find_model
+    from ctxtrim.tokens.tokenizer import Budget, Tokenizer
 
 _NAMES = {
     "api.budgets": (
@@ -152,7 +152,7 @@ _NAMES = {
     "stream.job": ("Done",),
     "summaries.summarizer": ("Reply", "Summarizer"),
     "tokenizers": ("tokenizer",),
-    "tokens": ("Budget", "Tokenizer"),
+    "tokens.tokenizer": ("Budget", "Tokenizer"),
     "tokens.counter": ("Count", "Counter"),
     "tokens.framing": ("Framing",),
     "tokens.models": ("Model", "find_model"),

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ctxtrim.errors import CtxtrimError, does_not_fit
 from ctxtrim.findings import label_of
-from ctxtrim.tokens import MARKS, Exactness
+from ctxtrim.tokens.tokenizer import MARKS, Exactness
 
 
 class Irreducible(Struct, frozen=True):

@@ -16,7 +16,7 @@ from ctxtrim.errors import InputError, UsageError, place_of
 from ctxtrim.findings import Finding
 from ctxtrim.io.inputs import inputs
 from ctxtrim.reports.model import Row
-from ctxtrim.tokens import MARKS
+from ctxtrim.tokens.tokenizer import MARKS
 
 _LARGEST = 3  # messages that are listed
 _SHARES = 4  # roles and tools that are listed

@@ -19,7 +19,7 @@ from ctxtrim.clipping.weight import WIDEST, Weight
 from ctxtrim.clipping.wrapper import inside
 from ctxtrim.errors import UsageError
 from ctxtrim.text.json_spans import Range
-from ctxtrim.tokens import Tokenizer, head, tail
+from ctxtrim.tokens.tokenizer import Tokenizer, head, tail
 
 MODES: tuple[Mode, ...] = ("head", "tail", "head-tail")
 KINDS: tuple[TextKind, ...] = (JSON_LINES, JSON, DIFF, LISTING, LOG, PLAIN)

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.text.json_spans import Range
-from ctxtrim.tokens import Tokenizer
+from ctxtrim.tokens.tokenizer import Tokenizer
 
 Draft = Callable[[int, int], str | None]
 """A text with about so many characters, markers included.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ctxtrim.tokens import Tokenizer
+from ctxtrim.tokens.tokenizer import Tokenizer
 
 WIDEST = 64
 """Characters per token, an upper bound for most texts: longer texts are counted in parts."""

@@ -25,7 +25,7 @@ from ctxtrim.findings import Finding
 from ctxtrim.io.paths import is_reachable, is_same, mode_of, repository
 from ctxtrim.metering import RESERVE, Metering
 from ctxtrim.pipeline import Spec
-from ctxtrim.tokens import Tokenizer
+from ctxtrim.tokens.tokenizer import Tokenizer
 
 OWN, PROJECT, AGENTS = Path("ctxtrim.toml"), Path("pyproject.toml"), Path("agents.config.json")
 DEFAULT = "default"

@@ -13,7 +13,6 @@ from ctxtrim.findings import Finding
 from ctxtrim.model import Transcript
 from ctxtrim.model.request import Api
 from ctxtrim.text.numbers import Share
-from ctxtrim.tokens import Budget, StandIn, Tokenizer
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import (
     UNKNOWN,
@@ -24,6 +23,7 @@ from ctxtrim.tokens.models import (
     nearest_hint,
 )
 from ctxtrim.tokens.text_counts import keep
+from ctxtrim.tokens.tokenizer import Budget, StandIn, Tokenizer
 
 RESERVE = 4096  # tokens reserved for the answer
 BOUND = "-bound"

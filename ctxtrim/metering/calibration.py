@@ -34,9 +34,9 @@ from ctxtrim.model import Message, Transcript
 from ctxtrim.model.request import Usage
 from ctxtrim.summaries import markers
 from ctxtrim.text.numbers import several
-from ctxtrim.tokens import Exactness, Scaled, StandIn
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import find_model
+from ctxtrim.tokens.tokenizer import Exactness, Scaled, StandIn
 
 WINDOW = 2000  # minimum tokens of text in a window
 LEAST = 5  # minimum windows for a factor

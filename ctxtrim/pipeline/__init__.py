@@ -22,8 +22,8 @@ from ctxtrim.stage import (
 from ctxtrim.stages import STAGES
 from ctxtrim.stages.events import OnEvent, State, announced, state
 from ctxtrim.stages.reasoning import ReasoningMode, mode_for, run_stage
-from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.counter import Count, Counter
+from ctxtrim.tokens.tokenizer import Exactness
 
 if TYPE_CHECKING:
     from ctxtrim.summaries.summarizer import Summarizer

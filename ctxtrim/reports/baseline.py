@@ -24,7 +24,7 @@ from ctxtrim.findings import Finding
 from ctxtrim.reports.model import Row
 from ctxtrim.text.escaping import json_text
 from ctxtrim.text.numbers import Tolerance
-from ctxtrim.tokens import MARKS
+from ctxtrim.tokens.tokenizer import MARKS
 
 _VERSION = 1
 

@@ -17,8 +17,8 @@ from ctxtrim.model import Message, Part, Transcript
 from ctxtrim.pipeline import PipelineRun
 from ctxtrim.reports.model import Difference
 from ctxtrim.stage import Action, Change
-from ctxtrim.tokens import Exactness, worse
 from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.tokenizer import Exactness, worse
 
 _LINES = 3  # lines of a text that are shown before and after
 _WIDTH = 100  # characters of a line

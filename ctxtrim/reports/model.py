@@ -16,9 +16,9 @@ from ctxtrim.model.request import Usage
 from ctxtrim.pipeline import StageRun
 from ctxtrim.stage import Action
 from ctxtrim.text.json_paths import Path
-from ctxtrim.tokens import Budget, Exactness
 from ctxtrim.tokens.counter import Count
 from ctxtrim.tokens.request import Addends
+from ctxtrim.tokens.tokenizer import Budget, Exactness
 
 
 class Explained(Struct, frozen=True):

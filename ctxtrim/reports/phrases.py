@@ -8,7 +8,7 @@ from ctxtrim.reports.report import Report
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.numbers import several
-from ctxtrim.tokens import MARKS
+from ctxtrim.tokens.tokenizer import MARKS
 
 
 def place(row: Row) -> str:

@@ -13,7 +13,7 @@ from ctxtrim.io.spool import Store
 from ctxtrim.pipeline import Spec
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.tables import WHOLE, View
-from ctxtrim.tokens import Exactness, worse
+from ctxtrim.tokens.tokenizer import Exactness, worse
 
 SMALL = "(small ones)"
 """The group of tokens whose own groups are too many to list."""

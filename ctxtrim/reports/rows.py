@@ -11,7 +11,7 @@ from ctxtrim.model import Message, Transcript
 from ctxtrim.pipeline import PipelineRun
 from ctxtrim.reports.model import Difference, Explained, Row
 from ctxtrim.stage import Change
-from ctxtrim.tokens import Ceiling
+from ctxtrim.tokens.tokenizer import Ceiling
 
 
 class Origin(Struct, frozen=True):

@@ -21,7 +21,7 @@ from ctxtrim.reports.report import Report
 from ctxtrim.reports.tables import PLAIN, Cells, Each, Look, Table, View, bar, drawn
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.numbers import most_first, several
-from ctxtrim.tokens import MARKS
+from ctxtrim.tokens.tokenizer import MARKS
 
 _GROUPS = 15  # rows of the table of a group
 _REPEATED = 10_000  # messages of which a second one is noticed

@@ -14,7 +14,7 @@ from ctxtrim.stages.largest import largest
 from ctxtrim.stages.structure import PAIRING, PROFILES, STRICT_ROLES, findings
 from ctxtrim.stages.structure.rule import Rule
 from ctxtrim.text.numbers import fraction
-from ctxtrim.tokens import MARKS
+from ctxtrim.tokens.tokenizer import MARKS
 
 _NAMED = 5  # of the largest messages
 _ADVICE = "These are its largest messages; make it fit with `ctxtrim trim`, or raise the budget."

@@ -17,8 +17,8 @@ from ctxtrim.evidence.evidence import Evidence
 from ctxtrim.evidence.used_by_calls import Use, used_ranges
 from ctxtrim.stage import KEEP, setting
 from ctxtrim.text.json_spans import Range
-from ctxtrim.tokens import MARKS
 from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.tokenizer import MARKS
 
 _ACTIVE_STEPS = 5  # default: files that were read or changed in the last N steps are in use
 

@@ -44,7 +44,7 @@ from ctxtrim.summaries.sections import (
     merged,
     parse_facts,
 )
-from ctxtrim.tokens import Tokenizer
+from ctxtrim.tokens.tokenizer import Tokenizer
 
 _LENGTHS = {
     REQUESTS: 400,

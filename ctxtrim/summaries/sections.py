@@ -21,7 +21,7 @@ from msgspec import Struct
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.text.numbers import most_first
-from ctxtrim.tokens import Tokenizer
+from ctxtrim.tokens.tokenizer import Tokenizer
 
 Merge = Literal["union", "sum", "newest"]
 

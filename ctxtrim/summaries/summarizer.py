@@ -11,8 +11,7 @@ from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.markers import unmarked
 from ctxtrim.summaries.prompts import INPUT
 from ctxtrim.summaries.redaction import redacted
-from ctxtrim.tokens import Tokenizer
-from ctxtrim.tokens.tokenizer import printable
+from ctxtrim.tokens.tokenizer import Tokenizer, printable
 
 
 @dataclass(frozen=True, slots=True)

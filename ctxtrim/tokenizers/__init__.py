@@ -11,8 +11,8 @@ from ctxtrim.errors import TokenizerError, UsageError, must_be_text
 from ctxtrim.loading.lazy_table import LazyTable, module_table
 from ctxtrim.tokenizers.program_tokenizers import OWN, add, family_of, registrations
 from ctxtrim.tokenizers.tokenizer_files import SUFFIXES, is_path, tokenizer_file
-from ctxtrim.tokens import Encodes, Tokenizer
 from ctxtrim.tokens.models import assumed_model, find_model
+from ctxtrim.tokens.tokenizer import Encodes, Tokenizer
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

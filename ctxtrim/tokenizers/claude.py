@@ -5,7 +5,7 @@ from collections.abc import Callable
 from ctxtrim.tokenizers.claude_bound import ClaudeBound
 from ctxtrim.tokenizers.claude_ctok import Reconstructed, available
 from ctxtrim.tokenizers.encodings import CL100K, O200K
-from ctxtrim.tokens import Tokenizer
+from ctxtrim.tokens.tokenizer import Tokenizer
 
 
 def _bound(name: str, factor: float, spells_capitals: bool) -> Callable[[bool], Tokenizer]:

@@ -35,7 +35,7 @@ from math import ceil
 
 from ctxtrim.tokenizers.encodings import Encoding
 from ctxtrim.tokenizers.pieces import pieces
-from ctxtrim.tokens import Exactness
+from ctxtrim.tokens.tokenizer import Exactness
 
 _MARKS = 0.6  # maximum marks, joints and surcharges per byte of ASCII
 _ALONE = 3  # tokens of a lone non-ASCII sign or letter, besides the factor; at most one per byte

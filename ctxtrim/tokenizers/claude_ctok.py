@@ -8,7 +8,7 @@ from importlib import import_module
 from unicodedata import normalize
 
 from ctxtrim.tokenizers.claude_normalization import LETTERS, UNMARKED, ordered
-from ctxtrim.tokens import Exactness
+from ctxtrim.tokens.tokenizer import Exactness
 
 _MAY_BE_MARKED = re.compile(f"(?![\x00-\x7f])(?:[{LETTERS}]+|[^{UNMARKED}])")
 # Claude reads NUL as a space

@@ -17,8 +17,7 @@ from msgspec import Struct
 
 from ctxtrim.errors import TokenizerError
 from ctxtrim.loading.lazy_pattern import lazy_pattern
-from ctxtrim.tokens import Exactness
-from ctxtrim.tokens.tokenizer import printable
+from ctxtrim.tokens.tokenizer import Exactness, printable
 
 if TYPE_CHECKING:
     import tiktoken

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ctxtrim.tokenizers.encodings import Encoding
-from ctxtrim.tokens import Exactness, Tokenizer
+from ctxtrim.tokens.tokenizer import Exactness, Tokenizer
 
 
 class PerUnit(Struct, frozen=True):

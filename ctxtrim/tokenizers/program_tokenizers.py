@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from ctxtrim.errors import TokenizerError, UsageError, must_be_text
-from ctxtrim.tokens import Exactness, Tokenizer
+from ctxtrim.tokens.tokenizer import Exactness, Tokenizer
 
 OWN: dict[str, Tokenizer] = {}
 """The registered tokenizers by name; they take precedence over all others."""

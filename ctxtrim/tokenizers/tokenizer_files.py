@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from ctxtrim.errors import TokenizerError, UsageError, reason
 from ctxtrim.io.paths import contents_of
-from ctxtrim.tokens import Exactness
+from ctxtrim.tokens.tokenizer import Exactness
 
 SUFFIXES = (".json", ".model")
 _MAX_SIZE = 1 << 28  # bytes; the largest known files have a seventh of it

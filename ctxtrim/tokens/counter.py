@@ -14,11 +14,11 @@ from ctxtrim.conversation.turns import shape as shape_of
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import KINDS, ROLES, Message, Transcript
 from ctxtrim.text.numbers import most_first
-from ctxtrim.tokens import Ceiling, Exactness, Tokenizer, worse
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.message_costs import Cost, MessageCosts
 from ctxtrim.tokens.request import Addends
 from ctxtrim.tokens.text_counts import TextCounts, keep
+from ctxtrim.tokens.tokenizer import Ceiling, Exactness, Tokenizer, worse
 
 Messages = tuple[Message, ...]
 

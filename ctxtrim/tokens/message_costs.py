@@ -7,10 +7,10 @@ from math import ceil
 from msgspec import Struct
 
 from ctxtrim.model import Message, Part
-from ctxtrim.tokens import Tokenizer
 from ctxtrim.tokens.framing import Framing, argument_values, is_assumed
 from ctxtrim.tokens.request import Addends
 from ctxtrim.tokens.text_counts import CountText, TextCounts, keep
+from ctxtrim.tokens.tokenizer import Tokenizer
 
 _TEXTS = ("text", "tool_result")
 _PLAIN = (*_TEXTS, "reasoning")  # kinds that cost no more than their text

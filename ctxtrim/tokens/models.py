@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import must_be_text
 from ctxtrim.model.request import Api
-from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.media.policies import POLICIES
+from ctxtrim.tokens.tokenizer import Exactness
 from ctxtrim.tokens.vendors import FRAMINGS
 
 

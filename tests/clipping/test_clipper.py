@@ -16,7 +16,7 @@ from ctxtrim.clipping.weight import Weight
 from ctxtrim.clipping.wrapper import inside
 from ctxtrim.text.json_spans import members
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.tokens import Exactness
+from ctxtrim.tokens.tokenizer import Exactness
 
 O200K = tokenizer("o200k_base")
 

@@ -12,7 +12,7 @@ from writers import litellm
 from ctxtrim.model import Transcript
 from ctxtrim.model.request import Usage
 from ctxtrim.tokenizers.claude_ctok import available
-from ctxtrim.tokens import MARKS
+from ctxtrim.tokens.tokenizer import MARKS
 
 TALK: list[dict[str, Any]] = [
     {"role": "user", "texts": ["Is the bridge open? " * 50]},

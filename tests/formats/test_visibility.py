@@ -46,8 +46,8 @@ from ctxtrim.stages.summarize import Summarize
 from ctxtrim.stages.trim.stage import Trim
 from ctxtrim.stages.truncate.stage import Truncate
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.tokenizer import Budget
 
 HIDDEN: dict[str, Any] = {"metadata": {"agentVisible": False}}
 TALK = [

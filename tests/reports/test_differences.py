@@ -11,7 +11,7 @@ from conftest import Run
 from samples import line
 
 from ctxtrim.tokenizers.claude_ctok import available
-from ctxtrim.tokens import MARKS
+from ctxtrim.tokens.tokenizer import MARKS
 
 QUICK = ("--tokenizer", "chars4", "--dry-run")
 TALK = [

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ctxtrim.findings import Subject
 from ctxtrim.reports.report import Overview, Report
-from ctxtrim.tokens import Exactness
+from ctxtrim.tokens.tokenizer import Exactness
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from builders import says, user
 from conftest import Run
 
 from ctxtrim.tokenizers.claude_ctok import available
-from ctxtrim.tokens import MARKS
+from ctxtrim.tokens.tokenizer import MARKS
 
 MARK = MARKS["reconstructed" if available() else "bounded"]
 MODEL = "claude-sonnet-4-6"

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from ctxtrim.stages.trim.stage import Trim
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
+from ctxtrim.tokens.tokenizer import Budget
 
 SYSTEM = {"role": "system", "content": "You are terse."}
 

@@ -22,9 +22,9 @@ from ctxtrim.stages.placeholder import PLACEHOLDER, POINTER, Replacement
 from ctxtrim.stages.trim.priority import STRATEGIES
 from ctxtrim.stages.trim.stage import Trim
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
+from ctxtrim.tokens.tokenizer import Budget
 
 SYSTEM = {"role": "system", "content": "You are terse."}
 

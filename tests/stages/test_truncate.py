@@ -14,9 +14,9 @@ from harness import run
 from ctxtrim import tokenizer
 from ctxtrim.errors import UsageError
 from ctxtrim.stages.truncate.stage import Truncate
-from ctxtrim.tokens import Budget
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
+from ctxtrim.tokens.tokenizer import Budget
 
 LONG = "a line of the output\n" * 100
 PLACEHOLDER = "[content truncated - {} steps ago]"

@@ -10,7 +10,7 @@ from ctxtrim.clipping.layout import Mode
 from ctxtrim.text import graphemes
 from ctxtrim.text.graphemes import Cuts, cut_after, cut_before
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.tokens import head, tail
+from ctxtrim.tokens.tokenizer import head, tail
 
 PIECES = (
     "a", " ", "\r", "\n", "\r\n", "e\u0301", "\u0301", "\u200d", "👨‍👩‍👧", "👍🏽", "❤️", "🇩🇪", "🇫",

@@ -18,9 +18,9 @@ from ctxtrim.metering.calibration import LEAST, WINDOW, recorded_answers
 from ctxtrim.model import Message, Part, Source, Span, Transcript
 from ctxtrim.model.request import Usage
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.tokens import Scaled, Tokenizer
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import assumed_model, framing_of
+from ctxtrim.tokens.tokenizer import Scaled, Tokenizer
 
 MEASURE = {"tokenizer": "chars4"}  # a text of 4 n characters has n tokens, with any content
 FRAME = 4  # tokens around a message without a named model

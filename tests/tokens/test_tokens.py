@@ -26,10 +26,10 @@ from ctxtrim.tokenizers.encodings import (
     small_engine,
     tiktoken_engine,
 )
-from ctxtrim.tokens import Budget, Ceiling, head, tail
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.models import FRAMINGS, find_model, known_models
+from ctxtrim.tokens.tokenizer import Budget, Ceiling, head, tail
 
 settings.register_profile("ctxtrim", deadline=None)
 settings.load_profile("ctxtrim")

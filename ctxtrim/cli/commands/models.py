@@ -13,7 +13,6 @@ from ctxtrim.reports.tables import Table
 from ctxtrim.text.escaping import clean, json_text
 from ctxtrim.text.numbers import several
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.tokens import Exactness
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.models import (
     Model,
@@ -23,6 +22,7 @@ from ctxtrim.tokens.models import (
     known_models,
     nearest_hint,
 )
+from ctxtrim.tokens.tokenizer import Exactness
 
 _SIMILAR = 8  # names of similar models to show
 

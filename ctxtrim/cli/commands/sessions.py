@@ -21,7 +21,7 @@ from ctxtrim.stream.files import FileReader
 from ctxtrim.text.escaping import json_text
 from ctxtrim.text.records import MAX_SIZE
 from ctxtrim.tokenizers import tokenizer
-from ctxtrim.tokens import MARKS, Exactness
+from ctxtrim.tokens.tokenizer import MARKS, Exactness
 
 _MAX_READ = 32_000_000  # bytes of sessions whose tokens are counted
 _MOST = Option("most", "List the N newest sessions; 0 lists all. [default: 20]", 20, least=0)

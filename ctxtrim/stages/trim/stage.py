@@ -51,7 +51,7 @@ from ctxtrim.stages.trim.shared_budget import SharedBudget
 from ctxtrim.stages.trim.situation import Situation
 from ctxtrim.summaries.summarizer import Summarizer
 from ctxtrim.text.numbers import fraction
-from ctxtrim.tokens import MARKS
+from ctxtrim.tokens.tokenizer import MARKS
 
 _STEP = 32  # each attempt lowers the limit by a further 1/32 of the budget, so that few are needed
 

@@ -8,8 +8,8 @@ from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.limits import is_limited, spill_notice, truncate_text
 from ctxtrim.text.hashing import sha256_of
 from ctxtrim.text.json_spans import Range
-from ctxtrim.tokens import MARKS
 from ctxtrim.tokens.counter import Counter
+from ctxtrim.tokens.tokenizer import MARKS
 
 _FURTHER = 4  # cuts of a cut text that are compared with it
 

@@ -45,7 +45,7 @@ from ctxtrim.stages.placeholder import (
 from ctxtrim.stages.truncate import per_tool
 from ctxtrim.stages.truncate.size_limit import PathOf, SizeLimits
 from ctxtrim.text.numbers import several
-from ctxtrim.tokens import MARKS
+from ctxtrim.tokens.tokenizer import MARKS
 
 _NOT_SMALLER = "a shorter text would not save tokens"
 

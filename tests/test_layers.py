@@ -323,7 +323,7 @@ REPEATED = {
     *("anthropic", "gemini", "openai", "openai_responses", "strands"),
     "stage",
     *("errors", "facts", "files", "fit", "markers", "messages"),
-    *("models", "numbers", "options", "pieces", "reasoning", "request", "requests", "session"),
+    *("models", "numbers", "pieces", "reasoning", "request", "requests", "session"),
     *("sessions", "summary"),
 }
 

@@ -29,7 +29,7 @@ class LazyGroup(HelpfulGroup):
         if cmd_name not in COMMANDS:
             return None
         if cmd_name in STAGE_COMMANDS:
-            from ctxtrim.cli.options import stage_command  # loads all settings
+            from ctxtrim.cli.stage_commands import stage_command  # loads all settings
 
             return stage_command(cmd_name)
         return import_module(f"ctxtrim.cli.commands.{cmd_name.replace('-', '_')}").COMMAND

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.config import mappings
-from ctxtrim.config.automatic import Preference
 from ctxtrim.config.option import Option
+from ctxtrim.config.preference import Preference
 from ctxtrim.config.resolution import Config
 from ctxtrim.config.source import SettingsSource, Value
 from ctxtrim.errors import UsageError

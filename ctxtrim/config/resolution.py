@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.config.automatic import Preference
 from ctxtrim.config.from_agents_json import agents_file
 from ctxtrim.config.from_environment import CONFIG, environment
 from ctxtrim.config.from_options import command_line
@@ -16,6 +15,7 @@ from ctxtrim.config.from_toml import own_file, project_table
 from ctxtrim.config.input_options import preset_names
 from ctxtrim.config.option import Values
 from ctxtrim.config.own_models import ModelOf, own_models
+from ctxtrim.config.preference import Preference
 from ctxtrim.config.presets import SESSION, Preset, checks, merged
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.source import PathSection, SettingsSource, Value

@@ -43,7 +43,7 @@ sys.argv = ["ctxtrim", *sys.argv[4:]]
 from ctxtrim.__main__ import main
 main()
 """
-EARLY = "ctxtrim.cli.options"
+EARLY = "ctxtrim.cli.stage_commands"
 LATE = "ctxtrim.stages.trim.fit"
 
 

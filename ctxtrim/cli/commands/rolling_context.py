@@ -3,7 +3,7 @@
 from ctxtrim.cli.command_types import HelpfulArgument, HelpfulCommand
 from ctxtrim.cli.messages import print_text
 from ctxtrim.cli.request import configuration
-from ctxtrim.config.automatic import WORDS
+from ctxtrim.config.preference import WORDS
 from ctxtrim.config.resolution import Config
 from ctxtrim.errors import OutputError, UsageError
 from ctxtrim.io.outputs import write_file

@@ -127,8 +127,7 @@ def _in_one_line(error: click.UsageError) -> str:
             for flag in (*parameter.opts, *parameter.secondary_opts)
             if flag.startswith("-")
         ]
-        name = error.option_name
-        text = f"unknown option {name}{suggestion(name, {flag: flag for flag in known})}"
+        text = f"unknown option {error.option_name}{suggestion(error.option_name, known)}"
     else:
         message = error.format_message().rstrip(".")
         text = message[:1].lower() + message[1:]

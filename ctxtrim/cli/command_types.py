@@ -144,7 +144,7 @@ class HelpfulGroup(click.Group):
                 )
             options = [flag for option in self.get_params(ctx) for flag in option.opts]
             flags = {flag[2:]: flag for flag in options if flag.startswith("--")}
-            near = suggestion(args[0], flags | {name: name for name in names})
+            near = suggestion(args[0], (*flags, *names), lambda name: flags.get(name, name))
             raise UsageError(
                 f"unknown command {clean(args[0])}{near}; expected one of {', '.join(names)}"
             )

@@ -47,7 +47,7 @@ def variable(name: str) -> str:
 
 def _nearest(name: str) -> str:
     names = [variable(key) for known in (SHARED, *SETTINGS.values()) for key in known]
-    return suggestion(name, {known: known for known in (*names, CONFIG, DEBUG, KEY)})
+    return suggestion(name, (*names, CONFIG, DEBUG, KEY))
 
 
 def _read(setting: Option, location: str, text: str) -> Any:

@@ -22,7 +22,7 @@ def preset_names(text: str) -> list[str]:
     presets = [name.strip() for name in text.split(",")] if text else []
     for name in presets:
         if name not in PRESETS:
-            hint = suggestion(name, {preset: preset for preset in PRESETS})
+            hint = suggestion(name, PRESETS)
             which = "" if name == text.strip() else f" {name or repr(name)}"  # of several
             raise ValueError(f"unknown preset{which}; expected one of {', '.join(PRESETS)}{hint}")
     return presets

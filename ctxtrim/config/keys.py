@@ -113,4 +113,4 @@ def _unknown(key: str, block: str) -> str:
 def _nearest(key: str, words: Iterable[str]) -> str:
     near = {word: word for word in words}
     near |= {kebab_case(word): word for word in near}
-    return suggestion(kebab_case(key).replace("_", "-"), near)
+    return suggestion(kebab_case(key).replace("_", "-"), near, near.__getitem__)

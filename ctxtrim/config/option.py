@@ -163,7 +163,7 @@ class Option(Struct, frozen=True):
         value = self.aliases.get(value, value)
         if self.choices is not None and value not in self.choices:
             words = [choice for choice in self.choices if choice]
-            hint = suggestion(str(value), {word: word for word in words})
+            hint = suggestion(str(value), words)
             place = _place(location, value)
             raise UsageError(f"{place}: expected one of {', '.join(words)}{hint}")
         if self.check is not None:

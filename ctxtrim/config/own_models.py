@@ -47,7 +47,7 @@ def _checked(place: str, value: object) -> dict[str, Any]:
     for name, setting in value.items():
         key, location = name.replace("-", "_"), f"{place}.{name}"
         if key not in KEYS:
-            near = suggestion(key, {known: known for known in KEYS})
+            near = suggestion(key, KEYS)
             raise UsageError(f"{location}: unknown key{near}; known keys: {', '.join(KEYS)}")
         if key in model:
             raise UsageError(f"{location}: {key} is given twice; keep one of them")

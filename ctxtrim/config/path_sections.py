@@ -70,9 +70,10 @@ def read_sections(source: SettingsSource, path: Path, place: str, tables: object
 def _set(settings: SettingsSource, location: str, key: str, value: Any) -> None:
     name = field_name(key, section_settings())
     if name is None:
-        known = {word: option_name(word) for word in ("match", *section_settings())}
-        near = suggestion(snake_case(key), known)
-        raise UsageError(f"{location}: unknown key{near}; known keys: {', '.join(known.values())}")
+        known = ("match", *section_settings())
+        near = suggestion(snake_case(key), known, option_name)
+        names = ", ".join(map(option_name, known))
+        raise UsageError(f"{location}: unknown key{near}; known keys: {names}")
     stage, option = section_settings()[name]
     taken = settings.shared if stage is None else settings.settings.get(stage, {})
     if name in taken:

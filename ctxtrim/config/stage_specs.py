@@ -132,4 +132,4 @@ def restricted_settings(stage: str, settings: Values) -> list[str]:
 
 
 def _similar(word: str, known: Iterable[str]) -> str:
-    return suggestion(word.replace("-", "_"), {name: option_name(name) for name in known})
+    return suggestion(word.replace("-", "_"), known, option_name)

@@ -1,6 +1,6 @@
 """Names of settings: kebab-case, snake_case and camelCase, and suggestions for unknown names."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 
 def option_name(name: str) -> str:
@@ -36,12 +36,11 @@ def field_name(key: str, names: Iterable[str]) -> str | None:
     return next((field for field in (name, f"{name}_") if field in names), None)
 
 
-def suggestion(word: str, words: Mapping[str, str]) -> str:
-    """The text that suggests the word nearest to an unknown one, empty if none is near.
-
-    `words` maps the words to compare to the words to show.
+def suggestion(word: str, words: Iterable[str], shown: Callable[[str], str] = str) -> str:
+    """The text that suggests the word nearest to an unknown one, as `shown` writes it; empty if
+    none is near.
     """
     from difflib import get_close_matches  # only errors need it
 
     nearest = get_close_matches(word, words, n=1)
-    return f" (did you mean {words[nearest[0]]}?)" if nearest else ""
+    return f" (did you mean {shown(nearest[0])}?)" if nearest else ""

@@ -26,7 +26,7 @@ def explain(names: Sequence[str]) -> int:
     page = None
     command: Any = app
     for position, word in enumerate(names):
-        child = command.get_command(context, word) if hasattr(command, "list_commands") else None
+        child = command.get_command(context, word) if isinstance(command, click.Group) else None
         if child is None:
             if word not in STAGES or position:
                 raise UsageError(_unknown(word, command, context, position))
@@ -49,9 +49,9 @@ def _width(context: Any) -> int:
 
 
 def _unknown(word: str, command: Any, context: Any, position: int) -> str:
-    names = list(command.list_commands(context)) if hasattr(command, "list_commands") else []
+    names = command.list_commands(context) if isinstance(command, click.Group) else []
     known = [*names, *([] if position else STAGES)]
-    near = suggestion(word, {name: name for name in known})
+    near = suggestion(word, known)
     expected = f"; expected one of {', '.join(dict.fromkeys(known))}" if known else ""
     return f"help {clean(word)}: unknown command or stage{near}{expected}"
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ctxtrim.clipping.markers import marker
 from ctxtrim.conversation.tool_results import ToolResult, lines_of, trace_id
 from ctxtrim.evidence.key_info import extract_key_info
 from ctxtrim.evidence.one_line import is_summary_line, summary_line
@@ -190,8 +191,8 @@ def _is_read(result: ToolResult) -> bool:
 
 def _capped(line: str) -> str:
     end = cut_before(line, _LINE)
-    marker = f" ... [truncated {len(line) - end} characters] ..."
-    return line if len(line) - end <= len(marker) else line[:end] + marker
+    mark = f" {marker(0, len(line) - end)}"
+    return line if len(line) - end <= len(mark) else line[:end] + mark
 
 
 def _on_a_line(text: str) -> str:

@@ -4,9 +4,6 @@ from collections.abc import Iterable
 
 from ctxtrim.text.graphemes import cut_after, cut_before
 
-HEURISTIC = 800
-"""The maximum number of characters of the summary of one tool result without an LLM."""
-
 
 def bounded(text: str, limit: int) -> str:
     """Head and tail of a text, at most `limit` characters, with a marker that counts the removed
@@ -37,13 +34,6 @@ def head(text: str, limit: int) -> str:
     return line[:end] + _rest(len(line) - end)
 
 
-def heuristic(text: str, limit: int) -> str:
-    """The summary of a tool result without an LLM: head and tail, at most `limit` characters,
-    marker included.
-    """
-    return bounded(text.strip(), limit)
-
-
 def without_marks(text: str, marks: Iterable[str]) -> str:
     """A text that quotes others, with brackets around the marks of their attachments.
 
@@ -55,7 +45,9 @@ def without_marks(text: str, marks: Iterable[str]) -> str:
 
 
 def _marker(characters: int) -> str:
-    return f"\n... [truncated {characters} characters] ...\n"
+    from ctxtrim.clipping.markers import marker  # for texts that are cut only
+
+    return f"\n{marker(0, characters)}\n"
 
 
 def _rest(characters: int) -> str:

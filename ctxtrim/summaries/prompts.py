@@ -10,14 +10,11 @@ from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.redaction import redacted
 from ctxtrim.summaries.sections import HEADINGS
 
-INPUT = 12_000
+MAX_PROMPT = 12_000
 """The maximum number of characters of a prompt."""
-RESULT = 1_800
-"""The maximum number of characters of one tool result, or of the arguments of one call, in a
-prompt.
-"""
-DIGEST = 1_200
+MAX_DIGEST = 1_200
 """The maximum number of characters of the summary of one tool result."""
+_MAX_RESULT = 1_800  # characters of one tool result, or of the arguments of one call, in a prompt
 _CHECKPOINT = """\
 The tags below contain the older part of a conversation between a user and an assistant that \
 uses tools. It will be removed. The assistant continues with only your summary and the newest \
@@ -63,29 +60,29 @@ _ARGUMENTS = 400  # characters of the arguments of a call, next to its result
 
 
 def transcribed(shape: Shape, *, redacts: bool) -> str:
-    """The messages of a conversation as text, in at most `INPUT` characters; longer texts are cut
+    """The messages of a conversation as text, at most `MAX_PROMPT` characters; longer texts are cut
     to head and tail.
 
-    A tool result has at most `RESULT` characters, as have the arguments of a call. Reasoning and
+    A tool result has at most 1,800 characters, as have the arguments of a call. Reasoning and
     hidden messages are left out.
     """
     pieces: list[str] = []
     for position in shape.visible:
-        pieces += _part_texts(shape.messages[position], shape.call[position], RESULT, redacts)
-    return bounded("\n\n".join(pieces), INPUT)
+        pieces += _part_texts(shape.messages[position], shape.call[position], redacts)
+    return bounded("\n\n".join(pieces), MAX_PROMPT)
 
 
-def _part_texts(message: Message, call: Part | None, limit: int, redacts: bool) -> Iterator[str]:
+def _part_texts(message: Message, call: Part | None, redacts: bool) -> Iterator[str]:
     """The parts of a message, each under a line that names it."""
     if message.role == "tool":
         name = tool_name(message.result, call)
         title = "[result]" if name == "?" else f"[result of {name}]"
-        yield f"{title}\n{bounded(redacted(result_text(message), redacts), limit)}"
+        yield f"{title}\n{bounded(redacted(result_text(message), redacts), _MAX_RESULT)}"
     for part in message.parts:
         if part.kind == "text" and part.text.strip():
             yield f"[{message.role}]\n{redacted(part.text, redacts)}"
         elif part.kind == "tool_call":
-            arguments = bounded(redacted(part.text, redacts), limit)
+            arguments = bounded(redacted(part.text, redacts), _MAX_RESULT)
             yield f"[{message.role} calls {part.name or 'a tool'}]\n{arguments}"
         elif part.kind == "attachment":
             yield f"[{message.role} attaches {part.media.kind if part.media else 'file'}]"
@@ -109,9 +106,11 @@ def checkpoint_prompt(text: str, tokens: int, limit: int, *, has_earlier: bool) 
 
 
 def tool_prompt(name: str, arguments: str, text: str, *, redacts: bool) -> str:
-    """The prompt for the summary of one tool result: at most `INPUT` characters for a summary of
-    at most `DIGEST` characters.
+    """The prompt for the summary of one tool result: at most `MAX_PROMPT` characters, for a summary
+    of at most `MAX_DIGEST` characters.
     """
     arguments = bounded(redacted(arguments, redacts), _ARGUMENTS)
-    fill = partial(_TOOL.format, limit=DIGEST, name=bounded(name, _ARGUMENTS), arguments=arguments)
-    return fill(text=bounded(redacted(text, redacts), INPUT - len(fill(text=""))))
+    fill = partial(
+        _TOOL.format, limit=MAX_DIGEST, name=bounded(name, _ARGUMENTS), arguments=arguments
+    )
+    return fill(text=bounded(redacted(text, redacts), MAX_PROMPT - len(fill(text=""))))

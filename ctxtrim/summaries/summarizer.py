@@ -9,7 +9,7 @@ from msgspec import Struct
 from ctxtrim.errors import SummaryError
 from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.markers import unmarked
-from ctxtrim.summaries.prompts import INPUT
+from ctxtrim.summaries.prompts import MAX_PROMPT
 from ctxtrim.summaries.redaction import redacted
 from ctxtrim.tokens.tokenizer import Tokenizer, printable
 
@@ -43,7 +43,7 @@ class Summarizer(Protocol):
 class SummaryRequest:
     """A prompt for a summarizer and the limits of its answer.
 
-    `prompt` is cut to `INPUT` characters. The answer may have `limit` tokens and `max_chars`
+    `prompt` is cut to `MAX_PROMPT` characters. The answer may have `limit` tokens and `max_chars`
     characters (None: any number), and must have fewer tokens than the text that it replaces
     (`replaces`). `redacts`: mask secrets in prompt and answer.
     """
@@ -90,7 +90,7 @@ def summarized(
     if summarizer is None:
         return Summary(fallback(), FALLBACK)
     name = name_of(summarizer)
-    prompt = bounded(redacted(request.prompt, request.redacts), INPUT)
+    prompt = bounded(redacted(request.prompt, request.redacts), MAX_PROMPT)
     try:
         reply = _reply(summarizer.summarize(prompt, request.limit))
     except Exception as error:  # noqa: BLE001 - programs bring their own, and rules always work

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.errors import SummaryError
-from ctxtrim.summaries.excerpts import HEURISTIC, bounded, heuristic
-from ctxtrim.summaries.prompts import INPUT, checkpoint_prompt, tool_prompt, transcribed
+from ctxtrim.summaries.excerpts import bounded
+from ctxtrim.summaries.prompts import MAX_PROMPT, checkpoint_prompt, tool_prompt, transcribed
 from ctxtrim.summaries.sections import HEADINGS
 from ctxtrim.summaries.summarizer import Reply, Summary, SummaryRequest, summarized
 from ctxtrim.tokenizers import tokenizer
@@ -64,15 +64,15 @@ def test_an_excerpt_splits_no_character() -> None:
 
 @given(long_texts)
 def test_s3_9_the_heuristic_summary_has_at_most_800_characters(text: str) -> None:
-    assert len(heuristic(text, HEURISTIC)) <= 800
+    assert len(bounded(text, 800)) <= 800
 
 
 def test_s3_9_the_heuristic_summary_is_head_and_tail_within_800_characters() -> None:
     text = "the head " + "in between " * 500 + "the tail"
-    assert len(heuristic(text, HEURISTIC)) == 800
-    assert heuristic(text, HEURISTIC).startswith("the head ")
-    assert heuristic(text, HEURISTIC).endswith("the tail")
-    assert heuristic("x" * 800, HEURISTIC) == "x" * 800
+    assert len(bounded(text, 800)) == 800
+    assert bounded(text, 800).startswith("the head ")
+    assert bounded(text, 800).endswith("the tail")
+    assert bounded("x" * 800, 800) == "x" * 800
 
 
 @given(long_texts, long_texts)
@@ -128,12 +128,12 @@ def test_s3_10_keys_are_masked_before_texts_are_clipped() -> None:
 
 
 def test_s3_10_the_prompt_asks_for_the_six_headings() -> None:
-    prompt = checkpoint_prompt("word " * 10_000, 400, INPUT, has_earlier=False)
+    prompt = checkpoint_prompt("word " * 10_000, 400, MAX_PROMPT, has_earlier=False)
     assert len(prompt) == 12_000
     assert [line[3:] for line in prompt.split("\n") if line.startswith("## ")] == list(HEADINGS)
     assert "at most 200 words" in prompt
     assert "earlier summary" not in prompt
-    assert "earlier summary" in checkpoint_prompt("", 400, INPUT, has_earlier=True)
+    assert "earlier summary" in checkpoint_prompt("", 400, MAX_PROMPT, has_earlier=True)
 
 
 def test_s1_6_the_summary_is_the_answer_of_the_summarizer() -> None:

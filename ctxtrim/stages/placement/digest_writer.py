@@ -15,12 +15,13 @@ from ctxtrim.model import Message, Part
 from ctxtrim.stages.placement.leads import digest_message, with_leads
 from ctxtrim.summaries import digests, markers
 from ctxtrim.summaries.digests import DigestEntry
-from ctxtrim.summaries.excerpts import HEURISTIC, bounded, head, heuristic
-from ctxtrim.summaries.prompts import DIGEST, tool_prompt
+from ctxtrim.summaries.excerpts import bounded, head
+from ctxtrim.summaries.prompts import MAX_DIGEST, tool_prompt
 from ctxtrim.summaries.redaction import redacted
 from ctxtrim.summaries.summarizer import FALLBACK, Summarizer, Summary, SummaryRequest, summarized
 from ctxtrim.tokens.counter import Counter
 
+_MAX_BY_RULES = 800  # characters of a digest that no LLM wrote
 _QUOTE = 200  # characters of the assistant's words next to its calls
 _EXCERPT = 80  # characters: with less room, an entry has no excerpt of a result
 _HEADER = len(digests.digest_text([DigestEntry(markers.DIGEST, "")]))
@@ -110,10 +111,10 @@ class DigestWriter:
         opening = "".join(f"{line}\n" for line in lines)
         request = SummaryRequest(
             self._prompt(group),
-            DIGEST,
+            MAX_DIGEST,
             limit - self.size(opening),
             self.counter.tokenizer,
-            max_chars=max(1, DIGEST - _HEADER - len(opening)),
+            max_chars=max(1, MAX_DIGEST - _HEADER - len(opening)),
             redacts=self.redacts,
         )
         summary = summarized(request, self.summarizer, lambda: "")
@@ -129,11 +130,11 @@ class DigestWriter:
         entries = []
         for step in group:
             lines = _brief_lines(_masked(step) if self.redacts else step)
-            text = _without_separators(bounded("\n".join(lines), HEURISTIC - _HEADER))
+            text = _without_separators(bounded("\n".join(lines), _MAX_BY_RULES - _HEADER))
             entries.append(DigestEntry(markers.DIGEST, text))
         if len(entries) == 1:
             return entries[0].text
-        return "\n\n".join(filter(None, digests.bounded_texts(entries, HEURISTIC, len)))
+        return "\n\n".join(filter(None, digests.bounded_texts(entries, _MAX_BY_RULES, len)))
 
     def size(self, text: str) -> int:
         """The tokens of a digest, including the line that may separate it from an answer."""
@@ -161,15 +162,15 @@ def _brief_lines(step: Step) -> list[str]:
 def _full_text(step: Step) -> str:
     """The assistant's text, and a line for each result with its head and tail if there is room."""
     brief = _brief_lines(step)
-    room = HEURISTIC - _HEADER - sum(len(line) + 2 for line in brief)
+    room = _MAX_BY_RULES - _HEADER - sum(len(line) + 2 for line in brief)
     room //= len(step.results)
     lines = brief[: -len(step.results)]
     for result, line in zip(step.results, brief[len(lines) :], strict=True):
         lines.append(line)
-        excerpt = heuristic(result.text, room) if room >= _EXCERPT else ""
+        excerpt = bounded(result.text.strip(), room) if room >= _EXCERPT else ""
         if excerpt:
             lines.append(excerpt)
-    return _without_separators(bounded("\n".join(lines), HEURISTIC - _HEADER))
+    return _without_separators(bounded("\n".join(lines), _MAX_BY_RULES - _HEADER))
 
 
 def _without_separators(text: str) -> str:

@@ -14,7 +14,7 @@ from ctxtrim.stages.placement.stored_summary import as_facts
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.facts import facts, gathered
 from ctxtrim.summaries.overlap import has_lines_of
-from ctxtrim.summaries.prompts import INPUT, checkpoint_prompt, transcribed
+from ctxtrim.summaries.prompts import MAX_PROMPT, checkpoint_prompt, transcribed
 from ctxtrim.summaries.redaction import redacted
 from ctxtrim.summaries.sections import CHECKPOINT, EARLIER, FACTS, Outline, is_facts, parse_facts
 from ctxtrim.summaries.summarizer import (
@@ -150,7 +150,7 @@ class SummaryWriter(Struct, frozen=True):
     def _prompt(self, text: str, below: int, has_earlier: bool) -> str | None:
         """The prompt for a summarizer within its limit; None if the limit is too small."""
         for part in _PARTS:
-            prompt = checkpoint_prompt(text, below, INPUT // part, has_earlier=has_earlier)
+            prompt = checkpoint_prompt(text, below, MAX_PROMPT // part, has_earlier=has_earlier)
             if self.max_prompt is None or self.counter.text(prompt) <= self.max_prompt:
                 return prompt
         return None

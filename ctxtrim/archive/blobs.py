@@ -5,7 +5,6 @@ a file. Its content is compared with its name whenever it is used: to read it, a
 text again.
 """
 
-import hashlib
 import os
 import re
 import stat
@@ -16,6 +15,7 @@ from typing import BinaryIO
 from ctxtrim.archive.permissions import is_ours, make_folder
 from ctxtrim.errors import ArchiveError, os_errors_as
 from ctxtrim.io.temporary import Temporary, sync_folder
+from ctxtrim.text.hashing import sha256
 
 _NAME = re.compile("[0-9a-f]{64}")
 _MENTION = re.compile(rb"sha256 ([0-9a-f]{64})\]")  # the end of `clipping.limits.spill_notice`
@@ -25,11 +25,6 @@ _FLAGS = (
     | getattr(os, "O_NONBLOCK", 0)
     | getattr(os, "O_BINARY", 0)
 )
-
-
-def sha256(data: bytes) -> str:
-    """The SHA-256 of some bytes in hexadecimal digits."""
-    return hashlib.sha256(data).hexdigest()
 
 
 class Objects:

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from ctxtrim.archive.blobs import Objects, sha256
+from ctxtrim.archive.blobs import Objects
 from ctxtrim.archive.locations import objects_of
 from ctxtrim.archive.old_index import OldIndex
 from ctxtrim.archive.pack import Pack, PackedTrace, PackGoneError, is_pack
@@ -27,6 +27,7 @@ from ctxtrim.archive.permissions import make_folder, must_be_file, must_be_folde
 from ctxtrim.errors import ArchiveError, NoArchiveError, os_errors_as
 from ctxtrim.io.locks import FolderLock
 from ctxtrim.text.escaping import clean
+from ctxtrim.text.hashing import sha256
 
 T = TypeVar("T")
 

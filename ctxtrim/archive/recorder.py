@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ctxtrim.archive.blobs import Objects, sha256
+from ctxtrim.archive.blobs import Objects
 from ctxtrim.archive.delta import Copy, segments
 from ctxtrim.archive.index import Archive
 from ctxtrim.archive.pack import PackedTrace
@@ -14,7 +14,7 @@ from ctxtrim.archive.places import literal, places
 from ctxtrim.archive.starts import Starts
 from ctxtrim.errors import ArchiveError, os_errors_as
 from ctxtrim.stage import Original, StageOriginals
-from ctxtrim.text.hashing import sha256_of, stored_bytes
+from ctxtrim.text.hashing import sha256, sha256_of, stored_bytes
 
 
 class Recording:

@@ -13,10 +13,10 @@ dropped the last lines, or another file begins with the same lines. These cases 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ctxtrim.archive.blobs import sha256
 from ctxtrim.archive.index import Archive, Run
 from ctxtrim.archive.starts import Starts
 from ctxtrim.errors import ArchiveError
+from ctxtrim.text.hashing import sha256
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 The name of an original in an archive, in a notice and in a placeholder is the same hash.
 """
 
-from hashlib import sha256
+import hashlib
 
 
 def stored_bytes(text: str) -> bytes:
@@ -13,4 +13,9 @@ def stored_bytes(text: str) -> bytes:
 
 def sha256_of(text: str) -> str:
     """The SHA-256 of a text in hexadecimal digits."""
-    return sha256(stored_bytes(text)).hexdigest()
+    return sha256(stored_bytes(text))
+
+
+def sha256(data: bytes) -> str:
+    """The SHA-256 of some bytes in hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()

@@ -13,7 +13,7 @@ from conftest import Run
 from old_archives import old_archive
 from samples import line, messages, shortened, step_text
 
-from ctxtrim.archive.blobs import sha256
+from ctxtrim.text.hashing import sha256
 
 QUICK = ("--tokenizer", "chars4", "--quiet")
 NAME = sha256(step_text(1).encode())

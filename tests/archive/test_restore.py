@@ -18,12 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import line, long_chat, oversized_chat, step_text
 
-from ctxtrim.archive.blobs import sha256
 from ctxtrim.archive.delta import restored, segments
 from ctxtrim.archive.index import Archive
 from ctxtrim.archive.places import places, text_at
 from ctxtrim.archive.recorder import Recording
 from ctxtrim.stage import Original
+from ctxtrim.text.hashing import sha256
 
 EDITS = (
     ("truncate", "--max-age", "1"),

@@ -66,9 +66,9 @@ def _name(folder: Path, path: str) -> str:
 
 
 def finish_baseline(
-    baseline: Baseline, file: Path, sources: Sequence[Input], report: Report, *, updates: bool
+    baseline: Baseline, file: Path, sources: Sequence[Input], report: Report
 ) -> None:
-    """Note new and vanished transcripts; with `updates`, write the baseline.
+    """Note new and vanished transcripts; write the baseline if it is updated.
 
     A transcript has vanished if its input was read without it, or if its file no longer exists.
     Other entries of inputs that this run does not read stay, also those of standard input.
@@ -81,11 +81,11 @@ def finish_baseline(
         return path in read or (path != STDIN and not mode_of(folder / path))
 
     vanished = baseline.vanished(is_gone)
-    for entry in () if updates else vanished:
+    for entry in () if baseline.updates else vanished:
         text = f"{entry.place} is not in the inputs any more; --update-baseline removes it"
         report.note(str(file), Finding("vanished", "info", text))
     new = several(baseline.new, "new transcript")
-    if updates:
+    if baseline.updates:
         write_file(file, "".join(baseline.updated(vanished)).encode())
         report.note(
             str(file), Finding("baseline", "info", f"updated: {new}, {len(vanished):,} removed")

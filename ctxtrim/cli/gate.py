@@ -21,14 +21,12 @@ _OF_BASELINES = ("baseline", "update_baseline", "tolerance")
 class Gate(Struct, frozen=True):
     """The rules of a run.
 
-    `is_strict`: warnings are errors. `baseline`: the tokens of an earlier run, from `file`;
-    `updates`: write it at the end.
+    `is_strict`: warnings are errors. `baseline`: the tokens of an earlier run, from `file`.
     """
 
     is_strict: bool = False
     baseline: "Baseline | None" = None
     file: Path | None = None
-    updates: bool = False
 
     def add_to(self, report: Report) -> None:
         """Let the rules judge the rows of a report."""
@@ -45,7 +43,7 @@ class Gate(Struct, frozen=True):
         if self.baseline is not None and self.file is not None:
             from ctxtrim.cli.baselines import finish_baseline
 
-            finish_baseline(self.baseline, self.file, sources, report, updates=self.updates)
+            finish_baseline(self.baseline, self.file, sources, report)
 
 
 def gate_of(values: Values) -> Gate:
@@ -56,4 +54,4 @@ def gate_of(values: Values) -> Gate:
 
         baseline = open_baseline(values)
     file = Path(values["baseline"]) if values["baseline"] else None
-    return Gate(values["strict"], baseline, file, bool(values["update_baseline"]))
+    return Gate(values["strict"], baseline, file)

@@ -158,7 +158,7 @@ def _files_written(
         "--events": _path(values, "events") if edits and targets.writes else None,
         "--summary-store": _path(values, "summary_store") if edits else None,
         "--archive": archive,
-        "--baseline": gate.file if gate.updates else None,
+        "--baseline": gate.file if values["update_baseline"] else None,
         "GITHUB_STEP_SUMMARY": report.step_summary,
     }
 
@@ -166,7 +166,7 @@ def _files_written(
 def _files_read(values: Values, config: Config, gate: Gate) -> list[tuple[str, Path]]:
     """The files that the run reads next to its inputs, with their names in messages."""
     files = [("the configuration", path) for path in config.files]
-    if gate.file is not None and not gate.updates:
+    if gate.file is not None and not values["update_baseline"]:
         files.append(("--baseline", gate.file))
     if values["tokenizer"]:
         files.append(("--tokenizer", Path(values["tokenizer"])))

@@ -81,12 +81,12 @@ class Baseline:
         name_of: Callable[[str], str],
         tolerance: Tolerance,
         *,
-        updates: bool = False,
+        updates: bool,
     ) -> None:
         self._known = {entry.key: entry for entry in entries}
         self._seen: dict[Key, BaselineEntry] = {}
         self._positions: Counter[str] = Counter()
-        self._name_of, self._tolerance, self._updates = name_of, tolerance, updates
+        self._name_of, self._tolerance, self.updates = name_of, tolerance, updates
 
     def judge(self, row: Row) -> Row:
         """The row of the next transcript, with an error if it has grown."""
@@ -97,7 +97,7 @@ class Baseline:
                 self._seen[entry.key] = before
             return row
         self._seen[entry.key] = entry
-        if before is None or self._updates or entry.tokens <= self._tolerance.limit(before.tokens):
+        if before is None or self.updates or entry.tokens <= self._tolerance.limit(before.tokens):
             return row
         mark = MARKS[row.count.exactness]
         text = (

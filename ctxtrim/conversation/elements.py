@@ -8,6 +8,7 @@ must be from the user [strands-agents/sdk-typescript#727].
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ctxtrim.conversation.turns import Shape, grouped, visible
@@ -89,32 +90,26 @@ def with_separators(
     return {position: protected.get(position, REASON) for position in kept}
 
 
+@dataclass
 class _Separation:
     """The elements and their exchanges. Dropped exchanges are not restored later."""
 
-    def __init__(
-        self,
-        shape: Shape,
-        strict: StrictRoles,
-        costs: Sequence[int],
-        room: int,
-        dropped: set[int],
-        protected: Collection[int],
-        is_led: bool,
-    ) -> None:
-        self._elements = elements(shape.messages, strict)
+    shape: Shape
+    strict: StrictRoles
+    costs: Sequence[int]
+    room: int
+    dropped: set[int]
+    protected: Collection[int]
+    is_led: bool
+
+    def __post_init__(self) -> None:
+        self._elements = elements(self.shape.messages, self.strict)
         self._of = {
             position: number
             for number, element in enumerate(self._elements)
             for position in element.positions
         }
-        self._exchange = shape.exchange
-        self._members = grouped(range(len(shape.exchange)), shape.exchange)
-        self._costs = costs
-        self._room = room
-        self._dropped = dropped
-        self._protected = protected
-        self._is_led = is_led
+        self._members = grouped(range(len(self.shape.exchange)), self.shape.exchange)
         self._refused: set[int] = set()
 
     def separate(self) -> None:
@@ -147,13 +142,13 @@ class _Separation:
                     kept.pop()
 
     def _is_kept(self, number: int) -> bool:
-        return not self._dropped.issuperset(self._elements[number].positions)
+        return not self.dropped.issuperset(self._elements[number].positions)
 
     def _is_adjacent(self, before: int, number: int) -> bool:
         """Whether an element may not follow the one before it; -1 for the start."""
         is_prompt = self._elements[number].is_prompt
         if before < 0:
-            return not is_prompt and not self._is_led
+            return not is_prompt and not self.is_led
         return is_prompt == self._elements[before].is_prompt
 
     def _separator(self, before: int, number: int) -> int | None:
@@ -166,39 +161,39 @@ class _Separation:
                 continue
             for exchange in self._exchanges(between):
                 touched = {self._of.get(at, between) for at in self._members[exchange]}
-                cost = sum(self._costs[at] for at in self._missing(exchange))
+                cost = sum(self.costs[at] for at in self._missing(exchange))
                 is_free = exchange not in self._refused and touched <= {between, number}
-                if is_free and cost <= self._room and (best is None or (cost, -exchange) < best):
+                if is_free and cost <= self.room and (best is None or (cost, -exchange) < best):
                     best = cost, -exchange
         return None if best is None else -best[1]
 
     def _exchanges(self, number: int) -> Set[int]:
-        return {self._exchange[position] for position in self._elements[number].positions}
+        return {self.shape.exchange[position] for position in self._elements[number].positions}
 
     def _missing(self, exchange: int) -> Iterator[int]:
-        return (position for position in self._members[exchange] if position in self._dropped)
+        return (position for position in self._members[exchange] if position in self.dropped)
 
     def _restore(self, exchange: int) -> None:
         missing = list(self._missing(exchange))
-        self._dropped.difference_update(missing)
-        self._room -= sum(self._costs[position] for position in missing)
+        self.dropped.difference_update(missing)
+        self.room -= sum(self.costs[position] for position in missing)
 
     def _may_drop(self, number: int) -> bool:
         """Whether no message of the exchanges in an element is protected."""
         return not any(
-            position in self._protected
+            position in self.protected
             for exchange in self._kept_exchanges(number)
             for position in self._members[exchange]
         )
 
     def _kept_exchanges(self, number: int) -> set[int]:
         positions = self._elements[number].positions
-        return {self._exchange[at] for at in positions if at not in self._dropped}
+        return {self.shape.exchange[at] for at in positions if at not in self.dropped}
 
     def _drop(self, number: int) -> None:
         """Drop the kept exchanges in an element."""
         for exchange in self._kept_exchanges(number):
-            gone = [at for at in self._members[exchange] if at not in self._dropped]
-            self._room += sum(self._costs[position] for position in gone)
-            self._dropped.update(gone)
+            gone = [at for at in self._members[exchange] if at not in self.dropped]
+            self.room += sum(self.costs[position] for position in gone)
+            self.dropped.update(gone)
             self._refused.add(exchange)

@@ -81,14 +81,9 @@ def name_of(summarizer: Summarizer) -> str:
 
 
 def summarized(
-    request: SummaryRequest, summarizer: Summarizer | None, fallback: Callable[[], str]
+    request: SummaryRequest, summarizer: Summarizer, fallback: Callable[[], str]
 ) -> Summary:
-    """The summary by a summarizer.
-
-    The fallback if there is none, it fails, or its answer breaks a limit.
-    """
-    if summarizer is None:
-        return Summary(fallback(), FALLBACK)
+    """The summary by a summarizer; the fallback if it fails or its answer breaks a limit."""
     name = name_of(summarizer)
     prompt = bounded(redacted(request.prompt, request.redacts), MAX_PROMPT)
     try:

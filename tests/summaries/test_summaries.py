@@ -141,10 +141,6 @@ def test_s1_6_the_summary_is_the_answer_of_the_summarizer() -> None:
     assert summary == Summary("what was said, in short", "answers", origin="model")
 
 
-def test_s1_6_without_a_summarizer_the_summary_consists_of_facts() -> None:
-    assert summarized(REQUEST, None, lambda: "facts") == Summary("facts", "facts")
-
-
 @pytest.mark.parametrize(
     ("answer", "trouble"),
     [

@@ -61,13 +61,13 @@ def _rendered(tools: str, *, has_empty_lines: bool) -> str | None:
         declarations = [_declaration(tool, has_empty_lines) for tool in json.loads(tools)]
     except (_NoToolError, AttributeError, KeyError, TypeError, OverflowError, RecursionError):
         return None
-    return "\n".join(
-        (
-            "# Tools\n\n## functions\n\nnamespace functions {\n",
-            *declarations,
-            "} // namespace functions",
-        )
-    )
+    return namespace(declarations)
+
+
+def namespace(declarations: Sequence[str]) -> str:
+    """The namespace with the declarations of functions, below its headings."""
+    first, last = "# Tools\n\n## functions\n\nnamespace functions {\n", "} // namespace functions"
+    return "\n".join((first, *declarations, last))
 
 
 def parameters_of(function: dict[str, Any]) -> Any:

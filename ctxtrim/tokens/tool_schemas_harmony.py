@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ctxtrim.tokens.tool_schemas import parameters_of
+from ctxtrim.tokens.tool_schemas import namespace, parameters_of
 
 _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}
 
@@ -23,13 +23,7 @@ def render(tools: str) -> str | None:
         declarations = [_declaration(tool.get("function", tool)) for tool in json.loads(tools)]
     except (AttributeError, KeyError, TypeError, RecursionError):
         return None
-    return "\n".join(
-        (
-            "# Tools\n\n## functions\n\nnamespace functions {\n",
-            *declarations,
-            "} // namespace functions",
-        )
-    )
+    return namespace(declarations)
 
 
 def _declaration(function: dict[str, Any]) -> str:

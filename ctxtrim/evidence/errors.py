@@ -78,8 +78,6 @@ def _exit_code(
 ) -> tuple[tuple[int, int], int] | None:
     """The member with an exit code in a JSON object, else the first line with one among the first
     and the last few; and the code.
-
-    `first`: the first lines.
     """
     member = exit_code_in_json(text)
     if member is not None:

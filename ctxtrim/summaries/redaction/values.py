@@ -42,9 +42,7 @@ def is_random(value: str, shortest: int = _RANDOM) -> bool:
     """
     if len(value) < shortest or "://" in value or is_placeholder(value):
         return False
-    return any(character.isdigit() for character in value) and any(
-        character.isalpha() for character in value
-    )
+    return _has_digits_and_letters(value)
 
 
 def is_login(value: str) -> bool:
@@ -75,9 +73,7 @@ def is_password(value: str, is_quoted: bool, is_tight: bool) -> bool:
         return False
     if " " in value or is_quoted or (is_tight and not is_attribute(value)):
         return True
-    return any(character.isdigit() for character in value) and any(
-        character.isalpha() for character in value
-    )
+    return _has_digits_and_letters(value)
 
 
 def is_password_argument(value: str, is_quoted: bool, is_last: bool) -> bool:
@@ -91,3 +87,7 @@ def is_password_argument(value: str, is_quoted: bool, is_last: bool) -> bool:
     if is_quoted or not value.isalpha():
         return not value.isupper() or not value.replace("_", "").isalpha()
     return value.islower() and is_last and value.removesuffix("s") not in _FLAG_WORDS
+
+
+def _has_digits_and_letters(value: str) -> bool:
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))

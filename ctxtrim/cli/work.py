@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -173,12 +174,8 @@ class Work:
             if result is None or result.detection is None:
                 return False
             self._watch.add(source.size or 0)
-            self._write_results(
-                source,
-                result.detection,
-                lambda keeper: stored_results(result, keeper),
-                started.sink,
-            )
+            results_with = partial(stored_results, result)
+            self._write_results(source, result.detection, results_with, started.sink)
         except ChangedError:
             return False
         except DeadWorkerError as error:
@@ -214,18 +211,11 @@ class Work:
             self._run_open(source, content, sink)
 
     def _run_open(self, source: Input, content: Reading, sink: Sink | None = None) -> None:
-        self._write_results(
-            source,
-            content.detection,
-            lambda keeper: self._results(source, content, keeper),
-            sink,
-        )
-
-    def _results(self, source: Input, content: Reading, keeper: Keeper | None) -> Iterator[Done]:
-        """The results of an open input."""
         if self._parallel is not None and source.session is None:
-            return self._parallel.results(source, content, keeper)
-        return self._request.pipeline.run(source, content, keeper)
+            results_with = partial(self._parallel.results, source, content)
+        else:
+            results_with = partial(self._request.pipeline.run, source, content)
+        self._write_results(source, content.detection, results_with, sink)
 
     def _write_results(
         self, source: Input, detection: Detection, results_with: "_Results", sink: Sink | None

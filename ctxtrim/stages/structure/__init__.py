@@ -25,7 +25,7 @@ STRICT_ROLES: LazyTable[tuple[Rule, ...]] = module_table(
 )
 """The rules of transcripts with strict roles, which need no profile to be checked."""
 
-PAIRING: Sequence[Rule] = checks.pairing("", "")
+PAIRING: Sequence[Rule] = checks.pairing()
 """Rules of all providers: every call has its result and every result its call."""
 
 

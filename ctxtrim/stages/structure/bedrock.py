@@ -31,7 +31,7 @@ def _starts_with_answer(conversation: CheckedMessages) -> Breaches:
 
 
 RULES: tuple[Rule, ...] = (
-    *checks.pairing("", ""),
+    *checks.pairing(),
     Rule(
         "first-not-user",
         _starts_with_answer,

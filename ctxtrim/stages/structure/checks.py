@@ -348,7 +348,7 @@ def debug_members(conversation: CheckedMessages) -> Breaches:
             yield Breach(position, problem)
 
 
-def pairing(no_call: str, no_result: str) -> tuple[Rule, ...]:
+def pairing(no_call: str = "", no_result: str = "") -> tuple[Rule, ...]:
     """The rules that pair calls and results, with the provider's error messages."""
     return (
         Rule("tool-result-without-call", result_without_call, no_call),

@@ -17,7 +17,7 @@ def _prompt_after_result(conversation: CheckedMessages) -> checks.Breaches:
 
 
 RULES: tuple[Rule, ...] = (
-    *checks.pairing("", ""),
+    *checks.pairing(),
     Rule(
         "roles-not-alternating",
         _prompt_after_result,

@@ -47,7 +47,7 @@ class Page(Struct, frozen=True):
     text: str
     examples: tuple[str, ...]
     panels: dict[str, list[HelpEntry]]
-    note: str = ""
+    note: str
 
 
 def command_page(command: Any, context: Any) -> Page:

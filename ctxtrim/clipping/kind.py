@@ -22,8 +22,8 @@ class ClipText(Struct, frozen=True):
 
     text: str
     tokenizer: Tokenizer
-    mode: Mode = "head-tail"
-    keep: Sequence[Range] = ()
+    mode: Mode
+    keep: Sequence[Range]
 
 
 class TextKind(Struct, frozen=True):

@@ -48,7 +48,7 @@ def separate_prompts(
     dropped: set[int],
     protected: Collection[int],
     *,
-    alternates: bool = True,
+    alternates: bool,
 ) -> None:
     """Prevent adjacent prompts where there were none.
 

@@ -54,9 +54,9 @@ class StageRun(Struct, frozen=True):
     messages_after: int
     changes: tuple[Measured, ...]
     findings: tuple[Finding, ...]
-    smallest_dropped: Dropped | None = None
-    is_edited: bool = False
-    large: tuple[Subject, ...] = ()
+    smallest_dropped: Dropped | None
+    is_edited: bool
+    large: tuple[Subject, ...]
 
 
 class PipelineRun(Struct, frozen=True):

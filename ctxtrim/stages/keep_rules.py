@@ -36,9 +36,9 @@ class KeepReason(Struct, frozen=True, dict=True):
     reason: str | None
     result: ToolResult
     facts: "_Facts"  # a function for each result would need 200 bytes
-    in_full: bool = False
-    uses: int = 0
-    is_used: bool = False
+    in_full: bool
+    uses: int
+    is_used: bool
 
     @cached_property
     def ranges(self) -> tuple[Range, ...]:

@@ -73,7 +73,7 @@ class ClaudeBound:
     factor: float
     latin: Encoding
     other: Encoding
-    spells_capitals: bool = False
+    spells_capitals: bool
     exactness: Exactness = "bounded"
 
     def count(self, text: str) -> int:

@@ -44,7 +44,7 @@ class Placed(Struct, frozen=True):
     summary: Summary
     covered: int
     size: int
-    indices: frozenset[int] = frozenset()
+    indices: frozenset[int]
 
 
 class NoSummary(Struct, frozen=True):

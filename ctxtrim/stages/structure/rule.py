@@ -21,9 +21,9 @@ class CheckedMessages(Struct, frozen=True, dict=True):
 
     messages: Sequence[Message]
     shape: Shape
-    has_tools: bool = False
-    has_calls: bool = True
-    is_anthropic: bool = False
+    has_tools: bool
+    has_calls: bool
+    is_anthropic: bool
 
     @cached_property
     def sent(self) -> Sequence[tuple[int, Message]]:

@@ -59,8 +59,8 @@ class Situation:
     find_keep_reasons: Callable[[], Mapping[int, KeepReason]]
     roles: RoleOrder
     drops_system: bool
-    shrinkable: Set[int] = frozenset()
-    emptied: Set[int] = frozenset()
+    shrinkable: Set[int]
+    emptied: Set[int]
 
     def is_fixed(self, position: int) -> bool:
         """Whether a message is never shortened."""

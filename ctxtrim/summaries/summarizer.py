@@ -11,7 +11,7 @@ from ctxtrim.summaries.excerpts import bounded
 from ctxtrim.summaries.markers import unmarked
 from ctxtrim.summaries.prompts import MAX_PROMPT
 from ctxtrim.summaries.redaction import redacted
-from ctxtrim.tokens.tokenizer import Tokenizer, printable
+from ctxtrim.tokens.tokenizer import Tokenizer, without_lone_surrogates
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def summarized(
     except Exception as error:  # noqa: BLE001 - programs bring their own, and rules always work
         # the message may quote the prompt, and reports show it
         return Summary(fallback(), FALLBACK, f"{name}: {redacted(_message(error))}")
-    text = unmarked(redacted(printable(reply.text), request.redacts))
+    text = unmarked(redacted(without_lone_surrogates(reply.text), request.redacts))
     trouble = _trouble(request, text)
     if trouble is None:
         return Summary(text, name, origin="model")

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from ctxtrim.errors import TokenizerError
 from ctxtrim.loading.lazy_pattern import lazy_pattern
-from ctxtrim.tokens.tokenizer import Exactness, printable
+from ctxtrim.tokens.tokenizer import Exactness, without_lone_surrogates
 
 if TYPE_CHECKING:
     import tiktoken
@@ -92,7 +92,7 @@ class Encoding(Struct, frozen=True, dict=True):
         try:
             return len(text) if text.isascii() else len(text.encode())
         except UnicodeEncodeError:  # lone surrogates
-            return len(printable(text).encode())
+            return len(without_lone_surrogates(text).encode())
 
 
 O200K = partial(Encoding, "o200k_base", "exact")
@@ -231,7 +231,7 @@ def small_engine(name: str, path: Path) -> Callable[[str], int]:
 
     def count(text: str) -> int:
         if not text.isascii():
-            text = printable(text)
+            text = without_lone_surrogates(text)
             if any(category(char) == "Cn" for char in set(text)):
                 return fallback()(text)
         words = word_pattern.findall(text)

@@ -10,7 +10,7 @@ from weakref import WeakSet
 from ctxtrim.io.forks import call_when_forked
 from ctxtrim.io.signals import delayed
 from ctxtrim.tokenizers.pieces import pieces
-from ctxtrim.tokens.tokenizer import printable
+from ctxtrim.tokens.tokenizer import without_lone_surrogates
 
 # Linux: memory of this process in pages; the second number is the resident set
 _SIZES = Path("/proc/self/statm")
@@ -123,7 +123,7 @@ class _Bounded:
                 self._build()
             while True:
                 try:
-                    return self._encode(printable(text))  # type: ignore[misc]
+                    return self._encode(without_lone_surrogates(text))  # type: ignore[misc]
                 except RuntimeError as error:
                     if "borrowed" not in str(error):
                         raise
@@ -155,7 +155,7 @@ call_when_forked(_forget_all)
 
 def _utf_8(text: str) -> bytes:
     """The UTF-8 form of a text, with U+FFFD for lone surrogates."""
-    return printable(text).encode()
+    return without_lone_surrogates(text).encode()
 
 
 def _resident() -> int:

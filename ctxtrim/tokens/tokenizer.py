@@ -205,7 +205,7 @@ def _fit(tokens: Callable[[int], int], size: int, limit: int) -> int:
     return low
 
 
-def printable(text: str) -> str:
+def without_lone_surrogates(text: str) -> str:
     """The text as a provider can receive it: a lone surrogate has no UTF-8 form and
     becomes U+FFFD.
     """

@@ -339,4 +339,6 @@ def _named_source(path: Path) -> SettingsSource:
     """The settings in the file of `--config`, whose name decides the reader."""
     if path.name == PROJECT.name:
         return project_table(path, is_named=True)
-    return (agents_file if path.suffix == ".json" else own_file)(path, is_named=True)
+    if path.suffix == ".json":
+        return agents_file(path, is_named=True)
+    return own_file(path, is_named=True)

@@ -1,11 +1,12 @@
 """Tokenizers that a program registers, by name or for a model family."""
 
+from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
 from msgspec import Struct
 
-from ctxtrim.errors import TokenizerError, UsageError, must_be_text
+from ctxtrim.errors import TokenizerError, UsageError, excerpt, must_be_text
 from ctxtrim.tokens.tokenizer import Exactness, Tokenizer
 
 OWN: dict[str, Tokenizer] = {}
@@ -47,26 +48,30 @@ class ProgramEncoding(ProgramTokenizer, frozen=True):
 
     def encode(self, text: str) -> list[int]:
         """The token ids of a text."""
-        return [int(token) for token in self.implementation.encode(text)]
+        encoding = self.implementation.encode(text)
+        return [int(token) for token in getattr(encoding, "ids", encoding)]
 
 
 def add(name: str, own: Any) -> None:
-    """Register a tokenizer: any object with `count(text)`, `encode(text)`, or both.
+    """Register a tokenizer: any object with `count(text)`, `encode(text)`, or both. `encode`
+    returns token ids, or an object that has them as `ids`.
 
     The name is a tokenizer name or a family name. A family's tokenizer counts for every model whose
     name contains the family name as a word (`llama` for `meta-llama/Llama-3.1-8B`), instead of the
     default.
+
+    Raises `UsageError` for another value, such as the name of a tokenizer or a class.
     """
     is_name = isinstance(name, str) and name
-    if not is_name or not (hasattr(own, "count") or hasattr(own, "encode")):
+    is_other = isinstance(own, Sequence | type)  # texts and lists count their own elements
+    if not is_name or is_other or not (hasattr(own, "count") or hasattr(own, "encode")):
         raise UsageError(
-            f"tokenizer {name or '(no name)'}: expected a name, and an object with count or encode"
+            f"tokenizer {name or '(no name)'}: expected a name, and an object with count or "
+            f"encode, found {excerpt(repr(own))}"
         )
-    attributes = ("name", "exactness", "count", "ceiling")
-    if not all(hasattr(own, attribute) for attribute in attributes):
-        own = (ProgramEncoding if hasattr(own, "encode") else ProgramTokenizer)(name, own)
+    kind = ProgramEncoding if hasattr(own, "encode") else ProgramTokenizer
     _names.append(name)
-    OWN[name.lower()] = own
+    OWN[name.lower()] = kind(name, own)
 
 
 def registrations() -> int:

@@ -151,9 +151,46 @@ def test_s1_2_a_custom_tokenizer_counts_for_its_family(
     assert estimate_tokens(messages, "meta-llama/Llama-3.1-8B") == before
 
 
-def test_s1_2_an_invalid_tokenizer_is_refused() -> None:
-    error = error_text(UsageError, "mine", object(), call=tokenizers.add)
-    assert error == "tokenizer mine: expected a name, and an object with count or encode"
+class Encoding:
+    """A result of `encode` that has the token ids as a member."""
+
+    def __init__(self, ids: list[int]) -> None:
+        self.ids = ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class EncodingWords(Words):
+    def encode(self, text: str) -> Any:
+        return Encoding(super().encode(text))
+
+
+def test_s1_2_token_ids_may_be_a_member_of_an_encoding() -> None:
+    try:
+        tokenizers.add("words", EncodingWords())
+        assert tokenizers.count("one three", "words") == 2
+        assert tokenizers.encode("one three", "words") == [3, 5]
+    finally:
+        OWN.clear()
+
+
+def test_s1_2_counts_of_a_registered_tokenizer_are_estimates() -> None:
+    try:
+        tokenizers.add("llama", tokenizers.tokenizer("o200k_base"))
+        row = ctxtrim.Pipeline(model="llama-3").run([{"role": "user", "content": "Hello."}]).row
+        assert (row.tokenizer, row.count.exactness) == ("llama", "estimated")
+        assert tokenizers.encode("Hello.", "llama") == tokenizers.encode("Hello.", "o200k_base")
+    finally:
+        OWN.clear()
+
+
+@pytest.mark.parametrize("own", [object(), "o200k_base", ["a"], Words])
+def test_s1_2_an_invalid_tokenizer_is_refused(own: object) -> None:
+    error = error_text(UsageError, "mine", own, call=tokenizers.add)
+    expected = "tokenizer mine: expected a name, and an object with count or encode, found "
+    assert error == f"{expected}{own!r}"
+    assert "mine" not in OWN
 
 
 @pytest.mark.parametrize(
@@ -922,9 +959,9 @@ WRONG_VALUES: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any], str]] = {
     ),
     "name of a tokenizer is a number": (
         tokenizers.add,
-        (5, Quarters()),
+        (5, Words),
         {},
-        "tokenizer 5: expected a name, and an object with count or encode",
+        f"tokenizer 5: expected a name, and an object with count or encode, found {Words!r}",
     ),
 }
 

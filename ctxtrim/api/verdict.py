@@ -79,9 +79,9 @@ def fits(
 
     Args:
         source: a file, a folder of transcripts, or a message list.
-        system: Anthropic's system prompt of a message list.
+        system: Anthropic's system prompt of a message list; requests in files have their own.
         tools: the tool schemas of a message list.
-        request: further fields of the request, such as `response_format` and `thinking`.
+        request: further fields of its request, such as `response_format` and `thinking`.
         **options: `model`, and `context_window` and `reserve`, or `budget`, in tokens. By default
             the model in the transcript and its window. No stage of a `preset` runs, and the stages
             of a `pipeline` may only report, as `check` does.
@@ -91,12 +91,19 @@ def fits(
 
     Raises:
         InputError: a file or a message cannot be read, or there is no transcript.
-        UsageError: an option is unknown or invalid, or a stage edits transcripts.
+        UsageError: an option is unknown or invalid, a stage edits transcripts, or a file is given
+            with fields of a request.
     """
     pipeline = Pipeline(**(options | {"explain": True, "enabled": _has_stages(options)}))
     if not isinstance(source, str | Path):
         row = pipeline.run(source, system=system, tools=tools, request=request).row
         return BudgetVerdict((row,), tuple(_problems(row.path, row.findings)))
+    for name, value in (("system", system), ("tools", tools), ("request", request)):
+        if value:
+            raise UsageError(
+                f"fits: {name}: would not count for a file, whose requests have their own; pass "
+                "the messages as a list"
+            )
     rows: list[Row] = []
     problems: list[tuple[str, Finding]] = []
     for file in inputs([path_text(source, "fits: source")]).inputs:

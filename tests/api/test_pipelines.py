@@ -261,6 +261,17 @@ def test_the_verdict_of_a_list_and_of_a_folder(tmp_path: Path) -> None:
     assert repr(ctxtrim.fits(tmp_path)) == "<2 transcripts fit>"
 
 
+@pytest.mark.parametrize("name", ["system", "tools", "request"])
+def test_a_field_of_a_request_that_would_not_count_for_a_file_is_refused(name: str) -> None:
+    fields: Any = {name: [{"type": "text", "text": "Berths. " * 5000}]}
+    with pytest.raises(UsageError) as caught:
+        ctxtrim.fits(AGENT, **fields, budget=6000)
+    assert str(caught.value) == (
+        f"fits: {name}: would not count for a file, whose requests have their own; pass the "
+        "messages as a list"
+    )
+
+
 def test_a_verdict_is_about_the_given_transcript(tmp_path: Path) -> None:
     messages = openai_session(20)
     path = tmp_path / "a.jsonl"

@@ -199,8 +199,9 @@ def _beginning(
         if record is not None:
             record.number += number - 1
             return _Beginning([*head, record], iter(()))
-        lines = iter(BytesIO(data))
-        next(lines)
+        rest = BytesIO(data)
+        rest.seek(len(line))
+        lines = iter(rest)
     return _Beginning([*head, *line_records], numbered(lines, number + 1))
 
 

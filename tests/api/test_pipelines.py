@@ -42,6 +42,14 @@ def test_files_give_the_bytes_and_rows_of_the_command_line(ctxtrim: Run, tmp_pat
     assert tuple(row for part in done for row in part.rows) == outcome.rows
 
 
+@pytest.mark.parametrize("size", [100, 1000, 100_000])
+def test_pieces_that_are_no_lines_lose_no_bytes(size: int) -> None:
+    data = AGENT.read_bytes()
+    pieces = [data[start : start + size] for start in range(0, len(data), size)]
+    done = Pipeline(model="gpt-4o").run_lines(pieces)
+    assert b"".join(chunk.data or b"" for chunk in done) == data
+
+
 def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     outcome = PIPELINE.run_file(AGENT, output)

@@ -160,6 +160,13 @@ def must_be_function(value: object, name: str) -> None:
         raise mismatch(name, "a function", value)
 
 
+def must_be_summarizer(value: object, name: str) -> None:
+    """Raise `UsageError` for an argument of a function that is neither None nor a summarizer."""
+    is_summarizer = callable(getattr(value, "summarize", None)) and not isinstance(value, type)
+    if value is not None and not is_summarizer:
+        raise mismatch(name, "an object with a method `summarize`", value)
+
+
 def too_large(what: str, limit: int) -> str:
     """The message for input above the size limit; `limit` in bytes."""
     unit = "byte" if limit == 1 else "bytes"

@@ -8,7 +8,7 @@ from ctxtrim.api.configs import CompactConfig
 from ctxtrim.api.fit import findings_of, run_stages
 from ctxtrim.api.messages import M, PlainMessages, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import Options, Settings, parse_options
-from ctxtrim.errors import must_be_function
+from ctxtrim.errors import must_be_function, must_be_summarizer
 from ctxtrim.model import Source, Transcript
 from ctxtrim.pipeline import PipelineRun, Services
 from ctxtrim.stages import compaction_trigger
@@ -129,6 +129,7 @@ def compact(
         UsageError: an option is unknown or invalid.
     """
     settings = _session("compact", config, options)
+    must_be_summarizer(summarizer, "compact: summarizer")
     if on_event is not None:
         must_be_function(on_event, "compact: on_event")
     read = conversation(messages, system, tools, request)

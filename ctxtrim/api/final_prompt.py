@@ -8,7 +8,7 @@ from ctxtrim.api.configs import PromptConfig
 from ctxtrim.api.fit import OnUsage, PromptUsage, fitted
 from ctxtrim.api.messages import M, PlainConversation, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import Settings, parse_options
-from ctxtrim.errors import must_be_function, must_be_text
+from ctxtrim.errors import must_be_function, must_be_summarizer, must_be_text
 from ctxtrim.summaries.summarizer import Summarizer
 
 
@@ -71,6 +71,7 @@ def build_final_prompt(  # noqa: PLR0913 - the keywords are public
     settings = parse_options("build_final_prompt", config, options)
     if conversation_summary is not None:
         must_be_text(conversation_summary, "build_final_prompt: conversation_summary")
+    must_be_summarizer(summarizer, "build_final_prompt: summarizer")
     if on_usage is not None:
         must_be_function(on_usage, "build_final_prompt: on_usage")
     is_blank = conversation_summary is None or not conversation_summary.strip()

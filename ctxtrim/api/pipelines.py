@@ -10,7 +10,7 @@ from ctxtrim.api.files import file_reader, no_transcript, opened, path_text
 from ctxtrim.api.fit import must_fit, run_stages
 from ctxtrim.api.messages import M, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import parse_options
-from ctxtrim.errors import STDIN, UsageError, excerpt, source_name
+from ctxtrim.errors import STDIN, UsageError, excerpt, must_be_summarizer, source_name
 from ctxtrim.findings import Finding
 from ctxtrim.formats.lines import blocks
 from ctxtrim.io.inputs import Input
@@ -96,6 +96,7 @@ class Pipeline:
         """
         named = {"pipeline": list(stages)} if stages else None
         settings = parse_options("Pipeline", options, named, preset="")
+        must_be_summarizer(summarizer, "Pipeline: summarizer")
         values = settings.config.values
         job = Job(
             settings.pipeline(*(settings.stages if settings.is_on else ())),

@@ -22,7 +22,7 @@ from ctxtrim.api.messages import (
 from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.api.overflow import ContextOverflowError
 from ctxtrim.api.provider_errors import is_context_length_exceeded, stated_window
-from ctxtrim.errors import must_be_function
+from ctxtrim.errors import must_be_function, must_be_summarizer
 from ctxtrim.pipeline import PipelineRun, Services
 from ctxtrim.stages.compaction_trigger import estimate
 from ctxtrim.stages.events import OnEvent, State, announced, state
@@ -75,6 +75,7 @@ def with_recovery(  # noqa: PLR0913 - the keywords are public
     """
     settings = parse_options("with_recovery", config, options, preset="compact,budget")
     must_be_function(send, "with_recovery: send")
+    must_be_summarizer(summarizer, "with_recovery: summarizer")
     if on_event is not None:
         must_be_function(on_event, "with_recovery: on_event")
     services = Services(summarizer=summarizer, on_event=on_event)

@@ -5,6 +5,7 @@ from typing import Unpack
 from ctxtrim.api.configs import SummaryConfig
 from ctxtrim.api.messages import PlainMessages, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import parse_options
+from ctxtrim.errors import must_be_summarizer
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.summaries.summarizer import Summarizer
 
@@ -76,6 +77,7 @@ def summarize_context(
         UsageError: an option is unknown or invalid.
     """
     settings = parse_options("summarize_context", options)
+    must_be_summarizer(summarizer, "summarize_context: summarizer")
     chosen = settings.of_stage("summarize")
     read = conversation(messages, system, tools, request)
     counter = settings.metering.meter(read.transcript).counter

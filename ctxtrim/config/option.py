@@ -221,6 +221,8 @@ def must_be(
     import msgspec  # most runs find no document
 
     try:
+        if isinstance(value, set | frozenset):  # of which msgspec would make a list
+            raise msgspec.ValidationError
         msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # half of a surrogate pair
         text = excerpt(spelled(value))

@@ -11,7 +11,7 @@ Lines have no numbers, so that a new message changes no other line.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -22,7 +22,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from ctxtrim.api import Message, Part, Transcript
 from ctxtrim.api.files import read, transcripts_in
-from ctxtrim.api.messages import conversation
+from ctxtrim.api.messages import conversation, message_list
 from ctxtrim.errors import InputError
 from ctxtrim.formats.lines import SourceValues
 from ctxtrim.formats.reading import open_reading
@@ -76,7 +76,7 @@ def _transcripts(data: Any) -> Iterable[Transcript]:
         return [data]
     if isinstance(data, bytes):
         return transcripts_in(open_reading(BytesIO(data)))
-    values = list(data)  # an iterator can be read only once
+    values: Sequence[Any] = message_list(data)
     if all(isinstance(value, Transcript) for value in values):
         return values
     return [conversation(values).transcript]

@@ -153,6 +153,10 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ctxtrim.trim_conversation(HI, 50, context_window=9),  # type: ignore[call-arg]
         "trim_conversation: context_window: not an option here; the limit is target_tokens",
     ),
+    "a set of patterns": (
+        lambda: ctxtrim.Pipeline("trim", pin={"berth"}),  # type: ignore[arg-type]
+        "Pipeline: pin: expected a string or a list of strings, found {'berth'}",
+    ),
     "half a character": (
         lambda: ctxtrim.enforce_context_limit(HI, "\ud800"),  # type: ignore[arg-type]
         "enforce_context_limit: max_input_tokens: expected a whole number, found '\\ud800'",
@@ -166,6 +170,36 @@ def test_another_value_is_wrong_usage(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         call()
     assert str(caught.value) == text
+
+
+class Writer:
+    """A summarizer."""
+
+    name = "writer"
+
+    def summarize(self, prompt: str, max_tokens: int) -> str:
+        return "Berths 2 and 4 are free."
+
+
+SUMMARIZERS: dict[str, Callable[[Any], Any]] = {
+    "build_final_prompt": lambda value: ctxtrim.build_final_prompt(HI, summarizer=value),
+    "summarize_context": lambda value: ctxtrim.summarize_context(HI, summarizer=value),
+    "compact": lambda value: ctxtrim.compact(HI, summarizer=value),
+    "with_recovery": lambda value: ctxtrim.with_recovery(len, HI, summarizer=value),
+    "Pipeline": lambda value: ctxtrim.Pipeline("trim", summarizer=value),
+}
+
+
+@pytest.mark.parametrize("name", SUMMARIZERS)
+def test_a_value_that_cannot_summarize_is_wrong_usage(name: str) -> None:
+    call = SUMMARIZERS[name]
+    assert call(Writer()) is not None
+    for value in (len, Writer, "gpt-4o"):
+        with pytest.raises(UsageError) as caught:
+            call(value)
+        assert str(caught.value) == (
+            f"{name}: summarizer: expected an object with a method `summarize`, found {value!r}"
+        )
 
 
 def test_no_records_are_no_window() -> None:

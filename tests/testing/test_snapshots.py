@@ -119,6 +119,13 @@ def test_data_without_a_transcript_are_an_error(data: object) -> None:
         list(lines(data))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("data", [None, 5, {"messages": openai_session(1)}])
+def test_data_that_are_no_list_are_named(data: object) -> None:
+    with pytest.raises(InputError) as caught:
+        list(lines(data))  # type: ignore[arg-type]
+    assert str(caught.value) == f"expected a list of messages, found {str(data)[:80]}"
+
+
 def test_bytes_with_a_malformed_line_are_an_error_as_in_a_file(tmp_path: Path) -> None:
     data = json.dumps({"messages": openai_session(2)}).encode() + b"\n{oops\n"
     path = tmp_path / "a.jsonl"

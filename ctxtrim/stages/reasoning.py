@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation.tasks import current_loop
 from ctxtrim.conversation.turns import visible
+from ctxtrim.errors import mismatch
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import FitsBudget, Outcome, Stage, change_of
@@ -46,14 +47,18 @@ def run_stage(stage: Stage, transcript: Transcript, mode: ReasoningMode) -> Outc
     """The outcome of a stage, without the reasoning that its edits invalidate.
 
     A stage that fits a budget does not count that reasoning, so that it drops no more than it must.
+    Raises `UsageError` if a stage of a program returns something else.
     """
-    if mode == "keep":
-        return stage(transcript)
     replacements: dict[int, Message] = {}
-    if isinstance(stage, FitsBudget) and stage.exceeds(transcript):
+    if mode != "keep" and isinstance(stage, FitsBudget) and stage.exceeds(transcript):
         replacements = _replacements(stage, transcript, mode)
         stage = stage.without_reasoning(replacements)
-    outcome = without_invalid_reasoning(transcript, stage(transcript), mode, replacements)
+    outcome = stage(transcript)
+    if not isinstance(outcome, Outcome):
+        raise mismatch(f"stage class {type(stage).__name__}", "an Outcome", outcome)
+    if mode == "keep":
+        return outcome
+    outcome = without_invalid_reasoning(transcript, outcome, mode, replacements)
     stuck = _stuck(outcome.transcript, mode)
     return replace(outcome, findings=(*outcome.findings, stuck)) if stuck else outcome
 

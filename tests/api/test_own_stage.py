@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from conftest import ENVIRONMENT
 
-from ctxtrim import STAGES, Stage, UsageError
+from ctxtrim import STAGES, Pipeline, Stage, Transcript, UsageError
 from ctxtrim.stage import setting
 
 PROGRAM = '''
@@ -93,3 +94,22 @@ def test_a_setting_cannot_hide_a_method_of_stage(name: str) -> None:
     assert str(caught.value) == (
         f"stage class Mine: the field {name} hides {name} of ctxtrim.Stage; rename the field"
     )
+
+
+@dataclass(frozen=True)
+class Forgetful(Stage):
+    """A stage that returns nothing."""
+
+    def __call__(self, transcript: Transcript) -> Any:
+        return None
+
+
+@pytest.mark.parametrize("thinking", ["keep", "strip"])
+def test_a_stage_that_returns_no_outcome_is_named(
+    thinking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(STAGES, "forgetful", Forgetful)
+    pipeline = Pipeline("forgetful", model="gpt-4o", thinking=thinking)
+    with pytest.raises(UsageError) as caught:
+        pipeline.run([{"role": "user", "content": "north"}])
+    assert str(caught.value) == "stage class Forgetful: expected an Outcome, found None"

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,9 @@ answer: ChatCompletion = ctxtrim.with_recovery(create, messages, model="gpt-4o")
 async def main() -> ChatCompletion:
     return await ctxtrim.with_recovery(create_later, messages, config)
 """
+EXAMPLES = re.findall(
+    r"^```python\n(.*?)^```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL | re.MULTILINE
+)
 WRONG = {
     'ctxtrim.build_final_prompt([], {"keep_recent_turn": 3})': "arg-type",
     "ctxtrim.build_final_prompt([], keep_recent_turn=3)": "call-arg",
@@ -102,6 +106,13 @@ def test_a_type_checker_sees_every_wrong_call(folder: Path) -> None:
     for number, (call, code) in enumerate(WRONG.items(), 2):
         found = [error for error in errors if f":{number}: " in error]
         assert any(f"[{code}" in error for error in found), (call, found)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_the_examples_of_the_docs_have_no_type_errors(folder: Path, number: int) -> None:
+    text = f"# mypy: allow-untyped-defs, no-warn-return-any\n{EXAMPLES[number]}"
+    assert checked(folder / f"example_{number}.py", text) == []
 
 
 def test_configs_have_every_setting_and_alias() -> None:

@@ -40,6 +40,13 @@ class _Message:
 
     type: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        """Raise `UsageError` for a member of a wrong type."""
+        name = type(self).__name__
+        must_be_text(self.id, f"{name}: id")
+        must_be_text(self.content, f"{name}: content")
+        must_be_whole(self.turn, f"{name}: turn")
+
 
 @dataclass(frozen=True)
 class UserMessage(_Message):
@@ -72,6 +79,7 @@ class ToolResultMessage(_Message):
 
     def __post_init__(self) -> None:
         """Raise `InputError` without a trace id: the full result could not be found again."""
+        super().__post_init__()
         if not isinstance(self.trace_id, str) or not self.trace_id.strip():
             raise InputError(
                 f"tool result {self.id!r}: a trace id is required, so that the whole of "

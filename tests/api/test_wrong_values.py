@@ -129,6 +129,14 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
         "truncate: expected a ToolResultMessage, found "
         "UserMessage(id='u1', content='Hello.', turn=1)",
     ),
+    "content of a message": (
+        lambda: ctxtrim.AssistantMessage("a1", None, 1),  # type: ignore[arg-type]
+        "AssistantMessage: content: expected a text, found None",
+    ),
+    "turn of a result": (
+        lambda: ctxtrim.ToolResultMessage("r1", "two", "1", "t1"),  # type: ignore[arg-type]
+        "ToolResultMessage: turn: expected a whole number, found '1'",
+    ),
     "messages as lines": (
         lambda: list(PIPELINE.run_lines(HI)),
         f"run_lines: expected lines as bytes, found {HI[0]!r}; pass messages to run",

@@ -42,7 +42,10 @@ class ReplacePart(Struct, frozen=True):
 
 
 class AddText(Struct, frozen=True):
-    """A text is added before the block of another part; `block` is None if no part follows."""
+    """A text is added before the block of the part that follows, else at that of a removed part.
+
+    `block` is None if there is neither.
+    """
 
     part: Part
     block: Span | None
@@ -74,7 +77,8 @@ def message_edits(message: Message | None, new: Message) -> Iterator[MessageEdit
     yield from _part_edits(message, new)
     for position, part in enumerate(new.parts):
         if part.span is None and part.block is None and part not in message.parts:
-            blocks = (later.block for later in new.parts[position + 1 :])
+            removed = [before for before in message.parts if before not in new.parts]
+            blocks = (other.block for other in (*new.parts[position + 1 :], *removed))
             yield AddText(part, next((block for block in blocks if block is not None), None))
     if new.metadata != message.metadata:
         yield SetMetadata(message, new)

@@ -59,7 +59,7 @@ def rewrite(
     spans = (insertion.span for insertion in insertions if not insertion.replaces)
     target_arrays = {span.outer for span in spans if span.path}
     for index, edit in edits.lines.items():
-        for path in _owners(file_format, source, index, edit.remove, target_arrays):
+        for path in _owners(file_format, source, index, edit, target_arrays):
             edits.remove(Span(index, path))
     removed = edits.removed
     linked: list[int] = []
@@ -180,17 +180,17 @@ def _owners(
     file_format: Format,
     source: SourceValues,
     line: int,
-    removed: Set[Path],
+    edit: LineEdit,
     target_arrays: Set[Span],
 ) -> list[Path]:
     """The owners of arrays that become empty, and the owners of arrays that had only those.
 
-    `target_arrays`: the arrays that get new elements.
+    `target_arrays`: the arrays that get new messages.
     """
-    paths = set(removed)
+    paths = set(edit.remove)
     owners = []
-    arrays = {path[:-1] for path in removed if path and isinstance(path[-1], int)}
-    for array in sorted(arrays, key=len, reverse=True):
+    arrays = {path[:-1] for path in edit.remove if path and isinstance(path[-1], int)}
+    for array in sorted(arrays - edit.elements.keys(), key=len, reverse=True):
         owner = file_format.owner(array) if array else None
         if owner is None or Span(line, array) in target_arrays:
             continue

@@ -56,6 +56,26 @@ def test_white_space_is_no_reason_to_keep_a_message() -> None:
     assert repaired([LOST[0], blank, *LOST[2:]]) == [LOST[0], *LOST[2:]]
 
 
+def test_a_digest_stays_in_the_place_of_the_unanswered_call_that_it_led(ctxtrim: Run) -> None:
+    def model(name: str) -> dict[str, Any]:
+        return {"role": "model", "parts": [{"functionCall": {"name": name, "args": {}}}]}
+
+    answer = {"functionResponse": {"name": "look", "response": {"output": "lamp " * 90}}}
+    request = [
+        {"role": "user", "parts": [{"text": "Count the lamps."}]},
+        model("look"),
+        {"role": "user", "parts": [answer]},
+        model("count"),
+        {"role": "user", "parts": [{"text": "And?"}]},
+    ]
+    data = json.dumps({"contents": request}).encode()
+    ran = ctxtrim("run", "-s", "cutoff:tool-cutoff=0", "-s", "repair", stdin=data)
+    first, digest, last = json.loads(ran.out)["contents"]
+    assert (ran.code, first, last) == (0, request[0], request[-1])
+    (part,) = digest["parts"]
+    assert part["text"].startswith("[Tool summary]")
+
+
 def test_a_pinned_call_is_kept_and_may_get_a_result() -> None:
     def texts(how: str) -> list[Any]:
         settings = {"repair": how, "pin": ["go.*"]}

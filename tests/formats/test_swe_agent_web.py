@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read, run, unpaired
 from insertions import SUMMARY, written
 from msgspec.structs import replace
@@ -62,3 +63,12 @@ def test_no_message_can_come_before_the_prompt_or_into_an_empty_history() -> Non
         new = (*messages[:position], SUMMARY, *messages[position:])
         with pytest.raises(NotEditableError, match="before or after a step of the history"):
             written(chunk, FORMATS["swe-agent-web"], replace(chunk.transcripts[0], messages=new))
+
+
+def test_steps_on_lines_of_their_own_can_become_digests(ctxtrim: Run) -> None:
+    lines = [json.dumps(line) for number in range(4) for line in step(number)]
+    data = "\n".join(lines).encode()
+    ran = ctxtrim("run", "-s", "cutoff:tool-cutoff=1", stdin=data)
+    digests = [line for line in ran.out.decode().splitlines() if line not in lines]
+    assert (ran.code, len(digests)) == (0, 3)
+    assert all("[Tool summary]" in digest for digest in digests)

@@ -23,6 +23,7 @@ from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
 from ctxtrim.findings import Finding
 from ctxtrim.formats.reading import Reading
 from ctxtrim.io.outputs import Appended, Sink, write_to
+from ctxtrim.io.paths import folder_in_repository
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.report import Report
@@ -111,7 +112,8 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
         request.shows or request.report.file is not None or details.explained or details.differences
     )
     stages, view = request.job.pipeline.stages, request.report.view
-    report = Report(stages, keeps_rows, rows, findings, [problems.take], view=view)
+    folder = folder_in_repository() if keeps_rows else ""
+    report = Report(stages, keeps_rows, rows, findings, [problems.take], view=view, folder=folder)
     request.gate.add_to(report)
     for path, finding in request.notes:
         report.note(path, finding)

@@ -4,6 +4,7 @@ of a file that a user names.
 
 import errno
 import os
+import posixpath
 import stat
 from pathlib import Path
 
@@ -88,6 +89,30 @@ def repository(folder: Path) -> Path | None:
     """
     parents = (folder, *folder.parents)
     return next((parent for parent in parents if mode_of(parent / ".git")), None)
+
+
+def folder_in_repository() -> str:
+    """The working folder as a path from the root of its repository; empty at the root, and without
+    a repository.
+    """
+    try:
+        here = Path.cwd()
+    except OSError:  # the folder was deleted
+        return ""
+    root = repository(here)
+    return "" if root is None or root == here else here.relative_to(root).as_posix()
+
+
+def from_root(folder: str, path: str) -> str:
+    """A path from the root of the repository, if it is relative to `folder` of the repository.
+
+    A path outside of the repository stays as it is.
+    """
+    given = Path(path).as_posix()
+    if Path(path).is_absolute():
+        return given
+    normal = posixpath.normpath(posixpath.join(folder, given))
+    return given if normal.startswith("../") else normal
 
 
 def contents_of(path: Path, most: int) -> bytes:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from ctxtrim.errors import place_of, source_name
+from ctxtrim.errors import STDIN, place_of, source_name
 from ctxtrim.findings import Finding
+from ctxtrim.io.paths import from_root
 from ctxtrim.reports.phrases import place, size, verdict
 from ctxtrim.reports.report import Report
 from ctxtrim.text.escaping import clean
@@ -14,10 +15,12 @@ from ctxtrim.text.escaping import clean
 class Entry(Struct, frozen=True):
     """One transcript, or one finding about a file: its place, verdict, size and findings.
 
+    `file` is the path from the root of the repository, as programs that show the file expect it.
     `size` is a text such as `5,376 of 123,904 tokens`; a file has none. `line` counts from 1.
     """
 
     path: str
+    file: str
     place: str
     line: int
     verdict: str
@@ -40,11 +43,18 @@ def entries(report: Report) -> Iterator[Entry]:
     """The entries of a report: transcripts, then errors, warnings and notes about files."""
     for row in report.rows:
         yield Entry(
-            source_name(row.path), place(row), row.line, verdict(row), size(row), row.findings
+            source_name(row.path),
+            _file(report, row.path),
+            place(row),
+            row.line,
+            verdict(row),
+            size(row),
+            row.findings,
         )
     for path, finding in report.findings:
         yield Entry(
             source_name(path),
+            _file(report, path),
             clean(place_of(path, finding.line)),
             finding.line or 1,
             finding.severity,
@@ -52,6 +62,10 @@ def entries(report: Report) -> Iterator[Entry]:
             (finding,),
             is_file=True,
         )
+
+
+def _file(report: Report, path: str) -> str:
+    return source_name(path) if path == STDIN else from_root(report.folder, path)
 
 
 def message(finding: Finding) -> str:

@@ -75,7 +75,7 @@ class _Room:
 
 def _annotation(entry: Entry, finding: Finding) -> str:
     properties = {
-        "file": entry.path,
+        "file": entry.file,
         "line": str(finding.line or entry.line),
         "title": f"ctxtrim: {finding.code}",
     }

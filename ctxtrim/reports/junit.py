@@ -35,7 +35,7 @@ def _cases(report: Report) -> Iterator[Entry]:
 def _case(entry: Entry) -> str:
     text = (
         f"    <testcase classname={_quoted(entry.path)} name={_quoted(entry.place)} "
-        f'file={_quoted(entry.path)} line="{entry.line}" time="0"'
+        f'file={_quoted(entry.file)} line="{entry.line}" time="0"'
     )
     inside = ""
     if entry.errors:

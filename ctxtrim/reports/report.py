@@ -139,7 +139,8 @@ class Report(Struct, dict=True):
 
     `keeps_rows` is off if only the totals are needed. `rows` can be read several times, in the
     order of the inputs; a reader never holds all of them. `listeners` get each row as it is added,
-    after `judges` have added findings to it. `on_note` may change findings about files.
+    after `judges` have added findings to it. `on_note` may change findings about files. `folder` is
+    the working folder as a path from the root of its repository, empty for the root itself.
     """
 
     pipeline: tuple[Spec, ...]
@@ -163,6 +164,7 @@ class Report(Struct, dict=True):
     losses: LossTotals = field(default_factory=LossTotals)  # of conversions
     counted: TokenSum = field(default_factory=TokenSum)  # of the rows that are counted
     view: View = WHOLE
+    folder: str = ""
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add rows."""

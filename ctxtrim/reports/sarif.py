@@ -51,7 +51,7 @@ def _rule(code: str) -> dict[str, Any]:
 def _result(entry: Entry, finding: Finding, index: int) -> dict[str, Any]:
     location = {
         "physicalLocation": {
-            "artifactLocation": {"uri": _uri(entry.path)},
+            "artifactLocation": {"uri": _uri(entry.file)},
             "region": {"startLine": max(1, finding.line or entry.line)},
         },
         "logicalLocations": [{"fullyQualifiedName": entry.place}],

@@ -1,6 +1,7 @@
 """Reports for programs are valid against their schemas: with findings, without, and when empty."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,28 @@ def test_sarif_is_valid_and_names_the_line_of_each_finding(checked: Any) -> None
         assert place["artifactLocation"]["uri"] == "a%20%26%20b%20%3C%C3%A9%3E.jsonl"
         assert place["region"]["startLine"] >= 1
         assert rules[result["ruleIndex"]] == result["ruleId"]
+
+
+def test_files_are_named_from_the_root_of_the_repository(ctxtrim: Run, tmp_path: Path) -> None:
+    package = tmp_path / "repository" / "services" / "agent"
+    (tmp_path / "repository" / ".git").mkdir(parents=True)
+    for folder in (package / "recordings", package.parent / "shared", tmp_path / "outside"):
+        folder.mkdir(parents=True)
+        (folder / "a.jsonl").write_bytes(line(orphan()))
+    inputs = ("recordings", "../shared", "../../../outside")
+    files = ["services/agent/recordings", "services/shared", "../../../outside"]
+
+    def report(name: str) -> str:
+        return ctxtrim("check", "--report-format", name, *inputs, cwd=package).out.decode()
+
+    results = json.loads(report("sarif"))["runs"][0]["results"]
+    places = [result["locations"][0]["physicalLocation"] for result in results[::2]]
+    assert [place["artifactLocation"]["uri"] for place in places] == [f"{f}/a.jsonl" for f in files]
+    *annotations, _ = report("github").splitlines()
+    assert [re.findall("file=(.*?),", shown) for shown in annotations[::2]] == [
+        [f"{file}/a.jsonl"] for file in files
+    ]
+    assert re.findall(' file="(.*?)"', report("junit")) == [f"{file}/a.jsonl" for file in files]
 
 
 def test_junit_has_a_case_for_each_transcript_and_unreadable_file(

@@ -56,9 +56,10 @@ def report_options(command: StageCommand, values: Values) -> ReportOptions:
         has_own = report_format in (None, "github")
         file_report_format = _format_by_name(file) if has_own else report_format
     if shown is not None and command.writes and not _frees_stdout(values):
+        other = "" if command.checks else " or the transcript with -o"
         raise UsageError(
             "standard output is used for the transcript; write the report with --report "
-            "FILE or the transcript with -o"
+            f"FILE{other}"
         )
     view, summary = _view(command, values, shown), _step_summary(shown)
     return ReportOptions(shown, file, file_report_format, view, values["color"], summary)

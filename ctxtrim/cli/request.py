@@ -92,7 +92,8 @@ def parse_request(command: StageCommand, values: Values) -> Request:
     edits = writes and api is None
     is_automatic = stages is None and not (values["stage"] or values["preset"])
     config = configuration(values, is_automatic=is_automatic)
-    _must_agree(values, writes)
+    if values["archive"] is not None and values["no_archive"]:
+        raise UsageError("--archive and --no-archive cannot be combined; give one of them")
     values = {**values, **config.values}
     stores = edits and not values["no_archive"]
     report = report_options(command, values)
@@ -309,16 +310,6 @@ def _check_model(config: Config) -> None:
             f"{origin} {name}: unknown model{nearest_hint(name)}; name another model, or set "
             "--context-window or --budget"
         )
-
-
-def _must_agree(values: Values, writes: bool) -> None:
-    """Raise `UsageError` if the options for the archive contradict each other or the command."""
-    has_archive, has_none = values["archive"] is not None, bool(values["no_archive"])
-    if has_archive and has_none:
-        raise UsageError("--archive and --no-archive cannot be combined; give one of them")
-    if (has_archive or has_none) and not writes:
-        option = "--archive" if has_archive else "--no-archive"
-        raise UsageError(f"{option} needs --fix; check edits nothing without it")
 
 
 def _archive(values: Values, is_default: bool) -> Path | None:

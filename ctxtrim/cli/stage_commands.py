@@ -34,6 +34,7 @@ def stage_command(name: str) -> HelpfulCommand:
         _refuse_empty_paths(options, values)
         values = dict.fromkeys(OPTIONS) | values
         if not values["fix"]:
+            _refuse_without_fix(row.fixing, values)
             return run_command(row, values)
         in_place = values["latest"] or values["files"] not in ((), ("-",))
         return run_command(row.with_fix, values | {"in_place": in_place, "thinking": "keep"})
@@ -76,6 +77,15 @@ def _refuse_empty_paths(options: Sequence[Option], values: Values) -> None:
         if option.metavar in _FILES and values[option.name] == "":
             name = f"--{option_name(option.name)}"
             raise UsageError(f"{name} is empty; name a path, or leave out {name}")
+
+
+def _refuse_without_fix(fixing: Sequence[str], values: Values) -> None:
+    """Raise `UsageError` for an option of `--fix`, which runs the stages `fixing`."""
+    settings = [name for stage in fixing for name in SETTINGS[stage]]
+    names = ["archive", "no_archive", *settings] if fixing else []
+    for name in names:
+        if values[name] not in (None, False, ()):
+            raise UsageError(f"--{option_name(name)} needs --fix; check edits nothing without it")
 
 
 def _files() -> HelpfulArgument:

@@ -324,12 +324,25 @@ def test_contradicting_options_are_refused(home: Home) -> None:
     for words, expected in (
         ((*TRUNCATE, "--archive", "a", "--no-archive", "t.jsonl"), "--archive and --no-archive"),
         (("check", "--no-archive", "t.jsonl"), "--no-archive needs --fix"),
+        (("check", "--repair", "synthesize", "t.jsonl"), "--repair needs --fix"),
+        (("check", "--pin", "id:a", "t.jsonl"), "--pin needs --fix"),
         (("restore", "--in-place", "-o", "x", "t.jsonl"), "cannot be combined with -o"),
         (("restore", "--in-place", "-"), "cannot be combined with standard input"),
     ):
         ran = home.run(*words)
         assert (ran.code, ran.out) == (2, b"")
         assert expected in ran.err
+
+
+def test_the_error_for_a_report_of_fixed_standard_input_names_no_option_of_other_commands(
+    home: Home,
+) -> None:
+    for words, advice in (
+        (("check", "--fix"), "--report FILE"),
+        (("trim",), "--report FILE or the transcript with -o"),
+    ):
+        ran = home.run(*words, "--json")
+        assert (ran.code, ran.err.endswith(f"write the report with {advice}\n")) == (2, True)
 
 
 def test_the_printed_command_names_the_archive_and_is_safe_in_a_shell(home: Home) -> None:

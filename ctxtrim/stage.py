@@ -211,6 +211,11 @@ class Stage:
         return ""
 
     @staticmethod
+    def unused(settings: Mapping[str, Any]) -> Mapping[str, str]:
+        """The fields that have no effect next to these settings, each with the reason."""
+        return {}
+
+    @staticmethod
     def moves_results(settings: Mapping[str, Any]) -> bool:
         """Whether a stage with these settings moves results to files."""
         return False

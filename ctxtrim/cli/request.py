@@ -108,7 +108,6 @@ def parse_request(command: StageCommand, values: Values) -> Request:
     store = store_of(values) if edits else None
     jobs = _Jobs(command, sources, values, report, api, edits, store)
     pipeline = _file_pipeline(jobs, config)
-    unused = _unused_options(pipeline, config) if stages is None else ()
     return Request(
         sources=sources,
         targets=targets,
@@ -123,7 +122,7 @@ def parse_request(command: StageCommand, values: Values) -> Request:
         writes=writes,
         is_quiet=values["quiet"],
         has_progress=values["progress"] and not values["quiet"],
-        notes=(*config.notes, *unused, *notes),
+        notes=(*config.notes, *_unused_options(pipeline, config), *notes),
         log=written["--log"],
         events=written["--events"],
         store=store,
@@ -236,10 +235,10 @@ class _Jobs(Struct, frozen=True):
 
 
 def _unused_options(pipeline: FilePipeline, config: Config) -> Iterator[tuple[str, Finding]]:
-    """A warning for each option that no stage of the run has."""
+    """A warning for each option that has no effect on the stages of the run, if it has any."""
     jobs = (pipeline.job, *pipeline.jobs.values())
-    stages = {spec.name for job in jobs for spec in job.pipeline.stages}
-    return config.unused_options(stages) if stages else iter(())
+    specs = [spec for job in jobs for spec in job.pipeline.stages]
+    return config.unused_options(specs) if specs else iter(())
 
 
 def _file_pipeline(jobs: _Jobs, config: Config) -> FilePipeline:

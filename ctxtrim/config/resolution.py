@@ -1,6 +1,6 @@
 """The effective configuration: all sources in order of precedence."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from ctxtrim.findings import Finding
 from ctxtrim.io.paths import is_reachable, is_same, mode_of, repository
 from ctxtrim.metering import RESERVE, Metering
 from ctxtrim.pipeline import Spec
+from ctxtrim.stages import STAGES
 from ctxtrim.tokens.tokenizer import Tokenizer
 
 OWN, PROJECT, AGENTS = Path("ctxtrim.toml"), Path("pyproject.toml"), Path("agents.config.json")
@@ -231,16 +232,18 @@ class Config(Struct, frozen=True, dict=True):
         """The findings about the sources, each with the path of its source."""
         return [(source.path, note) for source in self.sources for note in source.notes]
 
-    def unused_options(self, stages: Collection[str]) -> Iterator[tuple[str, Finding]]:
-        """A warning for each option that only sets settings of other stages."""
-        options: dict[str, list[str]] = {}
+    def unused_options(self, specs: Sequence[Spec]) -> Iterator[tuple[str, Finding]]:
+        """A warning for each option that has no effect on the stages of a run."""
         command_line = self.sources[0]
-        for stage, settings in command_line.settings.items():
-            for value in settings.values():
-                options.setdefault(value.origin, []).append(stage)
-        for option, others in options.items():
-            if not set(others) & set(stages):
-                text = f"{option} has no effect: it is a setting of {', '.join(others)}"
+        for option, fields in _fields_of_options(command_line).items():
+            reasons = [
+                spec.stage.unused(spec.settings).get(fields[spec.name], "")
+                for spec in specs
+                if spec.name in fields
+            ]
+            if all(reasons):
+                other = f": it is a setting of {', '.join(fields)}"
+                text = f"{option} has no effect{f' {reasons[0]}' if reasons else other}"
                 yield command_line.path, Finding("config-ignored", "warning", text)
 
     @property
@@ -252,6 +255,19 @@ class Config(Struct, frozen=True, dict=True):
     def model_of(self) -> ModelOf:
         """A function from a model's name to the model, with the user's own models."""
         return own_models(self.sources)
+
+
+def _fields_of_options(source: SettingsSource) -> dict[str, dict[str, str]]:
+    """The fields that the options of a command line set, by option and stage."""
+    options: dict[str, dict[str, str]] = {}
+    for stage, settings in source.settings.items():
+        for name, value in settings.items():
+            options.setdefault(value.origin, {})[stage] = name
+    for name in ("llm_model", "llm_command"):
+        if name in source.shared:
+            stages = [stage for stage in STAGES if "summarizer" in STAGES[stage].run_fields()]
+            options[source.shared[name].origin] = dict.fromkeys(stages, "summarizer")
+    return options
 
 
 def _values(settings: Mapping[str, Value]) -> dict[str, Any]:

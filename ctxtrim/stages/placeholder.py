@@ -14,6 +14,8 @@ from ctxtrim.conversation.tool_results import ToolResult, lines_of, trace_id
 from ctxtrim.evidence.key_info import extract_key_info
 from ctxtrim.evidence.one_line import is_summary_line, summary_line
 from ctxtrim.evidence.tool_kinds import kind_of_tool, paths_of
+from ctxtrim.findings import Finding
+from ctxtrim.model import Message, Transcript
 from ctxtrim.text.graphemes import cut_before
 from ctxtrim.text.hashing import sha256_of
 
@@ -150,6 +152,15 @@ class Replacement:
             and "{id}" in self.pointer
             and not self.assigns
         )
+
+
+def no_trace_id(transcript: Transcript, message: Message) -> Finding:
+    """The finding for a result to which a pointer is impossible."""
+    text = (
+        "a tool result has no trace id, so a pointer to it is impossible; add an id or use "
+        "--assign-ids. The transcript is unchanged"
+    )
+    return Finding("no-trace-id", "error", text, transcript.line_of(message), message.index)
 
 
 _OWN = (PLACEHOLDER, FILE, RESULT, COPY, NAMELESS_COPY, READ_AGAIN, NAMELESS_READ_AGAIN)

@@ -75,6 +75,41 @@ def test_an_option_of_no_stage_of_the_run_is_named(ctxtrim: Run) -> None:
         assert (ran.code, warning in ran.err) == (0, is_named)
 
 
+@pytest.mark.parametrize(
+    ("words", "warnings"),
+    [
+        ("trim --llm-command cat", ["--llm-command has no effect without --summarize"]),
+        ("trim --llm-command cat --summarize", []),
+        ("trim --summary-tokens 50", ["--summary-tokens has no effect without --summarize"]),
+        (
+            "run -s truncate -s trim --llm-model x",
+            ["--llm-model has no effect without --summarize"],
+        ),
+        ("run -s count --llm-model x", ["--llm-model has no effect: it is a setting of cutoff,"]),
+        ("run -s trim -s cutoff --llm-command cat", []),
+        ("truncate --clock none --max-age 3", ["--max-age has no effect with --clock none"]),
+        ("truncate --current-turn 3", ["--current-turn has no effect without --clock turns"]),
+        ("truncate --clock turns --current-turn 3 --current-step 1", []),
+        ("truncate --head-lines 2", ["--head-lines has no effect without --replace head"]),
+        ("truncate --pointer x --tool bash:replace=head", []),
+        (
+            "truncate --replace stub --placeholder gone",
+            ["--placeholder has no effect with --replace stub"],
+        ),
+        ("run --preset retention --pointer gone", []),
+    ],
+)
+def test_an_option_without_an_effect_next_to_the_others_is_named(
+    ctxtrim: Run, words: str, warnings: list[str]
+) -> None:
+    ran = ctxtrim(*words.split(), "--no-archive", stdin=line())
+    named = [text for text in ran.err.splitlines() if "has no effect" in text]
+    assert ran.code == 0
+    assert len(named) == len(warnings)
+    for text, warning in zip(named, warnings, strict=True):
+        assert text.startswith(f"command line: warning: {warning}")
+
+
 def test_stages_run_in_order_and_their_own_settings_take_precedence(ctxtrim: Run) -> None:
     words = ("--tokenizer", "chars4", "--max-age", "0", "--json", "--dry-run", "-s", "trim", "-s")
     pipeline = json.loads(ctxtrim("run", *words, "truncate:max-age=5", stdin=line()).out)[

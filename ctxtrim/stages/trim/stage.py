@@ -138,6 +138,12 @@ class Trim(KeepRules, _Order):
         """Why nothing changes."""
         return "already fits"
 
+    @staticmethod
+    def unused(settings: Mapping[str, Any]) -> Mapping[str, str]:
+        """The fields for summaries, if there is none."""
+        fields = ("summarizer", "summary_tokens", "redact")
+        return {} if settings["summarize"] else dict.fromkeys(fields, "without --summarize")
+
     def __call__(self, transcript: Transcript) -> Outcome:
         """Drop and shorten messages until the rest fits. Changes then name every message."""
         available = self.budget.available

@@ -1,6 +1,7 @@
 """Settings for one tool, as in `bash:max-tokens=500,mode=tail`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ctxtrim.clipping.clipper import MODES
 from ctxtrim.stages import placeholder
@@ -32,6 +33,18 @@ def rules(texts: Sequence[str]) -> dict[str, ToolSettings]:
             raise ValueError("expected NAME:key=value,key=value")
         settings.setdefault(name.lower(), {}).update(_pair(pair) for pair in rest.split(","))
     return settings
+
+
+def unused_replacements(settings: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of replacements that no tool has, each with the reason."""
+    kinds = {rule.get("replace") for rule in rules(settings["tool"]).values()}
+    kinds.add(settings["replace"])
+    reasons = {}
+    if "head" not in kinds:
+        reasons = dict.fromkeys(("pointer", "head_lines"), "without --replace head")
+    if "placeholder" not in kinds:
+        reasons["placeholder"] = f"with --replace {settings['replace']}"
+    return reasons
 
 
 def check(text: str) -> None:

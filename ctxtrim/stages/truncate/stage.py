@@ -28,7 +28,6 @@ from ctxtrim.conversation.tool_results import METADATA, ToolResult, results
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence.duplicates import copies
 from ctxtrim.evidence.evidence import Evidence
-from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import KEEP, Action, Outcome, Stage, change_of, run_field, setting
 from ctxtrim.stages import common_settings
@@ -41,6 +40,7 @@ from ctxtrim.stages.placeholder import (
     check_pointer,
     check_template,
     copy_text,
+    no_trace_id,
 )
 from ctxtrim.stages.truncate import per_tool
 from ctxtrim.stages.truncate.size_limit import PathOf, SizeLimits
@@ -134,6 +134,16 @@ class Truncate(KeepRules, _Limits):
         return f"no result {' or '.join(limits) or 'above a limit'} can be shortened{advice}"
 
     @staticmethod
+    def unused(settings: Mapping[str, Any]) -> Mapping[str, str]:
+        """The settings of other clocks and replacements."""
+        reasons = per_tool.unused_replacements(settings)
+        if settings["clock"] != "turns":
+            reasons["current_turn"] = "without --clock turns"
+        if settings["clock"] == "none":
+            reasons["max_age"] = "with --clock none"
+        return reasons
+
+    @staticmethod
     def moves_results(settings: Mapping[str, Any]) -> bool:
         """Whether results of any tool are moved to files."""
         rules = per_tool.rules(settings["tool"]).values()
@@ -149,7 +159,7 @@ class Truncate(KeepRules, _Limits):
         tool_results = results(shape, ages)
         for result in tool_results:
             if self._replacement.lacks(result):
-                return Outcome(transcript, (), (_nameless(transcript, result.message),))
+                return Outcome(transcript, (), (no_trace_id(transcript, result.message),))
         keep_reasons = self._keep_reasons(shape, ages, tool_results)
         pinned = pins.pinned(shape, self.pin)
         newer = copies(shape) if self.dedupe else {}
@@ -348,11 +358,3 @@ def _edited(messages: Sequence[Message], verdicts: Mapping[int, _Verdict]) -> tu
     for position, verdict in verdicts.items():
         edited[position] = verdict.message
     return tuple(edited)
-
-
-def _nameless(transcript: Transcript, message: Message) -> Finding:
-    text = (
-        "a tool result has no trace id, so a pointer to it is impossible; add an id or use "
-        "--assign-ids. The transcript is unchanged"
-    )
-    return Finding("no-trace-id", "error", text, transcript.line_of(message), message.index)

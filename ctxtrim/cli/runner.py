@@ -46,7 +46,7 @@ def _run(request: Request) -> int:
         sink = None
         if request.report.file is not None:
             # fail before anything is edited if the report cannot be written
-            sink = write_to(request.report.file)
+            sink = write_to(request.report.file, makes_folders=True)
             stack.callback(sink.discard)
         if request.log is not None:
             _log_rows(report, request, request.log, stack)

@@ -178,7 +178,7 @@ def test_dry_run_writes_nothing(ctxtrim: Run, tmp_path: Path) -> None:
     assert names(tmp_path) == ["a.jsonl"]
 
 
-@pytest.mark.parametrize("report", ["missing/report.json", "folder", "loop/report.json"])
+@pytest.mark.parametrize("report", ["a.jsonl/report.json", "folder", "loop/report.json"])
 def test_an_unwritable_report_is_reported_before_any_edit(
     ctxtrim: Run, tmp_path: Path, report: str
 ) -> None:
@@ -192,6 +192,13 @@ def test_an_unwritable_report_is_reported_before_any_edit(
     assert f"{tmp_path / report}: cannot be written: " in ran.err
     assert len(ran.err.splitlines()) == 1
     assert state(path) == before
+
+
+def test_missing_folders_of_a_report_are_created(ctxtrim: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line())
+    words = ("--report", "reports/all/r.xml", "a.jsonl")
+    assert ctxtrim("check", *QUICK, *words, cwd=tmp_path).code == 0
+    assert (tmp_path / "reports" / "all" / "r.xml").read_bytes().startswith(b"<?xml")
 
 
 @pytest.mark.parametrize("out", ["a.jsonl/out.jsonl", "loop", "loop/out.jsonl"])

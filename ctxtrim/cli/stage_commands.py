@@ -15,7 +15,7 @@ from ctxtrim.config.option import Option, Values
 from ctxtrim.config.output_options import REPORT_NAMES
 from ctxtrim.config.run_settings import IN_STAGES, OPTIONS, SECTIONS
 from ctxtrim.config.stage_specs import SETTINGS
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import STDOUT, UsageError
 from ctxtrim.reports import REPORTS
 from ctxtrim.stages import STAGES
 from ctxtrim.text.names import option_name
@@ -31,7 +31,7 @@ def stage_command(name: str) -> HelpfulCommand:
     def body(**values: Any) -> int:
         from ctxtrim.cli.runner import run_command
 
-        _refuse_empty_paths(options, values)
+        _refuse_paths(options, values)
         values = dict.fromkeys(OPTIONS) | values
         if not values["fix"]:
             _refuse_without_fix(row.fixing, values)
@@ -69,14 +69,21 @@ def _with_fix(option: Option) -> Option:
     return replace(option, help=text, panel=OPTIONS["fix"].panel)
 
 
-def _refuse_empty_paths(options: Sequence[Option], values: Values) -> None:
-    """Raise `UsageError` for an empty path, as a shell gives for a variable that is not set."""
+def _refuse_paths(options: Sequence[Option], values: Values) -> None:
+    """Raise `UsageError` for an empty path, as a shell gives for a variable that is not set, and for
+    `-` where it would be the name of a file.
+    """
     if "" in values["files"]:
         raise UsageError("FILE is empty; name a file, a folder, or - for standard input")
     for option in options:
         if option.metavar in _FILES and values[option.name] == "":
             name = f"--{option_name(option.name)}"
             raise UsageError(f"{name} is empty; name a path, or leave out {name}")
+        if option.metavar in ("FILE", "DIR") and values[option.name] == STDOUT:
+            raise UsageError(
+                f"--{option_name(option.name)} -: expected a path; only FILE, -o and --report may "
+                "be standard input or output"
+            )
 
 
 def _refuse_without_fix(fixing: Sequence[str], values: Values) -> None:

@@ -141,9 +141,11 @@ def _inside(folder: Path, scan: Scan, skipped: list[tuple[str, str]]) -> list[In
             sources.append(Input(str(file.path), relative, file.problem, str(folder)))
     if not sources and not scan.may_be_empty:
         kinds = " or ".join(SUFFIXES)
+        has_patterns = scan.include or scan.exclude
+        others = " or left out by --include and --exclude" if has_patterns else ""
         text = (
-            f"the folder has no {kinds} file and no JSON file without a suffix, or all are ignored;"
-            " name files with another suffix, or another folder"
+            f"the folder has no {kinds} file and no JSON file without a suffix, or all are ignored"
+            f"{others}; name files with another suffix, or another folder"
         )
         sources.append(Input(str(folder), "", text))
     return sources

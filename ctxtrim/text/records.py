@@ -25,13 +25,15 @@ MAX_SIZE: Final = 1 << 30
 """Default maximum bytes of a line or document, after decompression."""
 
 BOM: Final = b"\xef\xbb\xbf"
-_PACKED: Final = {
-    b"PK\x03\x04": "a zip archive",
-    b"BZh": "bzip2 data",
-    b"\xfd7zXZ\0": "xz data",
-    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+_OTHER_FILES: Final = {
+    b"PK\x03\x04": "a zip archive: unpack it first",
+    b"BZh": "bzip2 data: unpack it first",
+    b"\xfd7zXZ\0": "xz data: unpack it first",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it first",
+    b"PAR1": "a Parquet file: convert it to JSON lines first",
+    b"ARROW1": "an Arrow file: convert it to JSON lines first",
 }
-"""The first bytes of files that are not unpacked, and their names."""
+"""The first bytes of files of other programs, and the remedies."""
 _TAR: Final = b"ustar"
 _TAR_START: Final = 257  # of that word in a tar archive
 _SPACE: Final = " \t\r\n"
@@ -260,9 +262,9 @@ def _other_kind(line: bytes, number: int) -> str | None:
     """
     if number > 1:
         return None
-    for magic, name in _PACKED.items():
+    for magic, remedy in _OTHER_FILES.items():
         if line.startswith(magic):
-            return f"{name}: unpack it first"
+            return remedy
     if line.startswith(_TAR, _TAR_START):
         return "a tar archive: unpack it first"
     start = line[:_START]

@@ -150,6 +150,11 @@ WHOLE = {
     "random.jsonl": (b"\x1f\x8c\x08\x00" + b"\x00\xff" * 50, "no transcript found"),
     "tar.jsonl": (tar(line()), "a tar archive: unpack it first"),
     "bzip2.jsonl": (bz2.compress(line()), "bzip2 data: unpack it first"),
+    "train.parquet": (
+        b"PAR1\x15\x04\x15\xf0\x9a\x01\n\0PAR1",
+        "a Parquet file: convert it to JSON lines first",
+    ),
+    "train.arrow": (b"ARROW1\0\0\xff\n", "an Arrow file: convert it to JSON lines first"),
     "utf-16.jsonl": (
         (line() * 2).decode().encode("utf-16"),
         "the file is UTF-16; convert it with iconv -f utf-16 -t utf-8",
@@ -280,6 +285,14 @@ def test_an_empty_path_is_refused(ctxtrim: Run, tmp_path: Path, option: str) -> 
         assert " is empty; name a" in ran.err
         assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
     assert (tmp_path / "t.jsonl").read_bytes() == line()
+
+
+@pytest.mark.parametrize("option", ["--archive", "--log", "--events", "--config"])
+def test_a_dash_is_no_name_of_a_file(ctxtrim: Run, tmp_path: Path, option: str) -> None:
+    ran = ctxtrim("truncate", *QUICK, option, "-", stdin=line(), cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, b"")
+    assert f"{option} -: expected a path" in ran.err
+    assert not list(tmp_path.iterdir())
 
 
 def test_numbers_above_the_length_of_any_text_are_valid(ctxtrim: Run) -> None:

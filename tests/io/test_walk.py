@@ -103,6 +103,15 @@ def test_include_and_exclude_match_paths_as_reports_show_them(ctxtrim: Run, tmp_
     assert read(ctxtrim, tmp_path, "a.jsonl", "--exclude", "a.jsonl") == ["a.jsonl"], "it is named"
 
 
+def test_a_folder_of_which_patterns_leave_nothing_names_them(ctxtrim: Run, tmp_path: Path) -> None:
+    place(tmp_path, "runs/a.jsonl")
+    (tmp_path / "none").mkdir()
+    for words, is_named in ((("runs", "--include", "a/**"), True), (("none",), False)):
+        ran = ctxtrim("check", *QUICK[:2], *words, cwd=tmp_path)
+        assert (ran.code, "the folder has no " in ran.err) == (1, True)
+        assert ("left out by --include and --exclude" in ran.err) == is_named
+
+
 def test_json_without_a_transcript_is_skipped_unless_it_is_named(
     ctxtrim: Run, tmp_path: Path
 ) -> None:

@@ -70,8 +70,8 @@ def _with_fix(option: Option) -> Option:
 
 
 def _refuse_paths(options: Sequence[Option], values: Values) -> None:
-    """Raise `UsageError` for an empty path, as a shell gives for a variable that is not set, and for
-    `-` where it would be the name of a file.
+    """Raise `UsageError` for an empty path, as a shell gives for a variable that is not set, and
+    for `-` where it would be the name of a file.
     """
     if "" in values["files"]:
         raise UsageError("FILE is empty; name a file, a folder, or - for standard input")

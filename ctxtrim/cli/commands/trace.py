@@ -16,6 +16,7 @@ from ctxtrim.errors import ArchiveError, NoArchiveError, UsageError
 from ctxtrim.io.clock import minute
 from ctxtrim.io.outputs import Stdout
 from ctxtrim.reports.tables import Table
+from ctxtrim.text.numbers import several
 
 
 def get(name: str, archive: str | None, sha256: str | None) -> int:
@@ -78,7 +79,7 @@ def verify(archive: str | None) -> int:
     count, errors = open_archive(archive).damage()
     for error in errors:
         print_error(f"ctxtrim: {error}")
-    print_text(f"{count:,} originals, {len(errors)} missing or changed\n")
+    print_text(f"{several(count, 'original')}, {len(errors)} missing or changed\n")
     return 1 if errors else 0
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.detect import is_file, is_sealed
+from ctxtrim.formats.anthropic import is_sealed
+from ctxtrim.formats.anthropic.detect import is_file
 from ctxtrim.formats.fields import boolean, elements, inside, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of, text_block
 from ctxtrim.formats.message_parts import result_parts

@@ -8,73 +8,15 @@ file belong to Anthropic.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any, NamedTuple
+from typing import Any
 
-from ctxtrim.formats.fields import elements, string
-from ctxtrim.formats.message_lists import Element
+from ctxtrim.formats.anthropic import ROO_LINKS, is_sealed, is_session_start
+from ctxtrim.formats.fields import elements
 from ctxtrim.formats.usage import anthropic_usage
-from ctxtrim.model import Span
-from ctxtrim.text.json_paths import Path, each_element
-
-_HELICONE = "request_body.messages + response_body"
-_LOG = "input.inputBodyJson.messages + output.outputBodyJson"  # invocations of Bedrock
-PLACES = (
-    "messages",
-    "[*].messages",
-    "",
-    "request.messages + response",  # Vertex AI, batches
-    "params.messages",  # Message Batches
-    "requests[*].params.messages",
-    "modelInput.messages + modelOutput",  # Bedrock, batches
-    _LOG,
-    each_element(_LOG),
-    "request.body.messages + response.body",  # claude-trace
-    _HELICONE,
-    each_element(_HELICONE),
-    "body.messages",  # logs of proxies
-)
-"""The JSON paths of lists of messages."""
-
-_ARGUMENTS = ("kwargs.messages", "input.messages")  # of traced calls
-OTHER_PLACES = (
-    *((path,) for path in _ARGUMENTS),
-    tuple(map(each_element, _ARGUMENTS)),
-    ("result.message",),  # results of batches
-)
-"""The JSON paths of lists in values without the paths above."""
-
-ANSWERS: tuple[Path, ...] = (
-    ("message",),
-    ("modelOutput",),
-    ("outputBodyJson",),
-    ("response",),
-    ("body",),
-    ("response_body",),
-)
-"""Ends of paths at which a message replaces a list."""
 
 ROLES = ("user", "assistant", "system")
 
-_BEDROCK = frozenset(("modelInput", "inputBodyJson"))
 _DATED = re.compile(r"_20\d{6}$")
-
-ROO_LINKS = frozenset(("condenseParent", "condenseId", "truncationParent", "truncationId"))
-"""Members with which Roo Code links the messages that it does not send."""
-
-
-class LinkedElement(NamedTuple):
-    """An element with such members, its span, and the positions of its messages."""
-
-    value: Any
-    span: Span
-    messages: range
-
-
-NumberedElement = tuple[Element, int]
-"""A line of a Droid session that its compactions count, and the index of its first message."""
-
-REASONING, SEALED = "chatCompletionReasoningContent", "openaiEncryptedContent"
-"""Members of Droid's answers with reasoning, as a text and encrypted."""
 
 _BLOCKS = (
     "tool_use", "tool_result", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction",
@@ -107,33 +49,6 @@ def inner(value: Any) -> tuple[dict[str, Any], Any, tuple[str, ...]]:
     ):
         return message, message.get("role", value.get("role")), ("message",)
     return value, value.get("role"), ()
-
-
-def is_sealed(value: object) -> bool:
-    """Whether a value is encrypted reasoning that Roo Code writes before an answer."""
-    if not isinstance(value, dict) or value.get("type") != "reasoning":
-        return False
-    return isinstance(value.get("encrypted_content"), str)
-
-
-def is_numbered(value: object) -> bool:
-    """Whether an element is a line of a Droid session that its compactions count."""
-    is_message = isinstance(value, dict) and value.get("type") == "message" and "id" in value
-    return is_message or is_compaction(value)
-
-
-def is_compaction(value: object) -> bool:
-    """Whether an element is a compaction of Droid."""
-    return isinstance(value, dict) and value.get("type") == "compaction_state"
-
-
-def is_for_bedrock(request: Mapping[str, Any], path: Path) -> bool:
-    """Whether a request is one to Amazon Bedrock, which rejects two messages of one role in a row
-    [langchain-ai/langchain-aws#71, anthropics/anthropic-sdk-typescript#565].
-    """
-    version = request.get("anthropic_version")
-    is_versioned = isinstance(version, str) and version.startswith("bedrock-")
-    return is_versioned or not _BEDROCK.isdisjoint(path)
 
 
 def knows(value: object) -> bool:
@@ -233,7 +148,7 @@ def is_dated(tool: Mapping[str, Any]) -> bool:
 def _tells(value: object) -> bool:
     message, role, keys = inner(value)
     if role not in ROLES:
-        return _begins(message)
+        return is_session_start(message)
     if not keys and (
         anthropic_usage(message.get("usage")) is not None or _is_claude(message.get("model"))
     ):
@@ -244,16 +159,6 @@ def _tells(value: object) -> bool:
         return False
     is_cursor = bool(keys) and "role" not in message
     return any(is_cursor or _is_anthropic_block(block) for block in _blocks(message))
-
-
-def _begins(value: Mapping[str, Any]) -> bool:
-    """Whether a value is the first line of a session of Droid."""
-    return value.get("type") == "session_start" and "cwd" in value
-
-
-def session_of(value: Mapping[str, Any]) -> str | None:
-    """The id of the session of Droid that a line begins."""
-    return string(value.get("id")) if _begins(value) else None
 
 
 def _is_anthropic_block(block: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.detect import REASONING, SEALED, NumberedElement, is_compaction
+from ctxtrim.formats.anthropic import REASONING, SEALED, NumberedElement, is_compaction
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import ListContents

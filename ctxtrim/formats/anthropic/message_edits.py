@@ -5,9 +5,10 @@ from itertools import takewhile
 from typing import Any
 
 from ctxtrim.errors import NotEditableError
+from ctxtrim.formats.anthropic import is_compaction
 from ctxtrim.formats.anthropic.amp import is_summary as is_amp_summary
 from ctxtrim.formats.anthropic.blocks import json_value
-from ctxtrim.formats.anthropic.detect import ROLES, inner, is_compaction
+from ctxtrim.formats.anthropic.detect import ROLES, inner
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
 from ctxtrim.formats.message_lists import sent_site
 from ctxtrim.formats.message_parts import event_id, is_prompt

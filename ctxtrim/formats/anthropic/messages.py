@@ -13,27 +13,19 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.blocks import block, is_injected, user_messages
-from ctxtrim.formats.anthropic.detect import (
-    ANSWERS,
-    OTHER_PLACES,
-    PLACES,
+from ctxtrim.formats.anthropic import (
     REASONING,
-    ROLES,
     ROO_LINKS,
     SEALED,
     LinkedElement,
     NumberedElement,
-    claims,
-    has_foreign,
-    inner,
     is_compaction,
-    is_for_bedrock,
     is_numbered,
     is_sealed,
-    knows,
     session_of,
 )
+from ctxtrim.formats.anthropic.blocks import block, is_injected, user_messages
+from ctxtrim.formats.anthropic.detect import ROLES, claims, has_foreign, inner, knows
 from ctxtrim.formats.bedrock import header
 from ctxtrim.formats.fields import first_string, members, string
 from ctxtrim.formats.media_blocks import text_block
@@ -43,8 +35,10 @@ from ctxtrim.formats.request_options import anthropic_options, choice
 from ctxtrim.formats.usage import anthropic_usage, is_complete
 from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.text.json_paths import Path, each_element
 from ctxtrim.text.records import dump
 
+_BEDROCK = frozenset(("modelInput", "inputBodyJson"))
 _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user texts
 _CLINE_TAGS = ("<task>", "<feedback>", "<answer>", "<user_message>")
 _REASONING = frozenset(("reasoning", "reasoning_content", "reasoning_details", "thinking"))
@@ -284,24 +278,61 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         usage=anthropic_usage(value.get("usage")),
         preamble=prompt_around(value, span, block),
         options=anthropic_options(value),
-        strict_roles="elements" if is_for_bedrock(value, span.path) else "",
+        strict_roles="elements" if _is_for_bedrock(value, span.path) else "",
     )
 
 
+def _is_for_bedrock(request: Mapping[str, Any], path: Path) -> bool:
+    """Whether a request is one to Amazon Bedrock, which rejects two messages of one role in a row
+    [langchain-ai/langchain-aws#71, anthropics/anthropic-sdk-typescript#565].
+    """
+    version = request.get("anthropic_version")
+    is_versioned = isinstance(version, str) and version.startswith("bedrock-")
+    return is_versioned or not _BEDROCK.isdisjoint(path)
+
+
 _EDITS = "ctxtrim.formats.anthropic.message_edits"
+_HELICONE = "request_body.messages + response_body"
+_LOG = "input.inputBodyJson.messages + output.outputBodyJson"  # invocations of Bedrock
+_ARGUMENTS = ("kwargs.messages", "input.messages")  # of traced calls
 DIALECT = Dialect(
     "anthropic",
     knows,
     read,
     lazy_function(f"{_EDITS}:insert"),
     envelope,
-    places=PLACES,
+    places=(
+        "messages",
+        "[*].messages",
+        "",
+        "request.messages + response",  # Vertex AI, batches
+        "params.messages",  # Message Batches
+        "requests[*].params.messages",
+        "modelInput.messages + modelOutput",  # Bedrock, batches
+        _LOG,
+        each_element(_LOG),
+        "request.body.messages + response.body",  # claude-trace
+        _HELICONE,
+        each_element(_HELICONE),
+        "body.messages",  # logs of proxies
+    ),
     owner=lazy_function(f"{_EDITS}:owner"),
     takes_empty=True,
     claims=claims,
-    other_places=OTHER_PLACES,
+    other_places=(
+        *((path,) for path in _ARGUMENTS),
+        tuple(map(each_element, _ARGUMENTS)),
+        ("result.message",),  # results of batches
+    ),
     header=header,
-    answers=ANSWERS,
+    answers=(
+        ("message",),
+        ("modelOutput",),
+        ("outputBodyJson",),
+        ("response",),
+        ("body",),
+        ("response_body",),
+    ),
     session_of=session_of,
     has_foreign=has_foreign,
     relink=lazy_function(f"{_EDITS}:relink"),

@@ -24,7 +24,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic.detect import LinkedElement, is_sealed
+from ctxtrim.formats.anthropic import LinkedElement, is_sealed
 from ctxtrim.formats.fields import string
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.model import Message, Part, Span

@@ -12,7 +12,7 @@ from itertools import chain
 from operator import methodcaller
 from typing import Any, cast
 
-from ctxtrim.formats.anthropic.detect import ROO_LINKS, LinkedElement, is_sealed
+from ctxtrim.formats.anthropic import ROO_LINKS, LinkedElement, is_sealed
 from ctxtrim.formats.fields import is_paired_by_member, marks_in, members, role_in, string
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around

@@ -12,11 +12,10 @@ from typing import Any
 from ctxtrim.formats.fields import boolean, elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import block_part, text_or_block
 from ctxtrim.formats.message_parts import result_parts
+from ctxtrim.formats.openai import SDK_RESPONSE, SDK_RESULT
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.records import dump
 
-RESULT = "tool-result"
-APPROVAL = "tool-approval-response"
 DENIED = "Tool execution denied."
 """The result of a call that the person denied without a reason."""
 
@@ -41,9 +40,9 @@ def results(content: Sequence[Any], span: Span, index: int) -> Iterator[Message]
     for position, block in enumerate(content):
         value_span = span.inside(position)
         kind = members(block).get("type")
-        if kind == APPROVAL:
+        if kind == SDK_RESPONSE:
             continue
-        if kind == RESULT:
+        if kind == SDK_RESULT:
             parts = _result(block, value_span)
             yield Message(
                 "tool",

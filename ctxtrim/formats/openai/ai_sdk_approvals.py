@@ -19,12 +19,11 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.message_lists import element_of
-from ctxtrim.formats.openai.ai_sdk import APPROVAL
+from ctxtrim.formats.openai import SDK_REQUEST, SDK_RESPONSE
 from ctxtrim.model import Span
 from ctxtrim.text.records import value_in
 
 _CONTENT = ("content",)
-_REQUEST = "tool-approval-request"
 
 
 def without_approvals(edit: Edit) -> Edit:
@@ -67,7 +66,7 @@ def _requests(edit: Edit, message: Span) -> Iterator[tuple[Span, str | None]]:
         if block.get("type") == "tool-call" and (is_dropped or span in edit.removed)
     ]
     for span, block in blocks:
-        if block.get("type") == _REQUEST and string(block.get("toolCallId")) in calls:
+        if block.get("type") == SDK_REQUEST and string(block.get("toolCallId")) in calls:
             yield span, string(block.get("approvalId"))
 
 
@@ -75,7 +74,7 @@ def _answers(edit: Edit, messages: Set[Span], ids: Set[str | None]) -> Iterator[
     """The answers with some ids, in the lists of some messages."""
     for sibling in {sibling for message in messages for sibling in _siblings(edit, message)}:
         for span, block in _blocks(edit, sibling):
-            if block.get("type") == APPROVAL and string(block.get("approvalId")) in ids:
+            if block.get("type") == SDK_RESPONSE and string(block.get("approvalId")) in ids:
                 yield span
 
 
@@ -88,7 +87,7 @@ def _siblings(edit: Edit, message: Span) -> Iterator[Span]:
         yield from (array.inside(index) for index in range(len(siblings)))
         return
     for line in range(len(edit.lines)):
-        if edit.mentions(line, (APPROVAL.encode(),)):
+        if edit.mentions(line, (SDK_RESPONSE.encode(),)):
             yield Span(line)
 
 

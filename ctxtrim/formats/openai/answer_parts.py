@@ -8,6 +8,7 @@ from typing import Any
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.media_blocks import inline_media, media_of
 from ctxtrim.formats.message_lists import ListContents
+from ctxtrim.formats.openai import RESPONSES
 from ctxtrim.formats.openai.chat import REASONING, REASONING_BLOCKS
 from ctxtrim.model import Part, Span
 
@@ -32,12 +33,12 @@ def with_client_members(
         from ctxtrim.formats.openai.chat_calls import with_calls  # for AG-UI only
 
         all_parts = with_calls({_CAMEL: value[_CAMEL]}, all_parts, span, contents, _CAMEL)
-    if "tool_responses" in value:
+    if RESPONSES in value:
         from ctxtrim.formats.openai import chat_results  # for AutoGen and Gemma only
 
         whole = chat_results.add_responses(contents, value, span, whole, block)
-        if not all(map(chat_results.is_result, elements(value["tool_responses"]))):
-            contents.add_unread("`tool_responses` in an unknown form")
+        if not all(map(chat_results.is_result, elements(value[RESPONSES]))):
+            contents.add_unread(f"`{RESPONSES}` in an unknown form")
     return all_parts, whole
 
 

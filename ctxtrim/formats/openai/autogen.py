@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Insertion
 from ctxtrim.formats.fields import members
-from ctxtrim.formats.openai.chat_results import CONTENT, RESPONSES
+from ctxtrim.formats.openai import RESPONSES
+from ctxtrim.formats.openai.chat_results import CONTENT
 from ctxtrim.model import Span
 from ctxtrim.text.records import dump
 

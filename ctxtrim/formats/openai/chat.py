@@ -16,6 +16,7 @@ from ctxtrim.formats.anthropic import ROO_LINKS, LinkedElement, is_sealed
 from ctxtrim.formats.fields import is_paired_by_member, marks_in, members, role_in, string
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around
+from ctxtrim.formats.openai import RESPONSES, SDK_REQUEST
 from ctxtrim.formats.openai.chat_places import OTHER_PLACES, PLACES, refuses_place
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.formats.request_options import chat_options, choice
@@ -58,12 +59,9 @@ REASONING = ("reasoning", "reasoning_content", "thinking", "tool_plan")
 """Members with a reasoning text; the last two of Ollama and data for gpt-oss, and of Cohere."""
 REASONING_BLOCKS = ("reasoning_details", "thinking_blocks", "codex_reasoning_items")
 """Members with blocks of reasoning, of OpenRouter, LiteLLM, and Hermes Agent."""
-_WITH_PARTS = frozenset(
-    ("refusal", "audio", "toolCalls", "tool_responses", *REASONING, *REASONING_BLOCKS)
-)
+_WITH_PARTS = frozenset(("refusal", "audio", "toolCalls", RESPONSES, *REASONING, *REASONING_BLOCKS))
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
-_APPROVAL = "tool-approval-request"
 _MISTRAL = ("mistral", "mixtral", "codestral", "devstral", "ministral", "magistral", "pixtral")
 _CONTENT: Path = ("content",)
 _content = methodcaller("get", "content")
@@ -253,7 +251,7 @@ def _message(
             parts = _sent_parts(parts, content)
     if "images" in value:
         parts += _images(value, span)
-    if role == "assistant" or "tool_calls" in value or "tool_responses" in value:
+    if role == "assistant" or "tool_calls" in value or RESPONSES in value:
         if not _WITH_PARTS.isdisjoint(value):
             parts, whole = _with_client_members(value, parts, span, whole, contents, _block)
         if value.get("tool_calls") or value.get("tool_call") or value.get("function_call"):
@@ -271,9 +269,9 @@ def _message(
 def _sent_parts(parts: tuple[Part, ...], content: list[Any]) -> tuple[Part, ...]:
     """The parts of a content without those of requests for approval (AI SDK)."""
     kinds = [members(block).get("type") for block in content]
-    if _APPROVAL not in kinds:
+    if SDK_REQUEST not in kinds:
         return parts
-    return tuple(part for part, kind in zip(parts, kinds, strict=True) if kind != _APPROVAL)
+    return tuple(part for part, kind in zip(parts, kinds, strict=True) if kind != SDK_REQUEST)
 
 
 def _block(block: Any, span: Span) -> Part:

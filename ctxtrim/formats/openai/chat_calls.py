@@ -10,6 +10,7 @@ from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.message_parts import call_part, content_parts
+from ctxtrim.formats.openai import RESPONSES
 from ctxtrim.formats.openai.chat_results import is_result
 from ctxtrim.formats.sharegpt import calls_in
 from ctxtrim.model import Part, Span
@@ -55,7 +56,7 @@ def with_calls(
     elif legacy:
         all_parts += _calls_in(legacy, span.inside(_LEGACY), contents)
     contents.uncounted = min(contents.uncounted, uncounted + 1)  # messages, not strings
-    if "tool_responses" in value and not all(map(is_result, elements(value["tool_responses"]))):
+    if RESPONSES in value and not all(map(is_result, elements(value[RESPONSES]))):
         # the calls stay with their results, which are not read
         return (*parts, Part("text", dump(calls or call or legacy)))
     return tuple(all_parts)

@@ -6,12 +6,11 @@ from operator import attrgetter
 from ctxtrim.formats import media_marks
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.message_parts import is_prompt
+from ctxtrim.formats.openai import RESPONSES, SDK_REQUEST
 from ctxtrim.loading.lazy_table import lazy_function
 from ctxtrim.text.json_paths import Path
 
-_APPROVAL = b"tool-approval-request"
 _KIMI = (b'"_system_prompt"', b'"_checkpoint"')  # lines of a context of Kimi CLI
-_RESPONSES = "tool_responses"
 _with_copies = lazy_function("ctxtrim.formats.openai.autogen:with_copies")
 _without_approvals = lazy_function("ctxtrim.formats.openai.ai_sdk_approvals:without_approvals")
 _without_old_usage = lazy_function("ctxtrim.formats.openai.kimi_context:without_old_usage")
@@ -21,7 +20,7 @@ def owner(array: Path) -> Path | None:
     """A message is removed with the last block of its content, a response with its last item, and
     a list of calls or responses or a system prompt with its last element.
     """
-    if array[-1] in ("tool_calls", "toolCalls", _RESPONSES) or is_prompt(array):
+    if array[-1] in ("tool_calls", "toolCalls", RESPONSES) or is_prompt(array):
         return array
     return array[:-1] if array[-1] in ("content", "output") else None
 
@@ -33,7 +32,7 @@ def relink(edit: Edit) -> Edit:
     if _may_change_responses(edit):
         edit = _with_copies(edit)
     lines = {span.line for span in edit.removed}
-    if any(edit.mentions(line, (_APPROVAL,)) for line in lines):
+    if any(edit.mentions(line, (SDK_REQUEST.encode(),)) for line in lines):
         edit = _without_approvals(edit)
     return media_marks.relink(edit)
 
@@ -42,4 +41,4 @@ def _may_change_responses(edit: Edit) -> bool:
     """Whether a line with an edit has responses of AutoGen."""
     spans = chain(edit.removed, edit.texts, (insertion.span for insertion in edit.inserted))
     lines = set(map(attrgetter("line"), spans))
-    return any(edit.mentions(line, (_RESPONSES.encode(),)) for line in lines)
+    return any(edit.mentions(line, (RESPONSES.encode(),)) for line in lines)

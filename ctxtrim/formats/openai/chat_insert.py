@@ -11,13 +11,14 @@ from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import element_of, insert_elements, sent_site
 from ctxtrim.formats.message_parts import event_id, is_prompt, text_of
+from ctxtrim.formats.openai import RESPONSES, SDK_RESULT
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.model import Message, Span
 
 M = TypeVar("M", Message, Message | None)
 _AG_UI = frozenset(("toolCalls", "toolCallId"))
 _CONTENT = ("content",)
-_RESPONSES = ("tool_responses",)  # of AutoGen
+_RESPONSES = (RESPONSES,)
 _Spell = Callable[[Message], dict[str, Any]]
 
 
@@ -162,7 +163,7 @@ def _result_block(message: Message) -> dict[str, Any]:
     assert result is not None
     kind = "error-text" if result.is_error else "text"
     return {
-        "type": "tool-result",
+        "type": SDK_RESULT,
         "toolCallId": result.call_id,
         "toolName": result.name,
         "output": {"type": kind, "value": text_of(message.parts)},

@@ -8,16 +8,16 @@ from msgspec.structs import replace
 from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.message_parts import content_parts, result_parts
+from ctxtrim.formats.openai import RESPONSES, SDK_RESPONSE, SDK_RESULT
 from ctxtrim.model import Message, Part, Span
 
-RESPONSES = "tool_responses"
 CONTENT = "content"
 _PYTHON_TAG = "<|python_tag|>"
 _AFTER_TEXTS = {"ipython": "ipython", "observation": None}
 """Roles of results whose calls may be texts of answers, with the name of the tool."""
 _OTHER_IDS = ("toolCallId", "call_id")  # AG-UI, Llama Stack
 _FLAGS = frozenset(("is_error", "isError", "status", "error"))
-_SDK_BLOCKS = ("tool-result", "tool-approval-response")
+_SDK_BLOCKS = (SDK_RESULT, SDK_RESPONSE)
 
 
 def add_results(

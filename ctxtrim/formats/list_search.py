@@ -42,7 +42,8 @@ class ListSearch:
         if isinstance(items, str) or dialect.refuses_place(place):
             return False
         if dialect.claims is not None:
-            return dialect.claims(items, place.envelope)
+            # foreign elements are found early in a list of OpenAI
+            return not dialect.has_foreign(items) and dialect.claims(items, place.envelope)
         return self._holds(items[:_HEAD], dialect.knows) if items else dialect.takes_empty
 
     def is_readable(self, place: Place) -> bool:

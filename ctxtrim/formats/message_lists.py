@@ -192,17 +192,17 @@ class Dialect(EditRules, frozen=True):
     - `header`: the fields at the top of the value, or of its element in an array, if those around
       the list lack them
 
-    Whose lists they are:
+    Whose lists they are, in the order in which these are asked; then `knows` or `admits` decides:
 
-    - `claims`: whether elements and their envelope certainly belong to this dialect; for dialects
-      whose `knows` also accepts elements of others
+    - `is_draft`: whether an empty list is no conversation, because a later value has its elements
     - `owns_place`: whether the surroundings of a list show that it belongs to this dialect
     - `refuses_place`: whether they show that it belongs to another one, which reads the same
       elements
     - `has_foreign`: whether some elements show that their whole list belongs to another dialect;
       alone on a line, such an element is counted as unknown
+    - `claims`: whether elements and their envelope certainly belong to this dialect, in place of
+      `knows` to detect a format; for dialects whose `knows` also accepts elements of others
     - `takes_empty`: whether an empty list is valid
-    - `is_draft`: whether an empty list is no conversation, because a later value has its elements
     """
 
     name: str
@@ -212,20 +212,20 @@ class Dialect(EditRules, frozen=True):
     envelope: Callable[[dict[str, Any], Span], Envelope] = model_and_id
     places: tuple[str, ...] = ("messages", "[*].messages", "")
     other_places: tuple[tuple[str, ...], ...] = ()
-    takes_empty: bool = False
-    claims: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None = None
-    has_foreign: Callable[[Sequence[Any]], bool] = lambda items: False
-    records_calls: bool = True
+    texts: tuple[Path, ...] = ()
+    answers: tuple[Path, ...] = ()
+    header: Callable[[object], Envelope] = lambda value: NOTHING_AROUND
+    admits: Predicate | None = None
     opens: Predicate = lambda value: False
     session_of: Callable[[Mapping[str, Any]], str | None] | None = None
+    resolved: Callable[[Iterable[Element], Mapping[str, Any]], Iterable[Element]] | None = None
+    is_draft: Callable[[Place], bool] = lambda place: False
     owns_place: Callable[[Place], bool] = lambda place: False
     refuses_place: Callable[[Place], bool] = lambda place: False
-    admits: Predicate | None = None
-    texts: tuple[Path, ...] = ()
-    header: Callable[[object], Envelope] = lambda value: NOTHING_AROUND
-    is_draft: Callable[[Place], bool] = lambda place: False
-    answers: tuple[Path, ...] = ()
-    resolved: Callable[[Iterable[Element], Mapping[str, Any]], Iterable[Element]] | None = None
+    has_foreign: Callable[[Sequence[Any]], bool] = lambda items: False
+    claims: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None = None
+    takes_empty: bool = False
+    records_calls: bool = True
 
     def has_own_lists(self, value: object) -> bool:
         """Whether a value is an element whose lists are its content: no list of messages."""

@@ -94,7 +94,7 @@ def admits_ui(value: object) -> bool:
 
 def claims_ui(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     """Whether some elements can only be such messages; the first ones may have only a text."""
-    return not has_foreign_ui(items) and any(map(knows_ui, items))
+    return any(map(knows_ui, items))
 
 
 def knows_ui_part(value: object) -> bool:

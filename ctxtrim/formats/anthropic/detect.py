@@ -105,8 +105,6 @@ def is_file(block: Mapping[str, Any]) -> bool:
 
 def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     """Whether some elements, or their envelope, can only belong to Anthropic."""
-    if has_foreign(items):  # found early in a list of OpenAI
-        return False
     return _envelope_tells(around, items) or any(map(_tells, items)) or _is_roo(items)
 
 

@@ -93,8 +93,6 @@ def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     """Whether some elements, or their envelope, can only belong to Converse. Messages without
     content belong to any API.
     """
-    if has_foreign(items):
-        return False
     items = [item for item in items if not is_empty(item)] or items
     if manager_state(around) is not None or any(key in around for key in _REQUEST):
         return not items or any(map(knows, items))

@@ -144,7 +144,7 @@ def dialect_of(values: Sequence[Any], around: Mapping[str, Any]) -> Dialect | No
     """
     for dialect in _DIALECTS:
         if dialect.claims is not None:
-            if dialect.claims(values, around):
+            if not dialect.has_foreign(values) and dialect.claims(values, around):
                 return dialect
         elif any(map(dialect.knows, values)):
             return dialect

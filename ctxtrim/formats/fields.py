@@ -1,6 +1,6 @@
 """Reads fields of JSON objects that most formats write alike."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
@@ -32,6 +32,8 @@ _MEDIA_FILES = (
 _LONGEST_PATH = 4_096  # characters; longer values are data
 # of Genkit and of Haystack
 _PAIRED_MEMBERS = frozenset(("toolRequest", "toolResponse", "tool_call", "tool_call_result"))
+_CHAT_ROLES = ("system", "developer", "tool", "function")
+_CHAT_MEMBERS = frozenset(("tool_calls", "tool_call_id", "function_call"))
 _LOG_LISTS = ("events", "logEvents")
 # FilteredLogEvent, OutputLogEvent and LiveTailSessionLogEvent of AmazonCloudWatchLogs, and the
 # events of subscription filters [docs.aws.amazon.com]
@@ -104,6 +106,16 @@ def _names_media(text: str) -> bool:
     if text.startswith("data:") or "://" in text or len(text) > _LONGEST_PATH:
         return True
     return text.partition("?")[0].lower().endswith(_MEDIA_FILES)
+
+
+def has_chat_messages(items: Iterable[Any], roles: Sequence[str] = _CHAT_ROLES) -> bool:
+    """Whether some elements have a member that only messages of OpenAI's Chat Completions have, or
+    one of its `roles`: those that the API of the other elements lacks.
+    """
+    return any(
+        members(item).get("role") in roles or not _CHAT_MEMBERS.isdisjoint(members(item))
+        for item in items
+    )
 
 
 def is_paired_by_member(block: Any) -> bool:

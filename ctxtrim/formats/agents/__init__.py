@@ -4,10 +4,18 @@ A format that is defined here loads its reader for files of that format only.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ctxtrim.formats.base import Format, Layout, parts_owner
-from ctxtrim.formats.fields import elements, members, role_in, stream_session, string
+from ctxtrim.formats.fields import (
+    elements,
+    has_chat_messages,
+    members,
+    role_in,
+    stream_session,
+    string,
+)
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import Dialect
 from ctxtrim.loading.lazy_table import lazy_function
@@ -63,7 +71,6 @@ _UI_OTHERS = (
     "reasoning-file",
     "custom",
 )
-_OPENAI_CALLS = frozenset(("tool_calls", "tool_call_id", "function_call"))
 
 
 def knows_ui(value: object) -> bool:
@@ -108,15 +115,6 @@ def knows_ui_part(value: object) -> bool:
     return kind in _UI_OTHERS or kind.startswith("data-") or bool(ui_tool(part))
 
 
-def has_foreign_ui(items: Sequence[Any]) -> bool:
-    """Whether some elements have roles or calls of OpenAI's messages, which may have parts too."""
-    return any(
-        members(item).get("role") in ("tool", "function")
-        or not _OPENAI_CALLS.isdisjoint(members(item))
-        for item in items
-    )
-
-
 def ui_tool(part: dict[str, Any]) -> dict[str, Any]:
     """The object with the call and the result of a tool part; empty for any other part."""
     kind = part.get("type")
@@ -143,7 +141,7 @@ AI_SDK_UI = Dialect(
     owner=ui_owner,
     admits=admits_ui,
     claims=claims_ui,
-    has_foreign=has_foreign_ui,
+    has_foreign=partial(has_chat_messages, roles=("tool", "function")),  # with parts, too
     relink=lazy_function(f"{_UI}:relink"),
     text_block=text_block,
 )

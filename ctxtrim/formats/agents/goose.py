@@ -29,7 +29,15 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.block_messages import add_messages, insert_blocks
-from ctxtrim.formats.fields import boolean, elements, located, members, role_in, string
+from ctxtrim.formats.fields import (
+    boolean,
+    elements,
+    has_chat_messages,
+    located,
+    members,
+    role_in,
+    string,
+)
 from ctxtrim.formats.media_blocks import inline_media, text_block, typed_text
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import call_part, joined_message, result_parts, text_of
@@ -69,15 +77,6 @@ def _inner(value: object) -> tuple[dict[str, Any], Path]:
     if element.get("type") == "message" and isinstance(element.get("message"), dict):
         return element["message"], ("message",)
     return element, ()
-
-
-def has_foreign(items: Sequence[Any]) -> bool:
-    """Whether some messages have a role or a member that only OpenAI's messages have."""
-    return any(
-        members(item).get("role") in ("system", "developer", "tool", "function")
-        or "tool_calls" in members(item)
-        for item in items
-    )
 
 
 def opens(value: object) -> bool:
@@ -268,5 +267,5 @@ DIALECT = Dialect(
     owner=owner,
     places=("conversation", "[*].conversation", "messages", ""),
     opens=opens,
-    has_foreign=has_foreign,
+    has_foreign=has_chat_messages,
 )

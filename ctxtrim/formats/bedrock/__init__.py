@@ -21,7 +21,7 @@ format only. Logs of requests in Anthropic's format are `anthropic`. Sources: re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import elements, first_string, members, string
+from ctxtrim.formats.fields import elements, first_string, has_chat_messages, members, string
 from ctxtrim.formats.media_blocks import untyped_text
 from ctxtrim.formats.message_lists import Dialect, Envelope
 from ctxtrim.formats.usage import bedrock_usage, log_usage
@@ -36,7 +36,6 @@ _BLOCK_MEMBERS = frozenset((
 ))  # fmt: skip
 _MEDIA = ("image", "document", "video", "audio")
 _REQUEST = ("toolConfig", "inferenceConfig", "additionalModelRequestFields", "guardrailConfig")
-_OPENAI = ("tool_calls", "tool_call_id", "function_call")
 _ANSWERS = ("modelOutput", "response", "response_body")  # of a batch, of logs of clients
 SYSTEM = ("system", "systemPrompt", "system_prompt")
 """The members next to the messages that may contain the system prompt; the last two are those of
@@ -114,15 +113,6 @@ def refuses_place(place: Place) -> bool:
 
 def _is_media(block: Mapping[str, Any]) -> bool:
     return any("source" in members(block.get(key)) for key in _MEDIA)
-
-
-def has_foreign(items: Sequence[Any]) -> bool:
-    """Whether some elements have members or roles of OpenAI's messages."""
-    return any(
-        members(item).get("role") in ("system", "developer", "tool", "function")
-        or any(key in members(item) for key in _OPENAI)
-        for item in items
-    )
 
 
 def owner(array: Path) -> Path | None:
@@ -204,7 +194,7 @@ DIALECT = Dialect(
     resolved=lazy_function(f"{_STRANDS}:sent_elements"),
     relink=lazy_function(f"{_STRANDS}:relink"),
     claims=claims,
-    has_foreign=has_foreign,
+    has_foreign=has_chat_messages,
     refuses_place=refuses_place,
     must_alternate=True,
     strict_roles="elements",

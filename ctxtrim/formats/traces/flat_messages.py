@@ -25,7 +25,7 @@ from ctxtrim.formats.message_lists import Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, result_parts
 from ctxtrim.formats.traces import flat_contents, genai_messages
 from ctxtrim.formats.traces.attributes import Attribute, Attributes
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, LogRecord, opened, request_of
+from ctxtrim.formats.traces.requests import LoggedRequest, LogRecord, opened, request_of
 from ctxtrim.loading.lazy_pattern import lazy_pattern
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
@@ -110,7 +110,7 @@ def _add(role: Role, fields: _Fields, contents: ListContents) -> None:
     """Add the messages in some fields of one role."""
     contents.uncounted += flat_contents.has_unknown(fields)
     content = next((fields[key] for key in _CONTENTS if key in fields), None)
-    value, span = opened(Field(content.value, content.span)) if content else Field(None, Span(0))
+    value, span = (opened(content.value), content.span) if content else (None, Span(0))
     index = len(contents.messages)
     messages = list(_in_blocks(role, value, span, index))
     if role == "user" and len(messages) > 1:
@@ -187,7 +187,7 @@ def _tools(attributes: Attributes) -> str | None:
         match = _TOOL.fullmatch(name)
         if match is None:
             continue
-        value = opened(Field(attribute.value, attribute.span)).value
+        value = opened(attribute.value)
         if match[1] is None:
             tools[int(match[3])] = value
         else:

@@ -33,8 +33,9 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     """The request of a generation."""
     if value["type"] != "GENERATION":
         return None
-    input_field, schemas = _without_tools(opened(Field(value.get("input"), span.inside("input"))))
-    settings = members(opened(Field(_value_of(value, "modelParameters"), span)).value)
+    prompt = Field(opened(value.get("input")), span.inside("input"))
+    input_field, schemas = _without_tools(prompt)
+    settings = members(opened(_value_of(value, "modelParameters")))
     tools = schemas or members(input_field.value).get("tools") or settings.get("tools")
     usage = _value_of(value, "usageDetails") or _value_of(value, "usage") or None
     model = first_string((value.get("model"), _value_of(value, "providedModelName")))
@@ -42,7 +43,7 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         tools=dump(tools) if isinstance(tools, list | dict) else None,
         model=model,
         id=string(value.get("id")),
-        usage=langfuse_usage(opened(Field(usage, span)).value, model),
+        usage=langfuse_usage(opened(usage), model),
     )
     output_field = Field(value.get("output"), span.inside("output"))
     record = LogRecord(span, _value_of(value, "traceId"), facts)

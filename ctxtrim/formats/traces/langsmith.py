@@ -41,8 +41,8 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
         return None
     input_field = Field(value["inputs"], span.inside("inputs"))
     output_field = Field(value.get("outputs"), span.inside("outputs"))
-    inputs, outputs = members(opened(input_field).value), members(opened(output_field).value)
-    extra = members(opened(Field(value.get("extra"), span)).value)
+    inputs, outputs = members(opened(input_field.value)), members(opened(output_field.value))
+    extra = members(opened(value.get("extra")))
     settings, metadata = members(extra.get("invocation_params")), members(extra.get("metadata"))
     tools = settings.get("tools") or inputs.get("tools")
     result = members(outputs.get("llm_output"))
@@ -102,10 +102,9 @@ def _root_messages(value: dict[str, Any], span: Span) -> LoggedRequest | None:
 
 def _message_list(field: Field) -> Field | None:
     """The list of messages of an input or output; None without one."""
-    value, span = opened(field)
-    messages = members(value).get("messages")
+    messages = members(opened(field.value)).get("messages")
     is_list = isinstance(messages, list) and all(map(is_message, messages))
-    return Field(messages, span.inside("messages")) if is_list and messages else None
+    return Field(messages, field.span.inside("messages")) if is_list and messages else None
 
 
 def _is_from_user(message: dict[str, Any]) -> bool:

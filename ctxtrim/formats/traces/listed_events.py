@@ -25,13 +25,12 @@ def listed_request(
     record: LogRecord, events: Field, attributes: Attributes
 ) -> LoggedRequest | None:
     """The request in a list of events; None if the list has no messages."""
-    value, home = opened(events)
     contents = ListContents(list(record.facts.preamble))
     prompts: list[Element] = []
     answers: list[Element] = []
-    for index, event in enumerate(map(members, elements(value))):
+    for index, event in enumerate(map(members, elements(opened(events.value)))):
         side = answers if _is_choice(event) else prompts
-        side += _elements(event, home.inside(index))
+        side += _elements(event, events.span.inside(index))
     chat.read(prompts, contents)
     answer = len(contents.messages)
     chat.read(answers, contents)

@@ -32,8 +32,8 @@ def _is_payload(value: dict[str, Any]) -> bool:
 
 
 def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
-    key = "messages" if opened(Field(value["messages"], span)).value else _BODY
-    body = members(opened(Field(value.get(_BODY), span)).value)
+    key = "messages" if opened(value["messages"]) else _BODY
+    body = members(opened(value.get(_BODY)))
     parameters = members(value.get(_PARAMETERS))
     settings = parameters or body
     tools = settings.get("tools")

@@ -53,7 +53,8 @@ def event_request(record: LogRecord, events: Iterable[Field]) -> LoggedRequest |
 
 def _elements(name: str, event: Field, attributes: Attributes) -> Iterator[Element]:
     """The message of an event, as Chat Completions writes it."""
-    value, span = opened(_content(event, attributes))
+    content, span = _content(event, attributes)
+    value = opened(content)
     if name == "gen_ai.choice" and isinstance(members(value).get("message"), dict):
         value, span = value["message"], span.inside("message")
     if isinstance(value, dict):

@@ -157,7 +157,7 @@ def _without_copies(preamble: tuple[Message, ...], prompts: Field | None) -> tup
         return preamble
     (message,) = preamble
     texts: list[Any] = []
-    for element in map(members, elements(opened(prompts).value)):
+    for element in map(members, elements(opened(prompts.value))):
         if element.get("role") == "system":
             texts += [members(part).get("content") for part in elements(element.get("parts"))]
     parts = tuple(part for part in message.parts if part.text not in texts)
@@ -172,7 +172,7 @@ def _facts(attributes: Attributes, span_id: str | None) -> Envelope:
     prompt, answer = (next(filter(None, map(attributes.get, names)), None) for names in _TOKENS)
     prompt = sdk_spans.prompt_with_cache(attributes, prompt, answer)
     usage = responses_usage({"input_tokens": prompt, "output_tokens": answer})
-    tools = opened(Field(attributes.get("gen_ai.tool.definitions"), Span(0))).value
+    tools = opened(attributes.get("gen_ai.tool.definitions"))
     tools = tools if isinstance(tools, list | dict) else sdk_spans.tools_in(attributes)
     return Envelope(
         tools=dump(tools) if tools is not None else None,
@@ -194,9 +194,8 @@ def _instructions(attributes: Attributes) -> tuple[Message, ...]:
     field = _field(attributes, _SYSTEM)
     if field is None:
         return ()
-    value, span = opened(field)
-    parts = genai_messages.parts_of(value, span)
-    return (Message("system", parts, index=0, spans=(span,)),) if parts else ()
+    parts = genai_messages.parts_of(opened(field.value), field.span)
+    return (Message("system", parts, index=0, spans=(field.span,)),) if parts else ()
 
 
 FORMAT = trace_format("opentelemetry", is_record, requests)

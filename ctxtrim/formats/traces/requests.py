@@ -167,15 +167,15 @@ def _read(dialect: Dialect | None, body: _Body, role: Role, contents: ListConten
         contents.uncounted += len(body.elements)
 
 
-def opened(content: Field) -> Field:
-    """The content of a field: the value of JSON in a string, else the value itself."""
-    value = value_in(content.value) if isinstance(content.value, str) else None
-    return content if value is None else Field(value, content.span)
+def opened(content: Any) -> Any:
+    """The value of JSON in a string; any other value as it is."""
+    value = value_in(content) if isinstance(content, str) else None
+    return content if value is None else value
 
 
 def _input_body(content: Field) -> _Body:
     """The messages of a request."""
-    value, span = opened(content)
+    value, span = opened(content.value), content.span
     if isinstance(value, str):
         return _Body(text=Field(value, span)) if value else _Body()
     if isinstance(value, list):
@@ -192,7 +192,7 @@ def _input_body(content: Field) -> _Body:
 
 def _add_output(content: Field, body: _Body) -> None:
     """Add the elements of an answer. Of several choices only the first is read."""
-    value, span = opened(content)
+    value, span = opened(content.value), content.span
     if isinstance(value, str):
         if value:
             body.text = Field(value, span)

@@ -27,7 +27,7 @@ from ctxtrim.formats.traces.attributes import Attribute, Attributes
 from ctxtrim.formats.traces.listed_events import listed_request
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, LogRecord, logged_request, opened
 from ctxtrim.formats.traces.strands_events import strands_request
-from ctxtrim.model import Message, Part, Span
+from ctxtrim.model import Message, Part
 
 Kind = Literal["request", "around", "run"]
 
@@ -73,9 +73,8 @@ def prompt_with_cache(attributes: Attributes, prompt: Any, answer: Any) -> Any:
 
 def tools_in(attributes: Attributes) -> list[Any] | None:
     """The tools of a request, as the AI SDK and Pydantic AI write them; None without tools."""
-    schemas = elements(attributes.get("ai.prompt.tools"))
-    tools = [opened(Field(tool, Span(0))).value for tool in schemas]
-    settings = members(opened(Field(attributes.get("model_request_parameters"), Span(0))).value)
+    tools = list(map(opened, elements(attributes.get("ai.prompt.tools"))))
+    settings = members(opened(attributes.get("model_request_parameters")))
     for key in ("function_tools", "output_tools"):
         tools += map(_tool, map(members, elements(settings.get(key))))
     return tools or None
@@ -114,9 +113,9 @@ def _ai_sdk_request(
     record: LogRecord, prompt: Field, attributes: Attributes
 ) -> LoggedRequest | None:
     """The request of a step, or the prompt and the answer of all steps."""
-    input_field = opened(prompt)
+    input_field = Field(opened(prompt.value), prompt.span)
     system = members(input_field.value).get("system")
-    preamble = system_prompt(system, input_field.span.inside("system"))
+    preamble = system_prompt(system, prompt.span.inside("system"))
     facts = record.facts | Envelope(preamble=preamble)
     request = logged_request(replace(record, facts=facts), input_field, None)
     if request is None:
@@ -159,8 +158,7 @@ def _calls(attribute: Attribute | None) -> Iterator[Part]:
     """The calls of an answer. Their arguments are `input`, in old versions `args`."""
     if attribute is None:
         return
-    value, home = opened(Field(attribute.value, attribute.span))
-    for index, call in enumerate(map(members, elements(value))):
+    for index, call in enumerate(map(members, elements(opened(attribute.value)))):
         key = "input" if "input" in call else "args"
-        place = home.inside(index, key)
+        place = attribute.span.inside(index, key)
         yield call_part(call.get(key), call.get("toolCallId"), call.get("toolName"), place, None)

@@ -48,9 +48,9 @@ def _add(name: str, event: Field, contents: ListContents) -> None:
     if content is None or not isinstance(content.value, str):
         return
     role, index = EVENT_ROLES[name], len(contents.messages)
-    blocks, home = opened(Field(content.value, content.span))
+    blocks = opened(content.value)
     if bedrock.knows({"role": "user", "content": blocks}):
-        converse.add_content("user" if role == "tool" else role, blocks, home, contents)
+        converse.add_content("user" if role == "tool" else role, blocks, content.span, contents)
     elif blocks != []:
         parts: tuple[Part, ...] = (Part("text", content.value, span=content.span),)
         if role == "tool":

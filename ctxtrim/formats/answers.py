@@ -17,7 +17,8 @@ request; then the first one counts. A finding names an answer or a request that 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ctxtrim.formats.fields import elements, json_in, members, string
+from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.formats.log_events import json_in
 from ctxtrim.formats.message_lists import Predicate
 from ctxtrim.model import Companion, Span
 from ctxtrim.text.json_paths import Path, Place

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, EditRules, Format, Layout
-from ctxtrim.formats.fields import first_logged, log_messages
 from ctxtrim.formats.lines import LineRecords
 from ctxtrim.formats.list_search import ListSearch, may_have_answer
+from ctxtrim.formats.log_events import first_logged, log_messages
 from ctxtrim.formats.message_lists import (
     NOTHING_AROUND,
     Dialect,

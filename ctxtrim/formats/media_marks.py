@@ -19,7 +19,8 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import MARKS, MEDIA_KEYS, elements, is_media, marks_in, members
+from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.request_options import MARKS, MEDIA_KEYS, is_media, marks_in
 from ctxtrim.model import Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump, value_in

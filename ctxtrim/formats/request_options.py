@@ -1,14 +1,34 @@
-"""Readers, one per API, of the request fields that cost tokens besides messages and tools."""
+"""Readers, one per API, of the request fields that cost tokens besides messages and tools, and of
+attachments next to the messages (`media_marks`).
+"""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
-from ctxtrim.formats.fields import MEDIA_KEYS, elements, is_media, members, string
+from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.model.request import OutputFormat, RequestOptions
 from ctxtrim.text.records import dump
 
 Fields = Mapping[str, Any]
 
+MARKS = {
+    "<image>": ("images", "image"),
+    "<video>": ("videos", "video"),
+    "<audio>": ("audios", "audio"),
+}
+"""The marks in texts, and the keys next to the messages with their attachments: that of a list, and
+that of a single one, which may also be a list.
+"""
+MEDIA_KEYS = frozenset(chain.from_iterable(MARKS.values()))
+_FILE = frozenset(("bytes", "path"))  # of Hugging Face's `datasets`
+_MEDIA_FILES = (
+    ".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif",
+    ".avif", ".svg", ".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".wmv",
+    ".flv", ".3gp", ".wav", ".mp3", ".m4a", ".flac", ".ogg", ".oga", ".opus", ".aac", ".aif",
+    ".aiff", ".wma", ".amr",
+)  # fmt: skip
+_LONGEST_PATH = 4_096  # characters; longer values are data
 _PLAIN_CHAT = RequestOptions("chat")
 _COSTLY = MEDIA_KEYS | {
     "response_format", "thinking", "documents", "chat_template_kwargs", "prediction",
@@ -56,6 +76,37 @@ def unread_media(fields: Fields) -> Iterator[str]:
     for key in sorted(MEDIA_KEYS.intersection(fields)):
         if fields[key] and is_media(fields[key]):
             yield f"the attachments in `{key}` are not read"
+
+
+def marks_in(value: Mapping[str, Any]) -> tuple[str, ...]:
+    """The marks of attachments, if an object has some: all of them next to a list, where a mark
+    without an attachment is an error. Next to single attachments, those of other kinds are text.
+    """
+    if MEDIA_KEYS.isdisjoint(value):  # as almost always
+        return ()
+    keys = {key for key in MEDIA_KEYS if is_media(value.get(key))}
+    if not keys:
+        return ()
+    if not keys.isdisjoint(list_key for list_key, _ in MARKS.values()):
+        return tuple(MARKS)
+    keys.add("image")  # LLaVA writes `<image>` for a video, too
+    return tuple(mark for mark, (_, single_key) in MARKS.items() if single_key in keys)
+
+
+def is_media(value: Any) -> bool:
+    """Whether a value next to the messages is an attachment, as a path or a file, or a list."""
+    if isinstance(value, str):
+        return _names_media(value)
+    return isinstance(value, list) or not _FILE.isdisjoint(members(value))
+
+
+def _names_media(text: str) -> bool:
+    """Whether a text is a URL, base64, or the name of a media file: `image` may name a container's,
+    and `audio` a voice.
+    """
+    if text.startswith("data:") or "://" in text or len(text) > _LONGEST_PATH:
+        return True
+    return text.partition("?")[0].lower().endswith(_MEDIA_FILES)
 
 
 def responses_options(fields: Fields) -> RequestOptions:

@@ -17,10 +17,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import marks_in, members, string
+from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import call_part, system_prompt, text_of
-from ctxtrim.formats.request_options import unread_media
+from ctxtrim.formats.request_options import marks_in, unread_media
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.model.request import RequestOptions
 from ctxtrim.summaries.markers import pieces

@@ -13,13 +13,13 @@ from operator import methodcaller
 from typing import Any, cast
 
 from ctxtrim.formats.anthropic import ROO_LINKS, LinkedElement, is_sealed
-from ctxtrim.formats.fields import is_paired_by_member, marks_in, members, role_in, string
+from ctxtrim.formats.fields import is_paired_by_member, members, role_in, string
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around
 from ctxtrim.formats.openai import RESPONSES, SDK_REQUEST
 from ctxtrim.formats.openai.chat_places import OTHER_PLACES, PLACES, refuses_place
 from ctxtrim.formats.openai.items import is_response_or_output
-from ctxtrim.formats.request_options import chat_options, choice
+from ctxtrim.formats.request_options import chat_options, choice, marks_in
 from ctxtrim.formats.sharegpt import tools_in
 from ctxtrim.formats.usage import is_complete, openai_usage
 from ctxtrim.loading.lazy_table import lazy_function

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Format, Insertion, Layout, Site
-from ctxtrim.formats.fields import first_logged, log_messages
+from ctxtrim.formats.log_events import first_logged, log_messages
 from ctxtrim.formats.traces.grouping import Conversation, conversations, with_contexts
 from ctxtrim.formats.traces.requests import LoggedRequest, dialect_of, nested
 from ctxtrim.loading.lazy_table import lazy_function

@@ -10,6 +10,8 @@ from ctxtrim.model import Role, Span
 from ctxtrim.text.json_paths import Path
 
 _METADATA = frozenset(METADATA)
+PAIRED_TYPES = ("tool_use", "tool_result", "toolRequest", "toolResponse", "function_result")
+"""Types of blocks that are calls or results of Anthropic, Goose, or Gemini's Interactions."""
 # of Genkit and of Haystack
 _PAIRED_MEMBERS = frozenset(("toolRequest", "toolResponse", "tool_call", "tool_call_result"))
 _CHAT_ROLES = ("system", "developer", "tool", "function")

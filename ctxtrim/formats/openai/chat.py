@@ -13,7 +13,7 @@ from operator import methodcaller
 from typing import Any, cast
 
 from ctxtrim.formats.anthropic import ROO_LINKS, LinkedElement, is_sealed
-from ctxtrim.formats.fields import is_paired_by_member, members, role_in, string
+from ctxtrim.formats.fields import PAIRED_TYPES, is_paired_by_member, members, role_in, string
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around
 from ctxtrim.formats.openai import RESPONSES, SDK_REQUEST
@@ -65,9 +65,7 @@ _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _MISTRAL = ("mistral", "mixtral", "codestral", "devstral", "ministral", "magistral", "pixtral")
 _CONTENT: Path = ("content",)
 _content = methodcaller("get", "content")
-# Anthropic, Goose, and Gemini's Interactions
-_PAIRED = ("tool_use", "tool_result", "toolRequest", "toolResponse", "function_result")
-_FOREIGN = (*_PAIRED, "thinking", "redacted_thinking", "tool_call", "toolCall")
+_FOREIGN = (*PAIRED_TYPES, "thinking", "redacted_thinking", "tool_call", "toolCall")
 
 # functions that many files do not need
 _OPENAI = "ctxtrim.formats.openai"
@@ -118,7 +116,7 @@ def has_foreign(items: Sequence[Any]) -> bool:
 
 
 def _is_paired(block: Any) -> bool:
-    if members(block).get("type") in _PAIRED:
+    if members(block).get("type") in PAIRED_TYPES:
         return not _is_server_use(block)
     return is_paired_by_member(block)
 

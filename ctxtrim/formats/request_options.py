@@ -234,9 +234,16 @@ def _adds_text(plugin: Any) -> bool:
 
 
 def _output(output_format: Fields, key: str) -> OutputFormat | None:
-    """The output format in an object, with its schema under a key; None without a schema."""
+    """The output format in an object, with its schema under a key; None without both a schema and
+    a name.
+
+    OpenAI accepts a name without a schema. No such request is recorded, so it costs as much as one
+    with an empty schema.
+    """
     schema = output_format.get(key)
     if not isinstance(schema, dict):
-        return None
+        if "name" not in output_format:
+            return None
+        schema = {}
     name, about = string(output_format.get("name")), string(output_format.get("description"))
     return OutputFormat(dump(schema), name or "", about or "")

@@ -63,6 +63,18 @@ def test_json_without_a_schema_is_bounded_on_responses_where_none_was_recorded()
     assert count(responses | {"text": {"format": wanted}}, "gpt-4o").exactness == "bounded"
 
 
+def test_structured_output_without_a_schema_costs_as_with_an_empty_one() -> None:
+    messages, named = {"messages": [user("x")]}, {"name": "place", "description": "A place"}
+
+    def counted(json_schema: dict[str, Any]) -> Count:
+        wanted = {"type": "json_schema", "json_schema": json_schema}
+        return count(messages | {"response_format": wanted}, "gpt-4o")
+
+    without, empty = counted(named), counted(named | {"schema": {}})
+    assert without.tokens == empty.tokens > count(messages, "gpt-4o").tokens
+    assert without.exactness == "bounded"
+
+
 @pytest.mark.parametrize("text", ["Pier 4 is closed.", "Pier 4 is closed. " * 90])
 def test_a_predicted_answer_costs_the_same_for_any_text(text: str) -> None:
     plain, none = {"messages": [user("x")]}, {"prediction": None}

@@ -155,7 +155,7 @@ class Part(_Readable, frozen=True, eq=False):
     Stages may change a `text` with a `span`, drop a part with a `block`, and replace an attachment
     by a text (`conversation.edits`).
 
-    - `text`: of a tool call its arguments, as JSON
+    - `text`: of a tool call its arguments, as JSON; `namespace`: the group of its tool
     - `media`: of an attachment; an attachment without it is a text document
     - `wrapper`: the JSON around `text` if the string at `span` contains JSON
     - `sealed`: the number of characters of encrypted reasoning attached to the part
@@ -183,6 +183,7 @@ class Part(_Readable, frozen=True, eq=False):
     server: tuple[ServerLink, ...] = ()
     cites: bool = False
     stored: bool = False
+    namespace: str | None = None
 
     def _read(self) -> tuple[object, ...]:
         return (
@@ -229,8 +230,7 @@ class Message(_Readable, frozen=True, eq=False):
     - `continues`: the provider accepts it only after the message before it, so both are kept or
       dropped together
     - `index`: the position among the messages as read; None for an inserted message
-    - `spans`: everything to remove with the message
-    - `companions`: what is removed with it and never sent
+    - `spans`: everything to remove with the message; `companions`: what goes with it, never sent
     """
 
     role: Role

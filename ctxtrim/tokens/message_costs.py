@@ -88,8 +88,7 @@ class MessageCosts(Struct, frozen=True):
                 text = part.text if part.wrapper is None else part.spelled
                 tokens = count(text if quoted is None else quoted(text))
             elif kind == "tool_call" and not (part.sealed or framing.spells_arguments):
-                name = self.name(framing.call_prefix + (part.name or ""))  # as in `_call`
-                tokens = count(part.spelled) + framing.call_names * name
+                tokens = count(part.spelled) + self._call_names(part)  # as in `_call`
             else:
                 tokens = sum(self._part(part, quoted).values())
                 is_guessed = is_guessed or is_assumed(part)
@@ -148,7 +147,7 @@ class MessageCosts(Struct, frozen=True):
     def _call(self, part: Part) -> Addends:
         """The tokens of a call's arguments and name."""
         framing, arguments = self.framing, part.spelled
-        names = framing.call_names * self.name(framing.call_prefix + (part.name or ""))
+        names = self._call_names(part)
         spelled = argument_values(arguments) if framing.spells_arguments else None
         if spelled is None:
             return {"tool_call": self._text(arguments), "call_names": names}
@@ -158,6 +157,16 @@ class MessageCosts(Struct, frozen=True):
             "arguments": framing.argument * len(spelled),
             "call_names": names,
         }
+
+    def _call_names(self, part: Part) -> int:
+        """The tokens of the names of a call, with its namespace before each.
+
+        No request with a namespace is recorded. It may replace the prefix, which counts anyway.
+        """
+        name = part.name or ""
+        if part.namespace:
+            name = f"{part.namespace}.{name}"
+        return self.framing.call_names * self.name(self.framing.call_prefix + name)
 
     def _text(self, text: str) -> int:
         return self.texts.function((), self.tokenizer.count)(text)

@@ -380,6 +380,21 @@ def test_calls_on_responses_are_items_without_a_wrapper() -> None:
     assert chat.tokens - responses.tokens == 24
 
 
+@pytest.mark.parametrize("kind", ["function_call", "custom_tool_call"])
+def test_a_namespace_counts_before_each_name_of_its_call(kind: str) -> None:
+    def counted(namespace: str | None) -> Count:
+        asks = {"type": kind, "call_id": "a", "name": "find", "arguments": "{}"}
+        answers = {"type": f"{kind}_output", "call_id": "a", "output": "x"}
+        items = [asks | {"namespace": namespace}, answers]
+        return count({"input": items, "store": False}, "gpt-4o")
+
+    text = tokenizer("o200k_base").count
+    named, plain = counted("mcp__harbour"), counted(None)
+    assert named.tokens - plain.tokens == 2 * (text("mcp__harbour.find") - text("find")) > 0
+    assert named.by_tool.keys() == plain.by_tool.keys()
+    assert named.exactness == "bounded"
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_every_fact_has_a_source_and_sets_a_field(name: str) -> None:
     known = {field.name for of in (Framing, RequestFraming) for field in fields(of)}

@@ -128,6 +128,8 @@ def _call(value: dict[str, Any], span: Span, whole: Span) -> Part:
         name = value["type"].removesuffix("_call")
     key = next((key for key in _ARGUMENTS if value.get(key) is not None), "arguments")
     part = call_part(value.get(key), call_id(value), name, span.inside(key), whole)
+    if "namespace" in value:
+        part = replace(part, namespace=string(value["namespace"]))
     return replace(part, server=program_links(value)) if "caller" in value else part
 
 

@@ -130,3 +130,57 @@ def test_a_single_call_of_older_versions_is_a_call(ctxtrim: Run, more: dict[str,
     assert (talk[1] in left) == (talk[2] in left)
     unanswered = json.dumps([*talk[:2], *talk[3:]]).encode()
     assert json.loads(ctxtrim("run", "-s", "repair", stdin=unanswered).out) == [talk[0], *talk[3:]]
+
+
+ENCRYPTED = "gAAA" * 40
+ITEM = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [{"type": "summary_text", "text": "I look at the list of berths."}],
+    "encrypted_content": ENCRYPTED,
+}
+EXPLODED = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "reasoning": "I look at the list of berths.",
+    "extras": {"encrypted_content": ENCRYPTED},
+}
+FREE = {"type": "text", "text": "Berth 4 is free.", "id": "msg_1"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"content": [ITEM, FREE]},
+        {"content": [EXPLODED, FREE]},
+        {"content": [FREE], "additional_kwargs": {"reasoning": ITEM}},
+    ],
+    ids=["responses/v1", "v1", "v0"],
+)
+def test_reasoning_of_the_responses_api_is_read_and_converted(
+    ctxtrim: Run, answer: dict[str, Any]
+) -> None:
+    asks, thanks = ({"type": "human", "content": text} for text in ("Which berth?", "Thanks."))
+    about = {"type": "ai", "response_metadata": {"model_name": "gpt-5"}}
+    history = {"messages": [asks, about | answer, thanks]}
+    parts = only(history).messages[1].parts
+    assert [(part.kind, part.text) for part in parts] == [
+        ("reasoning", "I look at the list of berths."),
+        ("reasoning", ""),
+        ("text", "Berth 4 is free."),
+    ]
+    assert parts[1].media is not None
+    assert all(part.block is None for part in parts[:2]), "the API refuses msg_1 without rs_1"
+    ran = ctxtrim("convert", "--to", "openai-responses", stdin=json.dumps(history).encode())
+    kept = {key: ITEM[key] for key in ("type", "summary", "encrypted_content")}
+    assert (ran.code, json.loads(ran.out)["input"][1]) == (0, kept)
+    assert "lost" not in ran.err
+
+
+def test_reasoning_without_an_id_can_be_removed_alone() -> None:
+    block = {"type": "reasoning", "reasoning": "I look."}
+    answer = {"type": "ai", "content": [block, FREE]}
+    transcript = only([{"type": "human", "content": "Hi"}, answer])
+    first, _ = transcript.messages[1].parts
+    assert (first.kind, first.text, first.stored) == ("reasoning", "I look.", False)
+    assert first.block is not None and first.block.path[-2:] == ("content", 0)

@@ -19,14 +19,15 @@ def native_reasoning(block: Any, message: Any) -> Any:
     """The block as its provider wrote it, or the block itself if the provider is unknown.
 
     opencode writes the provider into the metadata of the block, pi next to the content of the
-    message that contains the block.
+    message that contains the block, and LangChain members of the provider into `extras`.
     """
     if not isinstance(block, Mapping):
         return block
     signature = block.get("thinkingSignature")
     if isinstance(signature, str):
         return _from_pi(block, signature, members(message).get("api")) or block
-    metadata, text = members(block.get("metadata")), string(block.get("text")) or ""
+    metadata, extras = members(block.get("metadata")), members(block.get("extras"))
+    text = string(block.get("text")) or string(block.get("reasoning")) or ""
     signature = members(metadata.get("anthropic")).get("signature")
     if isinstance(signature, str):
         return {"type": "thinking", "thinking": text, "signature": signature}
@@ -34,6 +35,7 @@ def native_reasoning(block: Any, message: Any) -> Any:
     if isinstance(signature, str):
         return {"text": text, "thought": True, "thoughtSignature": signature}
     content = members(metadata.get("openai")).get("reasoningEncryptedContent")
+    content = content or extras.get("encrypted_content")
     if isinstance(content, str):
         summary = [{"type": "summary_text", "text": text}] if text else []
         return {"type": "reasoning", "summary": summary, "encrypted_content": content}

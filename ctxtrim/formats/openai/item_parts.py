@@ -52,7 +52,7 @@ def answer_parts(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Par
     if kind in ("message", None):
         yield from content(value, span)
     elif kind == "reasoning":
-        yield from _reasoning(value, span, whole)
+        yield from reasoning(value, span, whole)
     elif kind in PROGRAMS:
         yield _program(value, span)
     elif is_own_call(value):
@@ -66,7 +66,7 @@ def is_own_call(value: dict[str, Any]) -> bool:
     return isinstance(value.get("call_id"), str) or value.get("type") in _PAIRED
 
 
-def _reasoning(value: dict[str, Any], span: Span, whole: Span) -> Iterator[Part]:
+def reasoning(value: dict[str, Any], span: Span, whole: Span | None) -> Iterator[Part]:
     """The text of reasoning, or its public summary and the encrypted text; the summary alone if the
     API stored the text under the id.
     """

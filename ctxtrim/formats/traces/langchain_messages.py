@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import elements, members, names_in, string
+from ctxtrim.formats.fields import elements, located, members, names_in, string
 from ctxtrim.formats.media_blocks import block_part, typed_text
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
@@ -47,6 +47,8 @@ _MARKS = frozenset(("lc", "type"))
 """Each message has one of these members."""
 _CALLS = ("tool_use", "tool_call", "function_call", "input_json_delta")
 """Blocks that repeat a call."""
+_ITEM_KEYS = frozenset(("id", "reasoning", "summary"))
+"""Each block of reasoning has one of these members."""
 _CALL_LISTS = ("tool_calls", "invalid_tool_calls")
 
 
@@ -80,8 +82,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             contents.uncounted += 1
             continue
         body, body_span = _body(value, span)
-        content = content_parts(body.get("content"), body_span.inside("content"), _block)
-        parts = tuple(part for part in content if part.kind != "tool_call")
+        parts = tuple(_parts(body, body_span))
         if role == "tool":
             status = body.get("status")
             is_error = status == "error" if isinstance(status, str) else None
@@ -96,15 +97,50 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         contents.add(role, (*parts, *_calls(body, body_span)), value, whole)
 
 
+def _parts(body: dict[str, Any], span: Span) -> Iterator[Part]:
+    """The parts of a message without its calls."""
+    item = members(members(body.get("additional_kwargs")).get("reasoning"))
+    if "summary" in item:  # older versions; newer ones have it in the content
+        yield from _reasoning(item, span.inside("additional_kwargs", "reasoning"))
+    content, place = body.get("content"), span.inside("content")
+    if not isinstance(content, list):
+        yield from content_parts(content, place, _block)
+        return
+    for block, block_span in located(content, place):
+        if _is_reasoning(block):
+            yield from _reasoning(block, block_span)
+        elif members(block).get("type") not in _CALLS:
+            yield _block(block, block_span)
+
+
+def _is_reasoning(block: Any) -> bool:
+    """Whether a block is reasoning: a text, or an item of OpenAI's Responses."""
+    fields = members(block)
+    return fields.get("type") == "reasoning" and not _ITEM_KEYS.isdisjoint(fields)
+
+
+def _reasoning(block: dict[str, Any], span: Span) -> Iterator[Part]:
+    """The parts of a reasoning block.
+
+    LangChain sends the items of OpenAI with their ids. The API accepts those of texts and calls
+    only with their reasoning, which is not removed alone.
+    """
+    from ctxtrim.formats.openai.item_parts import reasoning  # for such blocks only
+
+    item = members(block.get("extras")) | block
+    text = string(block.get("reasoning"))
+    if text is not None:
+        item["summary"] = text
+    yield from reasoning(item, span, None if item.get("id") else span)
+
+
 def _block(value: Any, span: Span) -> Part:
     block = members(value)
     kind = block.get("type")
     if isinstance(value, str):
         return Part("text", value, span=span, block=span)
-    if kind in ("thinking", "reasoning") and isinstance(block.get(kind), str):
-        return Part("reasoning", block[kind], block=span)
-    if kind in _CALLS:
-        return Part("tool_call")
+    if kind == "thinking" and isinstance(block.get("thinking"), str):
+        return Part("reasoning", block["thinking"], block=span)
     return typed_text(value, span) or block_part(value, span)
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -50,6 +51,15 @@ def encoded(shown: str) -> bytes:
     """
     encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
     return _encodable(shown, encoding).encode(encoding, errors="backslashreplace")
+
+
+def spelling(stream: Any) -> Mapping[int, str]:
+    """What a standard stream shows for the symbols of reports: empty if it has all of them."""
+    try:
+        "".join(map(chr, _ASCII)).encode(getattr(stream, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return _ASCII
+    return {}
 
 
 def _encodable(shown: str, encoding: str) -> str:

@@ -6,7 +6,14 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from ctxtrim.cli.messages import encoded, is_terminal, print_error, print_text, without_commands
+from ctxtrim.cli.messages import (
+    encoded,
+    is_terminal,
+    print_error,
+    print_text,
+    spelling,
+    without_commands,
+)
 from ctxtrim.cli.request import Request
 from ctxtrim.findings import ONLY_IN_REPORTS, Severity
 from ctxtrim.io.outputs import Stdout
@@ -83,8 +90,9 @@ def print_explained(report: Report, request: Request) -> None:
     is_in_file = request.is_quiet and request.report.file is not None
     if not request.job.details.explained or is_in_text or is_in_file:
         return
+    look = Look(_error_columns(), spelling=spelling(sys.stderr))
     for row in report.rows:
-        table = "".join(drawn(text.explained(row), Look(_error_columns())))
+        table = "".join(drawn(text.explained(row), look))
         for line in table.split("\n"):
             print_error(line)
 
@@ -153,13 +161,14 @@ def print_report(report: Report, report_format: str, color: str) -> None:
         return
     # findings about files are on standard error
     shown = replace(report, findings=[], view=_compact(report.view))
-    for block in joined_pieces(text.render(shown, Look(_columns(), _has_colors(color)))):
+    look = Look(_columns(), _has_colors(color), spelling(sys.stdout))
+    for block in joined_pieces(text.render(shown, look)):
         Stdout().write(encoded(without_commands(block)))
 
 
 def fitted(table: Table) -> str:
     """The text of a table for standard output, as wide as the terminal."""
-    return "".join(drawn(table, Look(_columns())))
+    return "".join(drawn(table, Look(_columns(), spelling=spelling(sys.stdout))))
 
 
 def _has_colors(color: str) -> bool:

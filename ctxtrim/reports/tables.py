@@ -3,7 +3,7 @@ colors.
 """
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import lru_cache
 from itertools import islice
@@ -66,10 +66,18 @@ def _cleaned(cells: Cells) -> Cells:
 class Look(Struct, frozen=True):
     """How tables are drawn: the columns of the output, None for any number, and whether cells have
     colors.
+
+    `spelling`: what the output shows for characters that its encoding does not have.
     """
 
     width: int | None = None
     has_colors: bool = False
+    spelling: Mapping[int, str] = {}
+
+    @property
+    def ellipsis(self) -> str:
+        """What a shortened text has in place of its middle."""
+        return "…".translate(self.spelling)
 
     def bold(self, text: str) -> str:
         """A text in bold letters, if there are colors."""
@@ -136,7 +144,7 @@ def drawn(table: Table, look: Look = PLAIN) -> Iterator[str]:
     """
     parts: Spool[_Part] = Spool(lambda part: len(part) * len(part[0]))
     with closing(parts):
-        all_widths = _measured(table, parts)
+        all_widths = _measured(table, parts, look)
         shown = _shown(table, all_widths, look.width)
         columns = [table.columns[position] for position in shown]
         widths = [all_widths[position] for position in shown]
@@ -156,12 +164,14 @@ def bar(tokens: int, total: int) -> str:
     return "█" * max(1, round(BAR * tokens / total)) if tokens and total else ""
 
 
-def _measured(table: Table, parts: Spool[_Part]) -> list[int]:
-    """The widths of the columns of a table. Add its rows to `parts`."""
+def _measured(table: Table, parts: Spool[_Part], look: Look) -> list[int]:
+    """The widths of the columns of a table. Add its rows to `parts`, as the output spells them."""
     widths = [len(name.removeprefix(">")) for name in table.columns]
     rows = iter(table.rows)
     while some := list(islice(rows, _PART)):
         part = tuple(zip(*some, strict=True))
+        if look.spelling:
+            part = tuple(tuple(text.translate(look.spelling) for text in texts) for texts in part)
         widths = list(map(max, widths, map(_widest, part)))
         parts.append(part)
     return widths
@@ -230,33 +240,35 @@ def _lines(
             align = str.rjust if is_number else str.ljust  # much faster
             aligned.append([align(text, width) for text in column])
         else:
-            aligned.append([_aligned(text, width, is_number, styled) for text in column])
+            aligned.append([_aligned(text, width, is_number, look, styled) for text in column])
     for cells in zip(*aligned, strict=True):
         yield (" " * _GAP).join(cells).rstrip() + "\n"
 
 
-def _aligned(cell: str, width: int, is_number: bool, styled: Callable[[str, str], str]) -> str:
+def _aligned(
+    cell: str, width: int, is_number: bool, look: Look, styled: Callable[[str, str], str]
+) -> str:
     """A text with its style, in `width` columns."""
     text, space = cell, width - _width(cell)
     if space < 0:
-        text = shortened(cell, width)
+        text = shortened(cell, width, look.ellipsis)
         space = width - _width(text)
     text = styled(text, cell)
     return " " * space + text if is_number else text + " " * space
 
 
-def shortened(text: str, width: int) -> str:
-    """The text in at most `width` columns; if it is longer, without a part of its middle."""
+def shortened(text: str, width: int, ellipsis: str = "…") -> str:
+    """The text in at most `width` columns; if it is longer, an ellipsis replaces its middle."""
     if len(text) <= _MARKS * width and _width(text) <= width:
         return text
     start = (width - 1) // 3
     head = text[:start]
-    room, end = width - 1 - _width(head), len(text)
+    room, end = width - len(ellipsis) - _width(head), len(text)
     while end > start and (room := room - _columns(text[end - 1])) >= 0:
         end -= 1
     while end < len(text) and unicodedata.combining(text[end]):  # a mark without its letter
         end += 1
-    return f"{head}…{text[end:]}"
+    return f"{head}{ellipsis}{text[end:]}"
 
 
 def _widest(texts: Cells) -> int:

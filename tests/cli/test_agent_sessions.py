@@ -112,6 +112,7 @@ def test_the_newest_is_first_with_date_size_and_labelled_tokens(home: Home) -> N
         assert max(map(len, narrow)) <= width
         assert {"program", "date", "tokens", "project"} <= set(narrow[0].split())
         assert narrow[-1] == "--json shows the files"
+    assert b"2023-11-14 22:15" in home.run("sessions", COLUMNS="40").out
     assert home.run("sessions", "-n", "1", COLUMNS="300").out.decode().splitlines()[2:] == [
         "… and 1 older sessions; --most 0 lists all"
     ]

@@ -51,3 +51,20 @@ def test_a_table_of_models_or_settings_fits_the_terminal(
     rows = ctxtrim(*words, COLUMNS=str(width)).out.decode().splitlines()
     assert len(rows) > 50
     assert max(map(len, rows)) <= width
+
+
+def test_a_narrow_list_of_models_leaves_out_the_provider_before_it_shortens_names(
+    ctxtrim: Run,
+) -> None:
+    rows = ctxtrim("models", COLUMNS="60").out.decode().splitlines()
+    assert rows[0].split() == ["model", "window", "tokenizer"]
+    assert sum("…" in row for row in rows) < 5
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_tables_are_aligned_in_encodings_without_the_symbols(process: Run, encoding: str) -> None:
+    ran = process("count", "fixtures/agent.jsonl", COLUMNS="50", PYTHONIOENCODING=encoding)
+    header, *rows = ran.out.decode(encoding).splitlines()[1:5]
+    ends = [match.end() for match in re.finditer(r"\S+", header)][:4]
+    assert all(re.fullmatch(r"fits +\S+:\d +(<=)?[\d,]+", row[: ends[2]]) for row in rows)
+    assert len({len(row) for row in (header, *rows)}) == 1

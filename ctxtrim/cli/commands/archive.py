@@ -36,7 +36,8 @@ def list_runs(archive: str | None, is_json: bool) -> int:
         print_text(f"{json_text({'version': 1, 'runs': runs}, indent=1)}\n")
         return 1 if errors else 0
     columns = ("time", "stages", ">bytes", "file")
-    table = Table("", columns, tuple(map(_cells, runs)), optional=("bytes", "stages"))
+    rows = tuple(map(_cells, runs))
+    table = Table("", columns, rows, optional=("bytes", "stages"), whole=("time",))
     size = sum(run["bytes"] or 0 for run in runs)
     print_text(f"{fitted(table) if runs else ''}{several(len(runs), 'run')}, {size:,} bytes\n")
     return 1 if errors else 0

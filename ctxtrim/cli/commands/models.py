@@ -159,7 +159,8 @@ def _table(listed: Sequence[Model]) -> Table:
         )
         for model in listed
     )
-    return Table("", columns, rows, optional=("date", "max output", "counts", "max input"))
+    optional = ("date", "max output", "counts", "max input", "provider")
+    return Table("", columns, rows, optional)
 
 
 COMMAND = HelpfulCommand(

@@ -49,7 +49,8 @@ def list_sessions(most: str, is_json: bool) -> int:
         print_text(f"no sessions of {names}\n")
         return 0
     columns = ("program", "date", ">bytes", ">tokens", "project", "file")
-    table = Table("", columns, tuple(map(_cells, listed)), optional=("file", "bytes"))
+    rows = tuple(map(_cells, listed))
+    table = Table("", columns, rows, optional=("file", "bytes"), whole=("date",))
     text = fitted(table)
     print_text(text if " file" in text.partition("\n")[0] else f"{text}--json shows the files\n")
     if more := len(newest) - len(listed):

@@ -2,19 +2,23 @@
 
 The same lists occur under `history` (checkpoints of Gemini CLI), `request.contents` (batches, with
 the answer in `response`) and, one inside each event, under `events` (Agent Development Kit). Keys
-are in camel or snake case.
+are in camel or snake case. Requests as Google's SDK takes them have other fields in `config`, and
+also texts and parts among the contents, or a text in their place
+[googleapis/python-genai, `google/genai/_transformers.py`, `t_contents`].
 Calls seldom have ids, so calls and results are paired by order. Thoughts count as reasoning, and
 their signatures by length.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import located, members, string
+from ctxtrim.formats.fields import Located, located, members, string
 from ctxtrim.formats.gemini.parts import (
+    CALL,
     GEMINI_ROLES,
     ROLES,
     SentContent,
@@ -22,6 +26,7 @@ from ctxtrim.formats.gemini.parts import (
     insert_contents,
     is_content,
     is_media,
+    member,
     messages_of,
     part_of,
 )
@@ -37,10 +42,14 @@ from ctxtrim.formats.message_lists import (
 from ctxtrim.formats.message_parts import event_id
 from ctxtrim.formats.request_options import gemini_options
 from ctxtrim.formats.usage import gemini_usage, is_complete
-from ctxtrim.model import Message, Span
+from ctxtrim.model import Message, Role, Span
 from ctxtrim.text.json_paths import Path, Place, each_element
 from ctxtrim.text.records import dump
 
+_CONTENTS = "contents"
+_LEAST = {"model", _CONTENTS}
+_OF_CONTENT = frozenset(("role", "parts", "content"))
+"""Members of contents, which no part has."""
 _SYSTEM = ("systemInstruction", "system_instruction")
 # keys that an inserted event copies from its neighbour
 _EVENT = ("invocation_id", "invocationId", "timestamp")
@@ -63,8 +72,12 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
         _read_events(elements, contents)
         return
     start = len(contents.messages)
-    for content in filter(None, map(_content, elements)):
-        _add(content, contents)
+    for role, group in groupby(elements, _loose_role):
+        if role is not None:
+            _add_loose(role, list(group), contents)
+            continue
+        for content in filter(None, map(_content, group)):
+            _add(content, contents)
     pair_by_order(contents.messages, start)
 
 
@@ -127,6 +140,25 @@ def _add(content: SentContent, contents: ListContents) -> None:
     contents.messages += messages
 
 
+def _loose_role(element: Element) -> Role | None:
+    """The role of a text or a part among the contents; None for a content."""
+    value = element.value
+    if _CONTENTS not in element.span.path[-2:]:
+        return None
+    if isinstance(value, str):
+        return "user"
+    if not isinstance(value, dict) or not _OF_CONTENT.isdisjoint(value):
+        return None
+    return "user" if member(value, CALL) is None else "assistant"
+
+
+def _add_loose(role: Role, elements: Sequence[Element], contents: ListContents) -> None:
+    """Add the messages of texts and parts in a row, which the SDK sends as one content."""
+    pieces = [(element.value, element.span) for element in elements]
+    spans = tuple(element.whole for element in elements)
+    contents.messages += messages_of(role, pieces, spans, len(contents.messages))
+
+
 def _content(element: Element) -> SentContent | None:
     """The content of an element; None if there is none."""
     value, span, whole = element
@@ -168,6 +200,15 @@ def header(value: object) -> Envelope:
     return Envelope(model=string(answer.get("modelVersion")), usage=gemini_usage(usage))
 
 
+def owns_place(place: Place) -> bool:
+    """Whether a list or a text is the contents of a request as Google's SDK takes it."""
+    around, model = place.envelope, place.envelope.get("model")
+    if place.path[-1:] != (_CONTENTS,) or not isinstance(model, str):
+        return False
+    is_chat = "gemini" in model and "embed" not in model
+    return is_chat and (isinstance(around.get("config"), dict) or around.keys() <= _LEAST)
+
+
 def is_piece(place: Place) -> bool:
     """Whether an answer alone is a piece of a streamed one: it says nothing about its end."""
     is_alone = place.path[:1] == ("candidates",)
@@ -178,6 +219,7 @@ def _system(objects: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]
     for outer, span in objects:
         for key in _SYSTEM:
             inner, inner_span = outer.get(key), span.inside(key)
+            pieces: list[Located]
             if isinstance(inner, str):
                 pieces = [(inner, inner_span)]
             elif isinstance(inner, dict) and isinstance(inner.get("parts"), list):
@@ -185,6 +227,10 @@ def _system(objects: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]
             # the API also accepts a single part
             elif isinstance(inner, dict) and isinstance(inner.get("parts"), dict):
                 pieces = [(inner["parts"], inner_span.inside("parts"))]
+            elif isinstance(inner, list) and inner:  # the SDK also texts and parts, or a part
+                pieces = located(inner, inner_span)
+            elif isinstance(inner, dict) and isinstance(inner.get("text"), str):
+                pieces = [(inner, inner_span)]
             else:
                 continue
             parts = tuple(part_of(part, position) for part, position in pieces)
@@ -252,7 +298,9 @@ DIALECT = Dialect(
         _BATCH, each_element(_BATCH), "candidates[0].content", "",
     ),
     header=header,
+    owns_place=owns_place,
     refuses_place=is_piece,
+    texts=((_CONTENTS,),),
     answers=(("content",),),
     must_alternate=True,
     text_block=untyped_text,

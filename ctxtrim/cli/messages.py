@@ -44,6 +44,14 @@ def print_text(text: str) -> None:
     Stdout().write(encoded(clean_lines(text)))
 
 
+def print_data(text: str) -> None:
+    """Print text that programs read on standard output: in UTF-8, as in a file.
+
+    Control characters are escaped.
+    """
+    Stdout().write(clean_lines(text).encode(errors="backslashreplace"))
+
+
 def encoded(shown: str) -> bytes:
     """A text in the encoding of standard output.
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ctxtrim.cli.messages import (
     encoded,
     is_terminal,
+    print_data,
     print_error,
     print_text,
     spelling,
@@ -150,12 +151,12 @@ def print_undo(report: Report) -> None:
 
 
 def print_report(report: Report, report_format: str, color: str) -> None:
-    """Print the report on standard output: on a terminal as wide as it is and in color, else in its
-    format.
+    """Print the report on standard output: text as wide as the terminal and in color, other formats
+    as in a file.
     """
     if report_format != "text":
         for block in rendered(report, report_format):
-            print_text(block)
+            print_data(block)
         return
     if not report.rows:
         return

@@ -332,6 +332,24 @@ def test_an_ascii_terminal_shows_the_symbols_of_reports_and_messages(process: Ru
     assert b"\\u" not in shares
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("count", "--json", "."),
+        ("check", "--report-format", "junit", "."),
+        ("check", "--report-format", "csv", "."),
+        ("config", "show", "--json"),
+    ],
+)
+def test_what_programs_read_is_utf_8_whatever_the_terminal_reads(
+    process: Run, ctxtrim: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "café ☃.jsonl").write_bytes(line())
+    (tmp_path / "ctxtrim.toml").write_text('model = "gpt-4o"\nreserve = 7\n')
+    ran = process(*words, cwd=tmp_path, PYTHONIOENCODING="latin-1", PYTHONUTF8="0")
+    assert ran == ctxtrim(*words, cwd=tmp_path)
+
+
 def test_a_minus_is_standard_output_for_the_transcript_too(ctxtrim: Run, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(line())
     trim = ("truncate", "--max-age", "0", "--archive", "kept", "a.jsonl")

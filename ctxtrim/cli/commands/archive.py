@@ -8,7 +8,7 @@ from ctxtrim.archive.prune import plan_pruning
 from ctxtrim.cli.archives import archive_option, open_archive_if_any
 from ctxtrim.cli.command_types import JSON, HelpfulCommand, HelpfulGroup, HelpfulOption
 from ctxtrim.cli.commands import COMMANDS
-from ctxtrim.cli.messages import print_error, print_text
+from ctxtrim.cli.messages import print_data, print_error, print_text
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.option import Option
 from ctxtrim.errors import UsageError
@@ -33,7 +33,7 @@ def list_runs(archive: str | None, is_json: bool) -> int:
     for error in errors:
         print_error(f"ctxtrim: {error}")
     if is_json:
-        print_text(f"{json_text({'version': 1, 'runs': runs}, indent=1)}\n")
+        print_data(f"{json_text({'version': 1, 'runs': runs}, indent=1)}\n")
         return 1 if errors else 0
     columns = ("time", "stages", ">bytes", "file")
     rows = tuple(map(_cells, runs))

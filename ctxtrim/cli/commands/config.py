@@ -16,7 +16,7 @@ from ctxtrim.cli.command_types import (
     file_names,
 )
 from ctxtrim.cli.commands import COMMANDS
-from ctxtrim.cli.messages import print_error, print_text
+from ctxtrim.cli.messages import print_data, print_error, print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.resolution import Config
@@ -53,11 +53,10 @@ def show(config: str | None, preset: str | None, is_json: bool) -> int:
         print_error(f"{path}: {note.severity}: {note.message}")
     if is_json:
         settings = [{"key": key, "value": value, "origin": origin} for key, (value, origin) in rows]
-        text = json_text({"version": 1, "settings": settings}, indent=2) + "\n"
+        print_data(json_text({"version": 1, "settings": settings}, indent=2) + "\n")
     else:
         cells = tuple((key, _formatted(key, value), origin) for key, (value, origin) in rows)
-        text = fitted(Table("", ("setting", "value", "origin"), cells))
-    print_text(text)
+        print_text(fitted(Table("", ("setting", "value", "origin"), cells)))
     return code
 
 
@@ -120,7 +119,7 @@ def init(file: str, force: bool) -> int:
 
 def print_schema() -> int:
     """Print the JSON Schema of configuration files, for editors."""
-    print_text(SCHEMA.read_text(encoding="utf-8"))
+    print_data(SCHEMA.read_text(encoding="utf-8"))
     return 0
 
 

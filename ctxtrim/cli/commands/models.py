@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxtrim.cli.command_types import JSON, HelpfulArgument, HelpfulCommand
-from ctxtrim.cli.messages import print_text
+from ctxtrim.cli.messages import print_data, print_text
 from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.errors import UsageError
@@ -47,8 +47,9 @@ def models(name: str | None, is_json: bool) -> int:
             "version": 1,
             "models": [_fields(entry) for entry in ([model] if model else listed)],
         }
-        text = json_text(document, indent=2) + "\n"
-    elif model is not None:
+        print_data(json_text(document, indent=2) + "\n")
+        return 0
+    if model is not None:
         text = _details(model, [similar.name for similar in listed if similar.name != model.name])
     else:
         text = fitted(_table(listed)) + f"{several(len(listed), 'model')}\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxtrim.cli.command_types import JSON, HelpfulCommand, HelpfulOption
-from ctxtrim.cli.messages import print_text
+from ctxtrim.cli.messages import print_data, print_text
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.option import Option
 from ctxtrim.errors import CtxtrimError
@@ -42,7 +42,7 @@ def list_sessions(most: str, is_json: bool) -> int:
     newest = sessions(os.environ)
     listed = list(_described(islice(newest, number or None)))
     if is_json:
-        print_text(f"{json_text({'version': 1, 'sessions': listed}, indent=1)}\n")
+        print_data(f"{json_text({'version': 1, 'sessions': listed}, indent=1)}\n")
         return 0
     if not newest:
         names = ", ".join(dict.fromkeys(program.name for program in PROGRAMS))

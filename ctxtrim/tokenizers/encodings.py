@@ -123,12 +123,12 @@ def _engine(name: str, is_light: bool) -> Callable[[str], int]:
         return small_engine(name, path)
     try:
         return gigatoken_engine(name, path)
-    except ImportError:  # an optional dependency
+    except ImportError:  # an optional dependency, or its numpy does not work here
         return tiktoken_engine(name, path)
 
 
 def gigatoken_engine(name: str, path: Path) -> Callable[[str], int]:
-    """Counts with gigatoken; an `ImportError` if it is not installed.
+    """Counts with gigatoken; an `ImportError` if it is not installed or cannot load numpy.
 
     Texts with characters that gigatoken may not know are left to tiktoken.
     """

@@ -1,6 +1,7 @@
 """Limits the memory of gigatoken, which caches every word, and shares it between threads."""
 
 from collections.abc import Callable
+from importlib import import_module
 from mmap import PAGESIZE
 from pathlib import Path
 from threading import Event, Lock
@@ -32,7 +33,7 @@ def bounded_count(
 ) -> Callable[[str], int]:
     """The counting function of a gigatoken tokenizer that `make` returns.
 
-    Texts in ASCII are not passed to the `fallback`.
+    An `ImportError` if numpy does not work here. Texts in ASCII are not passed to the `fallback`.
     """
     return _Bounded(make, fallback).count
 
@@ -40,7 +41,7 @@ def bounded_count(
 def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
     """The encoding function of a gigatoken tokenizer; it returns token ids as an array.
 
-    Exceptions of `make` are raised at once.
+    Exceptions of `make`, and an `ImportError` if numpy does not work, are raised at once.
     """
     return _Bounded(make).encode
 
@@ -65,7 +66,8 @@ class _Bounded:
 
     def _build(self) -> None:
         encode: Callable[[str | bytes], Any] = self._make().backend.encode
-        with delayed():  # the first call loads numpy, and panics if a signal interrupts that
+        with delayed():  # numpy cannot be loaded again if a signal interrupts that
+            _load_numpy()
             encode("a")
         self._encode: Callable[[str | bytes], Any] | None = encode
         self._peak = _resident()
@@ -139,6 +141,14 @@ class _Bounded:
             self._left = _LOOK
             if self._size > _ROOM:
                 self._encode = None  # frees its memory before the next one is built
+
+
+def _load_numpy() -> None:
+    """Load numpy, which gigatoken needs. An `ImportError` if that fails: gigatoken would panic."""
+    try:
+        import_module("numpy")
+    except RuntimeError as error:  # this numpy is for newer processors
+        raise ImportError(str(error)) from error
 
 
 _ALL: WeakSet[_Bounded] = WeakSet()

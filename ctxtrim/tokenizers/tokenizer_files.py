@@ -115,6 +115,10 @@ def _engine(path: str, version: tuple[int, ...]) -> Callable[[str], Any]:
     try:
         read = Plain.from_sentencepiece if path.endswith(".model") else Plain.from_json
         return bounded_encode(partial(read, data))
+    except ImportError:
+        raise TokenizerError(
+            f"tokenizer {path}: gigatoken needs numpy, which cannot be loaded; reinstall it"
+        ) from None
     except _FILE_ERRORS:
         problem = "is not a tokenizer"
     except (ValueError, RuntimeError) as error:

@@ -1,5 +1,6 @@
 """The engines on texts that are too long, too strange or too new, and from several threads."""
 
+import json
 import os
 import random
 import string
@@ -7,11 +8,14 @@ import subprocess
 import sys
 from base64 import b64encode
 from collections.abc import Callable
+from pathlib import Path
 from threading import Thread
 
 import pytest
 import tiktoken
 from builders import call, transcript, user
+from byte_level import tokenizer_json
+from conftest import FIXTURES, ROOT, Run
 from depth import examples
 from gigatoken import Tokenizer
 from hypothesis import given, settings
@@ -258,6 +262,26 @@ def test_a_forked_process_counts_while_a_thread_of_its_parent_does() -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORKED]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["2"] * 5
+
+
+@pytest.mark.parametrize(
+    "error", ["ImportError('libblas.so: no such file')", "RuntimeError('for newer processors')"]
+)
+def test_without_a_working_numpy_tiktoken_counts(
+    ctxtrim: Run, process: Run, tmp_path: Path, error: str
+) -> None:
+    (tmp_path / "numpy.py").write_text(f"raise {error}\n")
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    data = (FIXTURES / "agent.jsonl").read_bytes()
+    ran = process("count", "--json", stdin=data, PYTHONPATH=path)
+    assert ran == ctxtrim("count", "--json", stdin=data)
+    own = tmp_path / "tokenizer.json"
+    own.write_text(json.dumps(tokenizer_json()))
+    ran = process("count", "--tokenizer", own, stdin=data, PYTHONPATH=path)
+    assert (ran.code, ran.err) == (
+        1,
+        f"ctxtrim: tokenizer {own}: gigatoken needs numpy, which cannot be loaded; reinstall it\n",
+    )
 
 
 def test_unrepeated_names_are_not_cached() -> None:

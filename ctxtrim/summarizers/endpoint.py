@@ -79,7 +79,11 @@ class Endpoint:
             limit: max_tokens,
         }
         try:
-            with openai.OpenAI(api_key="none", base_url=self.base_url) as client:
+            # Any proxy of the environment may need a package that is not installed.
+            offline = SameOrigin(trust_env=False)
+            with openai.OpenAI(
+                api_key="none", base_url=self.base_url, http_client=offline
+            ) as client:
                 address = client.base_url
             if key is not None and not is_private(address):
                 return (
@@ -95,7 +99,7 @@ class Endpoint:
             ) as client:
                 bare = {} if key else {"Authorization": openai.Omit()}
                 return self._answer(client, body | {"extra_headers": bare})
-        except (openai.OpenAIError, ValueError) as error:
+        except (openai.OpenAIError, ValueError, ImportError) as error:
             return self._problem(error, key)
 
     def _answer(self, client: Any, options: dict[str, Any]) -> bytes | str:

@@ -294,14 +294,26 @@ def test_the_key_is_not_sent_unencrypted_to_another_machine(
 
 
 @local
+@pytest.mark.parametrize("scheme", ["http", "socks5"])
 def test_requests_to_this_machine_use_no_proxy(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: Server, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)  # as if it were not there
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", f"{scheme}://127.0.0.1:1")
     server.answers = [completion("In short.")]
     assert Endpoint("small", server.url).summarize("Sum it up.", 100) == Reply("In short.")
+
+
+def test_a_proxy_that_needs_a_package_is_an_error(
+    bare: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)  # as if it were not there
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+    error = endpoint_error(Endpoint("small", "https://models.example/v1"))
+    assert error.startswith("the request to the endpoint https://models.example/v1 failed: ")
+    assert "socks" in error
 
 
 def test_without_a_key_openai_is_not_called(bare: None) -> None:

@@ -412,8 +412,8 @@ def test_a_result_cut_inside_json_takes_time_in_proportion_to_its_length() -> No
     def seconds(repeats: int) -> float:
         cut = json.dumps({"output": 'say "hi" ' * repeats})[:-9]
         data = json.dumps({"content": cut}).encode()
-        start = time.perf_counter()
+        start = time.thread_time()  # the work is in C; other programs do not change its time
         assert text_at(data, places(data, {cut})[cut]) == cut
-        return time.perf_counter() - start
+        return time.thread_time() - start
 
     assert seconds(5_000) < 40 * max(seconds(500), 0.001)

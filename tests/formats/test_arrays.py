@@ -1,7 +1,6 @@
 """Large arrays of conversations are read one element at a time, with the same results."""
 
 import json
-import tracemalloc
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 from conftest import Run
 from harness import parse
+from memory import measured
 from msgspec.structs import replace
 
 from ctxtrim.formats.reading import open_reading
@@ -290,13 +290,11 @@ def test_memory_is_that_of_the_bytes() -> None:
     data = f"[{','.join(talks)}]".encode()
     lines = BytesIO(data)
     job = Job(StagePipeline((), Metering(tokenizer, tokenizer="chars4")))
-    tracemalloc.start()
-    for done in done_chunks("file", open_reading(lines).chunks, job, None):
-        assert len(done.read) < 1 << 16
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with measured() as memory:
+        for done in done_chunks("file", open_reading(lines).chunks, job, None):
+            assert len(done.read) < 1 << 16
     assert len(data) > 1 << 22
-    assert peak < 2.5 * len(data)
+    assert memory.peak < 2.5 * len(data)
 
 
 def test_a_message_that_is_an_element_by_itself_is_not_dropped() -> None:

@@ -1,13 +1,13 @@
 """Sessions are decoded one line at a time: bounded memory, the same lines, the same findings."""
 
 import json
-import tracemalloc
 from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
 from typing import Any
 
 import pytest
 from harness import read
+from memory import measured
 from msgspec.structs import replace
 
 from ctxtrim.formats import FORMATS
@@ -99,13 +99,11 @@ def test_values_that_no_model_reads_take_no_memory(
     event: Callable[[int, str], dict[str, Any]],
 ) -> None:
     data = b"".join(json.dumps(event(number, "out")).encode() + b"\n" for number in range(3000))
-    tracemalloc.start()
-    (chunk,) = open_reading(iter(BytesIO(data))).chunks
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    with measured() as memory:
+        (chunk,) = open_reading(iter(BytesIO(data))).chunks
     assert chunk.data == data
     assert len(chunk.transcripts[0].messages) >= 1500
-    assert peak < 3.5 * len(data)  # all values would take ten times the size of the file
+    assert memory.peak < 3.5 * len(data)  # all values would take ten times the size of the file
 
 
 def test_a_line_that_is_not_json_is_named_and_the_rest_is_read() -> None:

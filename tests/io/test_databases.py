@@ -3,7 +3,6 @@
 import json
 import os
 import sqlite3
-import tracemalloc
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import Run
+from memory import measured
 from strategies import CONVERSATIONS
 
 from ctxtrim.errors import InputError
@@ -367,12 +367,10 @@ def test_a_row_above_the_size_limit_is_refused_before_memory_ends(tmp_path: Path
         put(database, "sessions", id="s", created_at="2026-01-01 10:00:00")
         put(database, "messages", session_id="s", role="user", created_timestamp=1)
         database.commit()
-    tracemalloc.start()
-    with pytest.raises(InputError, match="a row of the database has more than 5,000,000 bytes"):
+    refused = pytest.raises(InputError, match="a row of the database has more than 5,000,000 bytes")
+    with measured() as memory, refused:
         list(databases.lines(path, 5_000_000))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 5_000_000
+    assert memory.peak < 5_000_000
 
 
 def test_memory_is_that_of_one_session(tmp_path: Path) -> None:
@@ -385,12 +383,10 @@ def test_memory_is_that_of_one_session(tmp_path: Path) -> None:
             fields = {"session_id": f"s{number}", "role": "user", "created_at": 1}
             put(database, "messages", id=f"m{number}", parts=parts, **fields)
         database.commit()
-    tracemalloc.start()
-    for line in databases.lines(path, 1 << 30):
-        assert len(line) > 1_000_000
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 12_000_000
+    with measured() as memory:
+        for line in databases.lines(path, 1 << 30):
+            assert len(line) > 1_000_000
+    assert memory.peak < 12_000_000
 
 
 def test_the_session_names_the_summary_in_older_databases_of_crush(

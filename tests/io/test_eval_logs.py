@@ -2,7 +2,6 @@
 
 import json
 import struct
-import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ import pytest
 import zstandard
 from conftest import Run
 from harness import read
+from memory import measured
 
 from ctxtrim.io.containers import eval_log
 
@@ -246,24 +246,19 @@ def test_a_sample_above_the_size_limit_is_refused_before_memory_ends(
     ran = ctxtrim("count", "--max-size", "5MB", path)
     assert ran.code == 1
     assert f"{path}:1: error: the sample has more than 5,000,000 bytes" in ran.err
-    tracemalloc.start()
-    with pytest.raises(Exception, match="the sample has more"):
+    with measured() as memory, pytest.raises(Exception, match="the sample has more"):
         list(eval_log.lines(path, 5_000_000))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 25_000_000
+    assert memory.peak < 25_000_000
 
 
 def test_memory_is_that_of_one_sample(tmp_path: Path) -> None:
     path = tmp_path / "long.eval"
     large = {"messages": [{"role": "user", "content": "gull " * 200_000}]}
     path.write_bytes(packed({f"samples/{n}_epoch_1.json": large for n in range(20)}))
-    tracemalloc.start()
-    for line in eval_log.lines(path, 1 << 30):
-        assert len(line) > 1_000_000
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 8_000_000
+    with measured() as memory:
+        for line in eval_log.lines(path, 1 << 30):
+            assert len(line) > 1_000_000
+    assert memory.peak < 8_000_000
 
 
 @pytest.mark.parametrize(

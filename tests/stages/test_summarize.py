@@ -164,7 +164,8 @@ def test_words_of_a_model_never_become_words_of_the_person(ctxtrim: Run, answer:
     ],
 )
 def test_s1_6_a_failing_command_falls_back_to_facts(ctxtrim: Run, code: str, why: str) -> None:
-    more = ("--llm-command", python(code), "--llm-timeout", "1", "--summary-tokens", "208")
+    seconds = 1 if "sleep" in code else 60
+    more = ("--llm-command", python(code), "--llm-timeout", seconds, "--summary-tokens", "208")
     ran = ctxtrim(*ONE, *more, stdin=conversation(TALK))
     assert ran.code == 0
     assert contents(ran.out)[1] == f"{FACTS}{markers.END}And now?"

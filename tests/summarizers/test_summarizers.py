@@ -88,27 +88,39 @@ def test_a_missing_or_invalid_command_is_an_error() -> None:
 
 
 def test_a_late_command_is_killed_with_its_children(tmp_path: Path) -> None:
-    child = (
-        f"import os, time; open({str(tmp_path / 'child')!r}, 'w').write(str(os.getpid())); "
-        "time.sleep(60)"
-    )
-    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    assert command_error(python(code, 3.0)) == "--llm-command did not end within 3 seconds"
-    number = int((tmp_path / "child").read_text())
-    for _ in range(500):
-        if is_gone(number):
+    file = tmp_path / "child"
+    for seconds in (0.5, 2, 8, 32):  # a loaded machine may start nothing in the first
+        command = Command(starts_child(file), seconds)
+        assert command_error(command) == f"--llm-command did not end within {seconds} seconds"
+        if file.exists():
             break
+    assert is_soon_gone(int(file.read_text()))
+
+
+def starts_child(file: Path) -> str:
+    """A shell command that starts a child, writes its number into a file, and waits for it."""
+    name = shlex.quote(str(file))
+    return f"sleep 300 & echo $! >{name}.new; mv {name}.new {name}; wait"
+
+
+def is_soon_gone(number: int) -> bool:
+    """Whether a process ends within a minute."""
+    deadline = time.monotonic() + 60
+    while not is_gone(number) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert is_gone(number)
+    return is_gone(number)
 
 
 def is_gone(number: int) -> bool:
     try:
         os.kill(number, 0)
+        stat = Path(f"/proc/{number}/stat").read_text()
     except ProcessLookupError:
         return True
-    state = Path(f"/proc/{number}/stat")  # dead, and only not yet collected by whoever inherited it
-    return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:  # it has ended since, or the system has no such files
+        return Path("/proc/self").exists()
+    # dead, and only not yet collected by whoever inherited it
+    return stat.rpartition(")")[2].split()[0] == "Z"
 
 
 def test_the_name_of_a_command_hides_its_arguments() -> None:
@@ -166,13 +178,13 @@ def test_all_attempts_have_one_deadline(server: Server) -> None:
     server.answers = [server.hangs]
     late = f"the endpoint {server.url} did not answer within 0.3 seconds"
     assert endpoint_error(Endpoint("small", server.url, timeout=0.3)) == late
-    assert len(server.asked) == 1
+    assert len(server.asked) <= 1  # a loaded machine may send nothing in time
 
 
 @local
 def test_an_endpoint_is_not_asked_again_after_the_deadline(server: Server) -> None:
-    server.answers = [sends(b"{}", 503)]
-    assert "answered HTTP 503" in endpoint_error(Endpoint("small", server.url, timeout=0.4))
+    server.answers = [sends(b"{}", 503, {"Retry-After": "60"})]
+    assert "answered HTTP 503" in endpoint_error(Endpoint("small", server.url, timeout=50))
     assert len(server.asked) == 1
 
 
@@ -222,9 +234,10 @@ def test_an_invalid_answer_of_an_endpoint_is_an_error(
 @local
 def test_a_slow_or_endless_endpoint_is_an_error(server: Server) -> None:
     late = f"the endpoint {server.url} did not answer within 0.3 seconds"
-    server.answers = [server.hangs, server.drips, server.floods]
-    assert endpoint_error(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
-    assert endpoint_error(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
+    for answer in (server.hangs, server.drips):
+        server.answers = [answer]
+        assert endpoint_error(Endpoint("small", server.url, timeout=0.3, retries=0)) == late
+    server.answers = [server.floods]
     flood = f"the endpoint {server.url} sent more than 1,048,576 bytes"
     assert endpoint_error(Endpoint("small", server.url, timeout=30, retries=0)) == flood
 
@@ -336,29 +349,15 @@ def test_without_the_package_the_error_names_the_extra(
 def test_a_command_and_its_children_end_with_the_program(
     tmp_path: Path, sent: signal.Signals
 ) -> None:
-    pid = tmp_path / "pid"
+    file = tmp_path / "child"
     (tmp_path / "a.jsonl").write_bytes(line(long_chat()))
-    words = (
-        "summarize",
-        "--keep-recent-turns",
-        "1",
-        "--llm-command",
-        f"sleep 300 & echo $! > {pid}.new; mv {pid}.new {pid}; wait",
-    )
+    words = ("summarize", "--keep-recent-turns", "1", "--llm-command", starts_child(file))
     process = subprocess.Popen(
         [*COMMAND, *words, tmp_path / "a.jsonl"], stdout=subprocess.PIPE, env=ENVIRONMENT
     )
-    deadline = time.monotonic() + 30
-    while not pid.exists() and time.monotonic() < deadline:
+    deadline = time.monotonic() + 60
+    while not file.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(sent)
     process.communicate()
-    while is_running(int(pid.read_text())) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not is_running(int(pid.read_text()))
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process runs; a zombie process does not."""
-    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True)
-    return done.stdout.strip() not in (b"", b"Z")
+    assert is_soon_gone(int(file.read_text()))

@@ -22,6 +22,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
 from ctxtrim.cli.app import command_line
 from ctxtrim.cli.exit_codes import exit_code_of
+from ctxtrim.io.sessions import PROGRAMS
 
 for name, number in (("quick", 10), ("exhaustive", 100)):
     settings.register_profile(
@@ -58,10 +59,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
+AGENT_FOLDERS = {variable for program in PROGRAMS for variable, _ in program.folders}
+
+
+def changes_results(name: str) -> bool:
+    """Whether ctxtrim, or a library that it calls, reads an environment variable.
+
+    Such variables of the user must not reach the tests.
+    """
+    return (
+        name.startswith(("CTXTRIM_", "OPENAI_", "GITHUB_"))
+        or name.lower().endswith("_proxy")
+        or name in AGENT_FOLDERS
+    )
+
+
 NOBODY = tempfile.TemporaryDirectory()
 """Empty configuration and state folders of a user, for every started process."""
 ENVIRONMENT = {
-    **{name: value for name, value in os.environ.items() if not name.startswith("CTXTRIM_")},
+    **{name: value for name, value in os.environ.items() if not changes_results(name)},
     "XDG_CONFIG_HOME": f"{NOBODY.name}/config",
     "XDG_DATA_HOME": f"{NOBODY.name}/data",
     "COLUMNS": "100",
@@ -165,7 +181,7 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """An environment without keys, addresses and proxies."""
     for name in [*os.environ]:
-        if name.startswith(("OPENAI_", "CTXTRIM_")) or name.lower().endswith("_proxy"):
+        if changes_results(name):
             monkeypatch.delenv(name)
 
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import ENVIRONMENT
 
 MOST = {"check": (224, 360), "count": (219, 360)}
 """The most modules of ctxtrim, and of all, that a command may load; lower them when you can. New
@@ -62,7 +63,7 @@ def test_a_short_run_loads_few_modules(command: str, tmp_path: Path) -> None:
     path = tmp_path / "talk.jsonl"
     path.write_text(json.dumps({"messages": talk, "model": "gpt-4o"}) + "\n")
     bare = {
-        name: value for name, value in os.environ.items() if not name.startswith(("COV", "PYTHON"))
+        name: value for name, value in ENVIRONMENT.items() if not name.startswith(("COV", "PYTHON"))
     }
     done = subprocess.run(
         [sys.executable, "-c", CODE, command, str(path)],

@@ -66,10 +66,10 @@ class Recording:
                 self._pack.copy(Copy(start, len(before)))
             else:
                 self._take(before, after or b"", start)
-        self._pack.refer(self._archive.mentioned(before))
-        if after is not None and after != before:
-            self._pack.refer(self._archive.mentioned(after))
-        self._pack.end_chunk()
+            self._pack.refer(self._archive.mentioned(before))
+            if after is not None and after != before:
+                self._pack.refer(self._archive.mentioned(after))
+            self._pack.end_chunk()
         self._originals = []
         self._input.add(before)
         self._output.update(out)

@@ -4,6 +4,7 @@
 """
 
 import json
+import random
 import resource
 import subprocess
 from functools import partial
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND, ENVIRONMENT, FIXTURES, Run
-from samples import line, long_chat, shortened
+from samples import line, long_chat, messages, shortened
 
 FULL = "/dev/full"
 QUICK = ("--tokenizer", "chars4")
@@ -130,6 +131,24 @@ def test_a_full_disk_leaves_no_half_line_in_a_log(
     assert lines.startswith(before)
     assert all(json.loads(text) for text in lines.splitlines())
     assert lines.endswith(b"\n")
+
+
+def test_a_full_disk_of_the_archive_is_named(tmp_path: Path) -> None:
+    path, archive = tmp_path / "a.jsonl", tmp_path / "kept"
+    talk = messages()
+    talk[2]["content"] = random.Random(1).randbytes(100_000).hex()  # a result, hardly compressible
+    before = line(talk) + line()
+    path.write_bytes(before)
+    done = subprocess.run(
+        [*COMMAND, "truncate", *QUICK, path, "--in-place", "--archive", archive, "--quiet"],
+        capture_output=True,
+        text=True,
+        env={**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"},  # it would be cut off
+        preexec_fn=partial(_may_write, 60_000),
+    )
+    reason = f"{archive}: originals cannot be stored here: file too large"
+    assert (done.returncode, done.stderr) == (1, f"{path}: error: {reason}\n")
+    assert path.read_bytes() == before
 
 
 def test_a_log_that_ends_with_half_a_line_continues_on_a_new_line(

@@ -1,10 +1,9 @@
 """Inputs: paths, folders and standard input: text, compressed text, and containers."""
 
-import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from io import BufferedReader, BytesIO
 from itertools import chain
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec import Struct
 
 from ctxtrim.errors import STDIN, InputError, UsageError, reason, source_name, too_large
+from ctxtrim.io.blocking import waiting
 from ctxtrim.io.compression import MAGIC, Compression, Unpacked, kind_named, kind_of, unpacked
 from ctxtrim.io.containers import CONTAINERS, LONGEST, Container, container_of
 from ctxtrim.io.paths import mode_of
@@ -163,7 +163,7 @@ def reading(source: Input, max_size: int) -> Iterator[Iterator[bytes]]:
     if source.is_stdin:
         if sys.stdin is None:
             raise InputError("standard input is closed")
-        with _waiting(sys.stdin.buffer):
+        with waiting(sys.stdin.buffer):
             yield _lines(sys.stdin.buffer, max_size)
         return
     try:
@@ -194,28 +194,6 @@ def bytes_at(path: str, start: int, size: int) -> bytes:
     with Path(path).open("rb", buffering=0) as file:
         file.seek(start)
         return file.read(size)
-
-
-@contextmanager
-def _waiting(file: BinaryIO) -> Iterator[None]:
-    """Let reads of standard input wait for bytes within the block.
-
-    A program may pass a pipe whose reads do not wait: a read that comes before the next bytes would
-    look like the end of the input.
-    """
-    waits = True
-    with suppress(OSError, AttributeError):  # no descriptor, or Windows before Python 3.12
-        waits = os.get_blocking(file.fileno())
-    if waits:
-        yield
-        return
-    handle = file.fileno()
-    os.set_blocking(handle, True)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # closed
-            os.set_blocking(handle, False)  # other programs may share it
 
 
 def _started(file: BinaryIO) -> tuple[BinaryIO, bytes]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ctxtrim.errors import OutputError, reason
+from ctxtrim.io.blocking import waiting
 from ctxtrim.io.compression import MAGIC_SIZE, Compression, kind_named, kind_of, packer
 from ctxtrim.io.replacement import InPlace
 from ctxtrim.io.storage import stored_session
@@ -53,14 +54,16 @@ class Stdout:
         """Write the bytes. Raises `BrokenPipeError` if the reader has closed the pipe."""
         if sys.stdout is None:
             raise OutputError("standard output is closed")
+        file = sys.stdout.buffer
+        rest = memoryview(data)
         try:
-            rest = memoryview(data)
-            while rest:  # without a buffer (PYTHONUNBUFFERED) one write may take only a part
-                written: int | None = sys.stdout.buffer.write(rest)
-                if written is None:
-                    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-                rest = rest[written:]
-            sys.stdout.buffer.flush()
+            with waiting(file):
+                while rest:  # without a buffer (PYTHONUNBUFFERED) one write may take only a part
+                    written: int | None = file.write(rest)
+                    if written is None:
+                        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+                    rest = rest[written:]
+                file.flush()
         except BrokenPipeError:
             raise
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Standard input that comes in pieces, and pipes that do not wait for the next piece."""
+"""Standard input that comes in pieces, and pipes that wait neither for bytes nor for room."""
 
 import gzip
 import os
@@ -55,6 +55,29 @@ def test_compressed_bytes_of_a_pipe_that_does_not_wait_are_read_to_their_end() -
     data = gzip.compress(PLAIN)
     ran = fed([data[:40], data[40:]], waits=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, PLAIN, b"")
+
+
+@pytest.mark.parametrize("variables", [{}, {"PYTHONUNBUFFERED": "1"}])
+def test_a_full_pipe_that_does_not_wait_gets_the_whole_output(
+    tmp_path: Path, variables: dict[str, str]
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(line() * 100)  # more than a pipe holds
+    with pipe(waits=True) as (source, target):
+        os.set_blocking(target, False)
+        process = subprocess.Popen(
+            [*COMMAND, "run", "--quiet", path],
+            stdout=target,
+            stderr=subprocess.PIPE,
+            env=ENVIRONMENT | variables,
+        )
+        received = os.read(source, 1)
+        time.sleep(PAUSE)
+        os.close(target)
+        while block := os.read(source, 1 << 16):
+            received += block
+        _, err = process.communicate()
+    assert (process.returncode, received, err) == (0, path.read_bytes(), b"")
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zstd", "a database", "text"])

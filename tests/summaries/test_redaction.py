@@ -65,6 +65,8 @@ def test_a_private_key_is_masked_as_a_whole_even_without_its_end() -> None:
     assert redacted(whole) == "before\n[REDACTED private key]\nafter"
     escaped = whole.replace("\n", "\\n")
     assert redacted(escaped) == "before\\n[REDACTED private key]\\nafter"
+    comment = whole.replace("\n", "\n * ")
+    assert redacted(comment) == "before\n * [REDACTED private key]\n * after"
     cut = f"-----BEGIN PRIVATE KEY-----\n{body}\nThat was all."
     assert redacted(cut) == "[REDACTED private key]\nThat was all."
 

@@ -8,8 +8,9 @@ _LABEL = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _GAP = r"(?:[\s0-9>|+\"',→]|\\[nrt]){1,32}"
 _HEADERS = rf"(?:{_GAP}[A-Z][A-Za-z-]{{2,20}}: [^\n\\]{{1,100}}){{0,8}}"
 _LINES = rf"{_HEADERS}(?:{_GAP}[A-Za-z0-9+/=]{{16,}}+)+"
+# An atomic group, because Python before 3.11.5 loses its place after some possessive groups.
 _BLOCK = re.compile(
-    rf"-----BEGIN {_LABEL}(?:[^-]*+(?:-(?!----)[^-]*+)*+-----END {_LABEL}|{_LINES})"
+    rf"-----BEGIN {_LABEL}(?:(?>[\s\S]*?(?=-----))-----END {_LABEL}|{_LINES})"
     rf"|Private-Lines: [0-9]{{1,4}}{_LINES}"
 )
 _END = re.compile(rf"-----END {_LABEL}")

@@ -63,7 +63,7 @@ AGENT_FOLDERS = {variable for program in PROGRAMS for variable, _ in program.fol
 
 
 def changes_results(name: str) -> bool:
-    """Whether ctxtrim, or a library that it calls, reads an environment variable.
+    """Whether ctxtrim, a library that it calls or Python's streams read an environment variable.
 
     Such variables of the user must not reach the tests.
     """
@@ -71,6 +71,7 @@ def changes_results(name: str) -> bool:
         name.startswith(("CTXTRIM_", "OPENAI_", "GITHUB_"))
         or name.lower().endswith("_proxy")
         or name in AGENT_FOLDERS
+        or name in ("PYTHONIOENCODING", "PYTHONUNBUFFERED", "PYTHONUTF8")
     )
 
 

@@ -4,10 +4,9 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
-from ctxtrim.io.outputs import Stdout
+from ctxtrim.io.outputs import Stdout, silence_stderr
 from ctxtrim.text.escaping import clean, clean_lines
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)", re.MULTILINE)
@@ -23,8 +22,10 @@ def print_error(line: str) -> None:
     if sys.stderr is not None:
         encoding = sys.stderr.encoding or "utf-8"  # a StringIO has none
         shown = _encodable(without_commands(clean(line)), encoding)
-        with suppress(OSError):
+        try:
             sys.stderr.write(shown + "\n")
+        except OSError:
+            silence_stderr()
 
 
 def is_terminal(stream: Any) -> bool:

@@ -102,7 +102,16 @@ class Delayed:
 
 def silence_stdout() -> None:
     """Redirect standard output to the null device, so that flushing its buffers cannot fail."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    _silence(1)
+
+
+def silence_stderr() -> None:
+    """Redirect standard error to the null device: Python exits with 120 if it cannot flush it."""
+    _silence(2)
+
+
+def _silence(handle: int) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), handle)
 
 
 def write_to(path: Path, makes_folders: bool = False) -> Sink:

@@ -88,7 +88,8 @@ def test_a_full_standard_output_is_a_single_line(words: tuple[str, ...]) -> None
 
 
 @needs_full
-def test_a_full_standard_error_changes_no_result() -> None:
+@pytest.mark.parametrize("variables", [{}, {"PYTHONUNBUFFERED": "1"}])
+def test_a_full_standard_error_changes_no_result(variables: dict[str, str]) -> None:
     for words, code, out in (
         (("truncate", *QUICK), 0, shortened(line())),
         (("truncate", *QUICK, "missing.jsonl"), 1, b""),
@@ -100,7 +101,7 @@ def test_a_full_standard_error_changes_no_result() -> None:
                 input=line(),
                 stdout=subprocess.PIPE,
                 stderr=full,
-                env=ENVIRONMENT,
+                env=ENVIRONMENT | variables,
             )
         assert (done.returncode, done.stdout) == (code, out)
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.clipping.markers import joined
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 from ctxtrim.text.graphemes import Cuts
 from ctxtrim.text.json_spans import Range
 

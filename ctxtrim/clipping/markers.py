@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 from ctxtrim.text.json_spans import Range
 
 MARKER = lazy_pattern(

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 
 _NAMES = ("exit_code", "exitCode", "returncode", "return_code", "returnCode", "exit_status")
 _STARTS = ('"exit', '"return')  # each name begins with one of them

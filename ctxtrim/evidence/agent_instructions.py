@@ -2,7 +2,7 @@
 
 import re
 
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 from ctxtrim.model import Message
 
 _NAMES = (

@@ -7,7 +7,7 @@ from itertools import islice
 from ctxtrim.clipping.markers import MARKER
 from ctxtrim.conversation.tool_exit_codes import exit_code_in_json
 from ctxtrim.conversation.tool_results import result_text
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 from ctxtrim.model import Message
 
 _EXIT_CODE = lazy_pattern(

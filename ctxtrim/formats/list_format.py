@@ -20,7 +20,7 @@ from ctxtrim.formats.message_lists import (
     Predicate,
     messages_as,
 )
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Companion, Line, Message, Source, Span, Transcript
 from ctxtrim.model.request import RequestOptions
 from ctxtrim.text.json_paths import Path, Place

@@ -6,7 +6,7 @@ from typing import Any
 
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import Dialect, Predicate
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.text.json_paths import Path, PathTable, Place, conversations, first_names, patterns
 from ctxtrim.text.records import value_in
 

@@ -1,7 +1,7 @@
 """The table of stages by name. Each stage has one module or package here."""
 
 from ctxtrim.errors import UsageError
-from ctxtrim.loading.lazy_table import LazyTable, module_table
+from ctxtrim.loading import LazyTable, module_table
 from ctxtrim.stage import Stage
 
 

@@ -18,7 +18,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.text.numbers import most_first
 from ctxtrim.tokens.tokenizer import Tokenizer

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 
 Range = tuple[int, int]
 """A range of a text: start and end, in characters."""

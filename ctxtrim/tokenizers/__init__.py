@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ctxtrim.errors import TokenizerError, UsageError, must_be_text
-from ctxtrim.loading.lazy_table import LazyTable, module_table
+from ctxtrim.loading import LazyTable, module_table
 from ctxtrim.tokenizers.program_tokenizers import OWN, add, family_of, registrations
 from ctxtrim.tokenizers.tokenizer_files import SUFFIXES, is_path, tokenizer_file
 from ctxtrim.tokens.models import assumed_model, find_model

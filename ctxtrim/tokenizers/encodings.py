@@ -16,7 +16,7 @@ from unicodedata import category
 from msgspec import Struct
 
 from ctxtrim.errors import TokenizerError
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 from ctxtrim.tokens.tokenizer import Exactness, without_lone_surrogates
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 
 PIECE = 1 << 20  # characters counted at a time
 

@@ -4,7 +4,7 @@ tiktoken 0.14 knows them, so words with them have other tokens. The engines were
 assigned character.
 """
 
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 
 # First bytes of their UTF-8 forms, each with the next bytes; some of these begin a few older
 # characters, too. Most texts have none of the first bytes, which `in` finds out fastest.

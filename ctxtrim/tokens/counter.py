@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ctxtrim.conversation.tool_results import are_alike, tool_name
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.conversation.turns import shape as shape_of
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 from ctxtrim.model import KINDS, ROLES, Message, Transcript
 from ctxtrim.text.numbers import most_first
 from ctxtrim.tokens.framing import Framing

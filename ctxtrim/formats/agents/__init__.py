@@ -18,7 +18,7 @@ from ctxtrim.formats.fields import (
 )
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import Dialect
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Role
 from ctxtrim.text.json_paths import Path
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.formats.base import Format, Layout
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.text.json_paths import Path
 
 _TYPES = (

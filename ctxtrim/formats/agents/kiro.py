@@ -19,7 +19,7 @@ from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import listed_calls, result_parts
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.records import dump
 

@@ -33,7 +33,7 @@ from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListConten
 from ctxtrim.formats.message_parts import content_parts, prompt_around
 from ctxtrim.formats.request_options import anthropic_options, choice
 from ctxtrim.formats.usage import anthropic_usage, is_complete
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path, each_element
 from ctxtrim.text.records import dump

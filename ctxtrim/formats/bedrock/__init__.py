@@ -25,7 +25,7 @@ from ctxtrim.formats.fields import elements, first_string, has_chat_messages, me
 from ctxtrim.formats.media_blocks import untyped_text
 from ctxtrim.formats.message_lists import Dialect, Envelope
 from ctxtrim.formats.usage import bedrock_usage, log_usage
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.model.request import RequestOptions
 from ctxtrim.text.json_paths import Path, Place, each_element
 from ctxtrim.text.records import value_in

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ctxtrim.findings import Finding
-from ctxtrim.loading.lazy_table import LazyTable, module_table
+from ctxtrim.loading import LazyTable, module_table
 
 if TYPE_CHECKING:
     from ctxtrim.formats.conversion.target import Target

@@ -9,7 +9,7 @@ from typing import Any
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.fields import members, role_in, stream_session, string
 from ctxtrim.formats.message_lists import Dialect, Envelope
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Role
 from ctxtrim.text.json_paths import each_element
 

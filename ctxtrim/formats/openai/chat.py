@@ -22,7 +22,7 @@ from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.formats.request_options import chat_options, choice, marks_in
 from ctxtrim.formats.sharegpt import tools_in
 from ctxtrim.formats.usage import is_complete, openai_usage
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path, Place
 

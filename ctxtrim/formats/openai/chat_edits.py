@@ -7,7 +7,7 @@ from ctxtrim.formats import media_marks
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.message_parts import is_prompt
 from ctxtrim.formats.openai import RESPONSES, SDK_REQUEST
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.text.json_paths import Path
 
 _KIMI = (b'"_system_prompt"', b'"_checkpoint"')  # lines of a context of Kimi CLI

@@ -5,7 +5,7 @@ A format that is defined here loads its reader for files of that format only.
 
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.fields import members
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 
 _PARTS = {
     "text": "text",

@@ -21,7 +21,7 @@ from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListConten
 from ctxtrim.formats.message_parts import call_part
 from ctxtrim.formats.opencode.sent_messages import SentMessages, before_revert, info_of, knows
 from ctxtrim.formats.usage import pi_usage
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Part, Span
 from ctxtrim.model.request import Usage
 from ctxtrim.text.records import dump

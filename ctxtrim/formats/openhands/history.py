@@ -26,7 +26,7 @@ from ctxtrim.formats.message_parts import joined_message
 from ctxtrim.formats.openhands import actions, sdk
 from ctxtrim.formats.openhands.actions import Contents
 from ctxtrim.formats.usage import openai_usage
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.json_paths import Path
 

@@ -18,7 +18,7 @@ from ctxtrim.formats.fields import string
 from ctxtrim.formats.media_blocks import inline_media, sealed_media
 from ctxtrim.formats.message_parts import call_part
 from ctxtrim.formats.traces.attributes import Attribute
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 from ctxtrim.model import Media, Part
 
 _FIELD = lazy_pattern(r"contents\.(\d+)\.(?:message_content\.)?(.+)")

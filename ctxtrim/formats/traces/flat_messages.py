@@ -26,7 +26,7 @@ from ctxtrim.formats.message_parts import content_parts, result_parts
 from ctxtrim.formats.traces import flat_contents, genai_messages
 from ctxtrim.formats.traces.attributes import Attribute, Attributes
 from ctxtrim.formats.traces.requests import LoggedRequest, LogRecord, opened, request_of
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 

@@ -16,7 +16,7 @@ from ctxtrim.formats.base import Format, Insertion, Layout, Site
 from ctxtrim.formats.log_events import first_logged, log_messages
 from ctxtrim.formats.traces.grouping import Conversation, conversations, with_contexts
 from ctxtrim.formats.traces.requests import LoggedRequest, dialect_of, nested
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Line, Message, Source, Span, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, value_in

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ctxtrim.loading.lazy_table import lazy_function
+from ctxtrim.loading import lazy_function
 
 
 class Container(Struct, frozen=True):

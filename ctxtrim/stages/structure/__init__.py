@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.findings import Code, Finding, Severity
-from ctxtrim.loading.lazy_table import LazyTable, module_table
+from ctxtrim.loading import LazyTable, module_table
 from ctxtrim.model import Transcript
 from ctxtrim.stages.structure import checks
 from ctxtrim.stages.structure.rule import Breach, Rule, checked

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from ctxtrim.conversation.tool_results import call_label
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 from ctxtrim.model import Message, Part, Role, ServerLink
 from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 from ctxtrim.summaries.redaction import values
 
 _Match = re.Match[str]

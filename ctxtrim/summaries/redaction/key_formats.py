@@ -12,7 +12,7 @@ and a bounded number of words after it.
 import re
 from collections.abc import Iterable
 
-from ctxtrim.loading.lazy_pattern import lazy_pattern
+from ctxtrim.loading import lazy_pattern
 
 _WORD = "[A-Za-z0-9_-]"
 _ALNUM = "[A-Za-z0-9]"

@@ -1,8 +1,11 @@
-"""A table whose values are loaded when they are first used, so that a run loads only its own."""
+"""What is loaded when it is first used, so that a run loads only its own: rows of tables, functions
+and patterns.
+"""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, AnyStr, TypeVar, cast
 
 V = TypeVar("V")
 
@@ -70,3 +73,20 @@ def _loaded(name: str) -> Any:
     """The value of a `module:attribute`."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)
+
+
+class _LazyPattern:
+    """Has the methods of a pattern, which is compiled for the first of them."""
+
+    def __init__(self, text: str | bytes, flags: int) -> None:
+        self._text, self._flags = text, flags
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(re.compile(self._text, self._flags), name)
+        setattr(self, name, value)
+        return value
+
+
+def lazy_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """A pattern to call methods of, not to pass to functions of `re`."""
+    return cast("re.Pattern[AnyStr]", _LazyPattern(text, flags))

@@ -1,1 +1,0 @@
-"""What is loaded when it is first used: rows of tables, and patterns."""

@@ -1,4 +1,4 @@
-"""Examples of commands and stages, for help pages. A test runs them in this order."""
+"""Examples of commands and stages, for help pages. A test runs each."""
 
 from collections.abc import Mapping
 

@@ -134,8 +134,8 @@ def test_short_names_are_those_of_the_options(ctxtrim: Run, tmp_path: Path) -> N
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that examples name."""
+def files(ctxtrim: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that examples name, and those that they read after other examples."""
     folder = tmp_path_factory.mktemp("examples")
     shutil.copy(FIXTURES / "seven-steps.jsonl", folder / "session.jsonl")
     sessions = folder / ".claude/projects/-quay"
@@ -143,7 +143,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(FIXTURES / "claude-code.jsonl", sessions)
     (folder / "logs").mkdir()
     shutil.copy(FIXTURES / "messages.jsonl", folder / "logs")
+    archived = ("session.jsonl", "--archive", "originals")
+    for words in (
+        ("truncate", "--max-age", "3", *archived, "-o", "short.jsonl"),
+        ("trim", "--budget", "30k", *archived, "-o", "trimmed.jsonl"),
+    ):
+        assert ctxtrim(*words, cwd=folder).code == 0
     return folder
+
+
+@pytest.fixture
+def folder(files: Path, tmp_path: Path) -> Path:
+    """A copy of the folder, so that no example depends on another."""
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    return tmp_path
 
 
 @pytest.mark.parametrize("line", dict.fromkeys(sum(EXAMPLES.values(), ())))

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 
 import pytest
 from conftest import Ran, run
-from old_archives import make_older
-from samples import chat, line, messages, oversized_chat
+from old_archives import make_older, old_archive
+from samples import chat, line, messages, oversized_chat, shortened, step_text
 
 from ctxtrim.archive.blobs import open_regular
 from ctxtrim.archive.index import Archive
@@ -206,6 +206,16 @@ def test_a_file_that_no_run_refers_to_is_removed_when_it_is_old(tmp_path: Path) 
     assert edited.objects == []
 
 
+def test_files_are_kept_for_an_index_of_version_1(tmp_path: Path) -> None:
+    folder, out = tmp_path / "a", shortened(line())
+    old_archive(folder, line(), out, {"call_1": step_text(1)})
+    for path in folder.glob("objects/??/*"):
+        os.utime(path, (0, 0))
+    assert run("archive", "prune", "--older-than", "0h", "--archive", folder).code == 0
+    assert run("restore", "-", "--archive", folder, stdin=out).out == line()
+    assert run("trace", "get", "call_1", "--archive", folder).out == step_text(1).encode()
+
+
 def test_files_that_are_used_again_count_as_new(tmp_path: Path) -> None:
     edited = Edited(tmp_path, EDITS[:1])
     for path in edited.objects:
@@ -290,6 +300,14 @@ def test_a_file_that_cannot_be_replaced_has_no_run_to_undo(
     monkeypatch.setattr(InPlace, "commit", refuse)
     assert edited.run(*EDITS[2], "--in-place", *QUICK, "t.jsonl").code == 1
     assert len(edited.listed()) == 1
+
+
+def test_a_file_that_cannot_be_replaced_again_keeps_the_earlier_run(tmp_path: Path) -> None:
+    edited = Edited(tmp_path, EDITS[1:2])
+    assert edited.restore() == edited.states[0]
+    with edited.file.open("ab"):
+        assert edited.run(*EDITS[1], "--in-place", *QUICK, "t.jsonl").code == 1
+    assert edited.run("restore", "-", stdin=edited.states[1]).out == edited.states[0]
 
 
 def test_the_age_has_a_unit_and_a_dry_run_removes_nothing(tmp_path: Path) -> None:

@@ -203,18 +203,15 @@ def test_the_original_of_a_result_is_retrieved_by_its_id(ctxtrim: Run, tmp_path:
         assert ran.code == 1 and ("and the SHA-256 zzz; leave out --sha256" in ran.err) == advice
 
 
-def test_an_ambiguous_id_lists_the_results_and_a_hash_selects(ctxtrim: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("runs", [1, 2])
+def test_an_ambiguous_id_lists_the_results_and_a_hash_selects(
+    ctxtrim: Run, tmp_path: Path, runs: int
+) -> None:
     archive = ("--archive", tmp_path / "a")
     texts = ["first " * 300, "second " * 300]
-    for text in texts:
-        ctxtrim(
-            "truncate",
-            "--max-age",
-            "0",
-            *QUICK,
-            *archive,
-            stdin=conversation([*step("c", text), *steps(1, "x")]),
-        )
+    inputs = [conversation([*step("c", text), *steps(1, "x")]) for text in texts]
+    for data in inputs if runs == 2 else [b"".join(inputs)]:
+        ctxtrim("truncate", "--max-age", "0", *QUICK, *archive, stdin=data)
     ran = ctxtrim("trace", "get", "c", *archive)
     assert (ran.code, ran.out) == (1, b"")
     for text in texts:

@@ -40,6 +40,11 @@ def test_keys_are_masked_at_any_position(key: str, kind: str, frame: str) -> Non
     assert redacted(frame.format(key)) == frame.format(f"[REDACTED {kind}]")
 
 
+def test_a_key_that_is_longer_than_its_format_is_masked_as_a_whole() -> None:
+    key = "glptt-" + noise(40, "abcdef0123456789").lower()
+    assert redacted(f"use {key}7fx for it") == "use [REDACTED access token] for it"
+
+
 @pytest.mark.parametrize(
     ("text", "masked"),
     [
@@ -53,6 +58,12 @@ def test_keys_are_masked_at_any_position(key: str, kind: str, frame: str) -> Non
         ("aws_secret_access_key=wJalrXUtnFEMI/K7MDENG+b", "aws_secret_access_key=[REDACTED key]"),
         ("Authorization: Bearer abcdef1234567890abcdef", "Authorization: Bearer [REDACTED token]"),
         ("postgres://admin:pa55word@db:5432/x", "postgres://admin:[REDACTED password]@db:5432/x"),
+        ("Cookie: basket=a1b2c3d4e5f6g7h8", "Cookie: basket=[REDACTED cookie]"),
+        ("mysql -pcorrect -phorse", "mysql -p[REDACTED password] -p[REDACTED password]"),
+        (
+            f"curl -H 'X-Note: {'tide ' * 100}' -u ann:correcthorse",
+            f"curl -H 'X-Note: {'tide ' * 100}' -u ann:[REDACTED password]",
+        ),
     ],
 )
 def test_values_of_secret_names_are_masked(text: str, masked: str) -> None:
@@ -127,6 +138,8 @@ def test_a_private_key_is_masked_as_a_whole_even_without_its_end() -> None:
         "hooks.slack.com/services/T00000000/B00000000/XXXXXXXX",
         "if text.startswith('-----BEGIN PRIVATE KEY-----'):",
         "passed: 12, pass: true",
+        "token: https://vault.example/v1/tide",
+        f'password: "{"tall ships sail past green buoys " * 4}"',
     ],
 )
 def test_texts_without_a_secret_are_kept(text: str) -> None:
@@ -139,6 +152,8 @@ def test_a_private_key_without_a_beginning_is_masked() -> None:
     assert redacted(rest) == "tail -n 14 key.pem\n[REDACTED private key]\nafter"
     escaped = rest.replace("\n", "\\n")
     assert redacted(escaped) == "tail -n 14 key.pem\\n[REDACTED private key]\\nafter"
+    last_line = f"$ tail -n 2 key.pem\n{noise(44)}\n-----END PRIVATE KEY-----"
+    assert redacted(last_line) == "$ tail -n 2 key.pem\n[REDACTED private key]"
     in_a_line = f"...{noise(30)}\n{body}\n-----END PRIVATE KEY-----"
     assert redacted(in_a_line) == "...[REDACTED private key]"
     mention = "It ends with\n-----END PRIVATE KEY-----"

@@ -1,5 +1,6 @@
 """Undo by default: a file that is replaced in place can be restored without an option."""
 
+import itertools
 import json
 import random
 import signal
@@ -91,6 +92,26 @@ def test_the_last_run_on_this_file_is_undone_if_several_inputs_gave_its_output(h
     for file, text in zip((home.file, other), texts, strict=True):
         assert home.run("restore", "--in-place", file).code == 0
         assert file.read_bytes() == text
+
+
+@pytest.mark.parametrize("texts", list(itertools.permutations(("one ", "two ", "three "))))
+def test_the_last_of_several_runs_with_one_output_is_undone(
+    home: Home, texts: tuple[str, ...]
+) -> None:
+    for text in texts:
+        data = conversation(steps(1, text * 500) + steps(5, "b"))
+        home.file.write_bytes(data)
+        home.run("trim", "--in-place", "--budget", "100", *QUICK, home.file)
+    assert home.run("restore", home.file).out == data
+
+
+def test_every_copy_of_an_output_can_be_restored_after_an_append(home: Home) -> None:
+    copies = [home.file.with_name(name) for name in ("a.jsonl", "b.jsonl")]
+    for copy in copies:
+        home.run("truncate", *QUICK, "--archive", "archive", home.file, "-o", copy)
+    for copy in copies:
+        copy.write_bytes(copy.read_bytes() + LINES[0])
+        assert home.run("restore", "--archive", "archive", copy).out == line() + LINES[0]
 
 
 def test_every_file_with_the_same_bytes_can_be_restored_after_an_append(home: Home) -> None:
@@ -260,6 +281,8 @@ def test_a_run_that_changed_nothing_is_not_offered_for_undo(home: Home) -> None:
     archive = ("--archive", home.file.parent / "x")
     home.run("trim", "--budget", "100k", *QUICK, *archive, "t.jsonl", "-o", "o.jsonl")
     home.run(*TRUNCATE, *archive, "t.jsonl")
+    home.run("trim", "--budget", "100k", *QUICK, *archive, "t.jsonl", "-o", "same.jsonl")
+    assert home.run("restore", *archive, "same.jsonl").out == line()
     ran = home.run("restore", "--in-place", *archive, "t.jsonl")
     assert home.file.read_bytes() == line()
     assert "restore it again" not in ran.err

@@ -16,8 +16,7 @@ def oldest(archive: Archive, traces: Sequence[Trace]) -> list[Trace]:
     before = {pack.path: {pack.input, *starts} for pack, starts in packs}
     inputs_of: dict[str, set[str]] = {}
     for pack, _ in packs:
-        if pack.input != pack.output:
-            inputs_of.setdefault(pack.output, set()).update(before[pack.path])
+        inputs_of.setdefault(pack.output, set()).update(before[pack.path])
     outputs = {trace.pack.output for trace in traces if trace.pack is not None}
     originals = []
     for trace in traces:

@@ -115,9 +115,10 @@ def test_only_verdicts_in_a_failed_assertion_have_a_section(suite: Path) -> None
         "    assert 1 == 2\n"
         "def test_other_error():\n"
         "    bad = verdict()\n"
-        "    raise ValueError(repr(bad))\n",
+        "    raise ValueError(repr(bad))\n"
+        "def test_good(): assert not ctxtrim.fits('fixtures/a.jsonl', budget=90_000)\n",
     )
-    assert "2 failed" in out
+    assert "3 failed" in out
     assert "ctxtrim: where" not in out
     _, out = run(
         suite,

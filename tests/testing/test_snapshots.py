@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import conversation, user
 from conftest import FIXTURES
 from pictures import PICTURE
 from sessions import anthropic_session, openai_session
@@ -34,6 +35,11 @@ def test_ids_and_clocks_are_kept() -> None:
     assert heads
     assert all("uuid=" in line and "timestamp=20" in line for line in heads)
     assert found[0].startswith("transcript id=")
+
+
+def test_the_id_and_the_clock_of_a_conversation_are_not_those_of_its_messages() -> None:
+    data = conversation([user("Which buoy is lit?")], id="c-1", created=1_700_000_000)
+    assert list(lines(data)) == ["transcript id=c-1", "user", '  text "Which buoy is lit?"']
 
 
 def test_texts_stay_on_one_line_and_are_readable() -> None:

@@ -51,6 +51,16 @@ def test_a_registry_model_keeps_values_missing_in_the_file(ctxtrim: Run, tmp_pat
     assert "ctxtrim.toml" in ctxtrim("models", "gpt-4o", cwd=tmp_path).out.decode()
 
 
+def test_a_smaller_window_limits_the_input_of_a_registry_model(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    write(tmp_path, "[models.gpt-5]\ncontext_window = 64_000\n")
+    row = json.loads(ctxtrim("count", "--model", "gpt-5", "--json", stdin=TALK, cwd=tmp_path).out)[
+        "transcripts"
+    ][0]
+    assert row["budget"]["max_input"] == 64_000
+
+
 def test_other_models_are_unchanged(ctxtrim: Run, tmp_path: Path) -> None:
     write(tmp_path, "[models.gpt-4o]\ncontext_window = 9_000\n")
     row = json.loads(ctxtrim("count", "--model", "gpt-4", "--json", stdin=TALK, cwd=tmp_path).out)[

@@ -275,3 +275,6 @@ def test_a_finding_names_the_rollout_that_is_continued() -> None:
     assert text not in findings(META, *events)
     compacted = event("compacted", {"message": "", "replacement_history": [says("user", "go")]})
     assert text not in findings(*events, compacted)
+    for lines, exactness in ((events, "estimated"), (events[1:], "exact")):
+        (row,) = run(session(*lines), [("count", {})], tokenizer=None, model="gpt-4o").rows
+        assert row.count.exactness == exactness

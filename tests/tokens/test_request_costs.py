@@ -157,6 +157,16 @@ def test_anthropic_writes_structured_output_as_indented_json(
     assert added(plain, more, model) == text + (frame if available() else 119)
 
 
+def test_an_api_like_that_of_openai_makes_a_tool_of_the_format_for_claude() -> None:
+    chat = {"response_format": {"type": "json_schema", "json_schema": FORMAT}}
+    responses = {"text": {"format": {"type": "json_schema"} | FORMAT}}
+    own = {"output_format": {"type": "json_schema", "schema": SCHEMA}}
+    model, messages = "claude-sonnet-4-6", {"messages": [user("x")]}
+    tokens = added(messages, chat, model)
+    assert tokens == added({"input": "x", "store": False}, responses, model)
+    assert tokens > added(messages | {"system": "Be brief."}, own, model) + 500
+
+
 def test_gemini_does_not_charge_for_structured_output() -> None:
     plain = {"contents": [{"role": "user", "parts": [{"text": "x"}]}]}
     assert added(plain, {"generationConfig": {"responseSchema": SCHEMA}}, "gemini-2.5-flash") == 0

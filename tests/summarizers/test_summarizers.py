@@ -190,6 +190,20 @@ def test_an_endpoint_is_not_asked_again_after_the_deadline(server: Server) -> No
 
 @local
 @pytest.mark.parametrize(
+    ("status", "answer"),
+    [(400, sends(b"{}", 400)), (429, sends(b"{}", 429, headers={"Retry-After": "3600"}))],
+)
+def test_an_endpoint_is_not_asked_again_if_that_is_in_vain(
+    server: Server, status: int, answer: Answer
+) -> None:
+    server.answers = [answer, completion("In short.")]
+    message = endpoint_error(Endpoint("small", server.url))
+    assert message.startswith(f"the endpoint {server.url} answered HTTP {status}: ")
+    assert len(server.asked) == 1
+
+
+@local
+@pytest.mark.parametrize(
     ("answer", "error"),
     [
         (

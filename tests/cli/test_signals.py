@@ -9,13 +9,15 @@ import random
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from conftest import ENVIRONMENT, FIXTURES, default_signals
 from samples import chat, line
 
-from ctxtrim.io.signals import delayed
+from ctxtrim.io.outputs import write_file
+from ctxtrim.io.signals import delayed, take_received, termination_raises
 
 CODE = """
 import os, sys
@@ -113,3 +115,16 @@ def test_a_delayed_signal_reaches_its_handler_after_the_block() -> None:
         assert calls == [signal.SIGTERM]
     finally:
         signal.signal(signal.SIGTERM, former)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such signals")
+def test_no_file_is_replaced_after_a_signal_whose_exception_was_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"old")
+    with termination_raises():
+        with suppress(KeyboardInterrupt):  # as a finalizer does
+            signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            write_file(path, b"new")
+    assert take_received() == signal.SIGTERM
+    assert (path.read_bytes(), list(tmp_path.iterdir())) == (b"old", [path])

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,8 @@ from samples import chat, line, messages, shortened
 
 from ctxtrim.errors import OutputError
 from ctxtrim.io.outputs import in_place
-from ctxtrim.io.replacement import ChangedError
+from ctxtrim.io.replacement import ChangedError, ReplacedError
+from ctxtrim.io.temporary import Temporary
 
 QUICK = ("--tokenizer", "chars4", "--quiet")
 APPENDS = """
@@ -112,6 +113,53 @@ def test_lines_appended_around_the_rename_are_carried_over(tmp_path: Path) -> No
         assert lost(path, count[0]) == set()
     assert replaced
     assert names(tmp_path) == ["0.0005.jsonl", "0.05.jsonl"]
+
+
+def late(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let another program act between the last check of a file and its replacement."""
+    replace = Temporary.replace
+
+    def acted(temporary: Temporary, target: Path) -> None:
+        monkeypatch.undo()
+        act()
+        replace(temporary, target)
+
+    monkeypatch.setattr(Temporary, "replace", acted)
+
+
+def test_a_line_that_is_appended_just_before_the_rename_is_carried_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"one\n")
+    sink = in_place(path)
+    sink.write(b"ONE\n")
+    with path.open("rb") as former, ExitStack() as opened:
+
+        def append() -> None:
+            file = opened.enter_context(path.open("ab", buffering=0))
+            file.write(b"two\n")
+
+        late(monkeypatch, append)
+        with pytest.raises(ReplacedError, match="still writes to the former file"):
+            sink.commit()
+        assert former.read() == b"one\ntwo\n"
+    assert path.read_bytes() == b"ONE\ntwo\n"
+
+
+def test_a_version_that_is_written_just_before_the_rename_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"one\n")
+    sink = in_place(path)
+    sink.write(b"ONE\n")
+    late(monkeypatch, lambda: path.write_bytes(b"another version\n"))
+    with pytest.raises(ReplacedError, match=r"that version is in .*-kept: compare the two"):
+        sink.commit()
+    (copy,) = tmp_path.glob("*-kept")
+    assert (path.read_bytes(), copy.read_bytes()) == (b"ONE\n", b"another version\n")
+    assert len(names(tmp_path)) == 2
 
 
 def test_a_file_that_grew_while_it_was_read_is_read_again(tmp_path: Path) -> None:
@@ -274,6 +322,16 @@ def test_mode_and_extended_attributes_are_kept(ctxtrim: Run, tmp_path: Path) -> 
         assert os.getxattr(path, "user.note") == b"mine"
 
 
+def test_new_files_have_the_mode_of_the_mask_which_stays(ctxtrim: Run, tmp_path: Path) -> None:
+    former = os.umask(0o027)
+    try:
+        for name in ("a.jsonl", "b.jsonl"):
+            assert ctxtrim("truncate", *QUICK, "-o", tmp_path / name, stdin=line()).code == 0
+            assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o640
+    finally:
+        os.umask(former)
+
+
 def test_a_pipe_cannot_be_replaced_in_place(ctxtrim: Run, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     ran = ctxtrim("truncate", "--in-place", *QUICK, tmp_path / "pipe")
@@ -355,3 +413,14 @@ def test_the_next_run_removes_the_temporary_files_of_killed_runs_but_not_those_i
     assert running.wait(20) == 0
     assert names(tmp_path) == [".notes.ctxtrim-tmp", "other.jsonl", "out.jsonl"]
     assert out.read_bytes() == shortened(line()) + line(chat())
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can make such files"
+)
+def test_temporary_files_of_another_user_stay(ctxtrim: Run, tmp_path: Path) -> None:
+    other = tmp_path / f".out.jsonl.{'0' * 16}.ctxtrim-tmp"
+    other.write_bytes(b"theirs")
+    os.chown(other, 1, 1)
+    assert ctxtrim("truncate", *QUICK, "-o", tmp_path / "out.jsonl", stdin=line()).code == 0
+    assert names(tmp_path) == [other.name, "out.jsonl"]

@@ -14,6 +14,7 @@ from writers import opencode_storage
 from ctxtrim.io.replacement import ChangedError
 from ctxtrim.io.storage import stored_session
 from ctxtrim.io.storage.files import SessionFiles
+from ctxtrim.io.temporary import Temporary
 
 TRIM = ("trim", "--budget", "1200", "--context-window", "9000")
 
@@ -130,6 +131,16 @@ def test_a_file_that_cannot_be_replaced_keeps_all_files(ctxtrim: Run, session: P
     assert tree(root) == before
 
 
+def test_a_file_that_may_not_be_removed_keeps_all_files(ctxtrim: Run, session: Path) -> None:
+    root = root_of(session)
+    part = next(path for path in root.rglob("*.json") if b"tides of day 1" in path.read_bytes())
+    part.chmod(0o444)
+    before = tree(root)
+    ran = ctxtrim(*TRIM, "--in-place", session)
+    assert (ran.code, "is read-only" in ran.err) == (1, True)
+    assert tree(root) == before
+
+
 def test_an_error_in_the_middle_puts_files_back(ctxtrim: Run, session: Path) -> None:
     root = root_of(session)
     last = max(path for path in root.rglob("*.json") if b'"tool"' in path.read_bytes())
@@ -172,6 +183,28 @@ def test_a_file_that_changes_during_the_edit_is_kept(session: Path) -> None:
     assert tree(root_of(session)) == before
 
 
+def test_a_file_that_changes_while_others_are_written_is_kept(
+    ctxtrim: Run, session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, root, out = stored_session(session), root_of(session), tmp_path / "x.json"
+    assert found is not None
+    assert ctxtrim(*TRIM, "--summarize", session, "-o", out).code == 0
+    sink = SessionFiles(found)
+    sink.write(out.read_bytes())
+    before, replace = tree(root), Temporary.replace
+    part = max(set(found.files()) - set(found.files_of(out.read_bytes())))
+    changed = part.read_bytes() + b"\n"
+
+    def late(temporary: Temporary, target: Path) -> None:
+        part.write_bytes(changed)
+        replace(temporary, target)
+
+    monkeypatch.setattr(Temporary, "replace", late)
+    with pytest.raises(ChangedError):
+        sink.commit()
+    assert tree(root) == before | {str(part.relative_to(root)): changed}
+
+
 def test_an_interrupted_edit_is_reported_and_put_back(
     ctxtrim: Run, session: Path, tmp_path: Path
 ) -> None:
@@ -190,6 +223,17 @@ def test_an_interrupted_edit_is_reported_and_put_back(
     assert "was interrupted" in ran.err
     assert ctxtrim("truncate", "--max-tokens", "999999", "--in-place", session).code == 0
     assert tree(root_of(session)) == before
+
+
+def test_half_a_journal_is_removed_because_no_file_was_changed(
+    ctxtrim: Run, session: Path
+) -> None:
+    found = stored_session(session)
+    assert found is not None
+    found.journal.write_text('["half')
+    assert ctxtrim(*TRIM, "--in-place", session).code == 0
+    assert ctxtrim("check", session, "--budget", "1200").code == 0
+    assert not found.journal.exists()
 
 
 def test_another_file_is_not_written_over_a_session(ctxtrim: Run, session: Path) -> None:

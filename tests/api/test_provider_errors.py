@@ -163,6 +163,7 @@ def test_s3_12_the_cause_of_an_error_is_recognized() -> None:
         ("The prompt exceeds the 1.5M token limit.", 1_500_000),
         ("exceeds the 200k context window of gpt-4-32k", 200_000),
         ("token limit for gpt-4-32k exceeded", None),
+        ("maximum context length is 200000 tokens; the limit of this key is 32000 tokens", 32_000),
         ("exceeded model token limit: 262144 (requested: 269030)", 262_144),
         ("Request body too large for gpt-4o model. Max size: 8000 tokens.", 8000),
         ("`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 8000 `inputs`", 8193),
@@ -192,6 +193,16 @@ def test_a_number_far_below_the_prompt_is_a_window_only_with_tokens(
     text: str, window: int | None
 ) -> None:
     assert stated_window(ValueError(text), prompt_tokens=90_000) == window
+
+
+class LimitedError(Exception):
+    code = "rate_limit_exceeded"
+
+
+def test_the_code_of_a_rate_limit_decides_whatever_the_text() -> None:
+    text = "the request has more than the maximum input tokens"
+    assert is_context_length_exceeded(ValueError(text))
+    assert not is_context_length_exceeded(LimitedError(text))
 
 
 class OfClassError(Exception):

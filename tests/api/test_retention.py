@@ -115,6 +115,8 @@ def test_s4_3_the_policy_is_pure_and_idempotent() -> None:
     assert after.messages[1:] == (POLICY.truncate(tool(1)), tool(3))
     assert POLICY.apply(after) == after
     assert POLICY.truncate(POLICY.truncate(tool(1))) == POLICY.truncate(tool(1))
+    pointed = tool(1, HEAD + POINTER.replace("abc-123", "another-id"))
+    assert POLICY.truncate(pointed) == pointed
     with pytest.raises(FrozenInstanceError):
         window.messages[1].content = ""  # type: ignore[misc]
 

@@ -149,6 +149,14 @@ def test_latest_reads_the_folder_of_an_openhands_conversation(home: Home, place:
     assert (row["path"], row["messages"], row["format"]) == (str(folder), 1, "openhands")
 
 
+def test_a_folder_of_events_is_as_new_as_its_last_event(home: Home) -> None:
+    for path in ("1/events/event-0.json", "2/events/event-0.json", "1/events/event-1.json"):
+        home.add(f".openhands/conversations/{path}", b"{}")
+    times = {session["path"][-1]: session["time"] for session in home.listed()}
+    assert list(times) == ["1", "2"]
+    assert times["1"] > times["2"]
+
+
 def test_an_old_session_of_gemini_cli_belongs_to_the_folder_with_its_hash(home: Home) -> None:
     name = hashlib.sha256(str(home.project).encode()).hexdigest()
     home.add(f".gemini/tmp/{name}/chats/session-1.json", b'{"messages": []}')

@@ -203,6 +203,24 @@ def test_s3_12_a_request_is_retried_at_most_once(server: Server) -> None:
     assert len(server.asked) == 2
 
 
+def test_s3_12_a_retried_request_is_the_given_list_within_the_smaller_budget() -> None:
+    messages = openai_session(60)
+    before = copy.deepcopy(messages)
+    sent: list[Messages] = []
+
+    def send(prompt: Messages) -> str:
+        sent.append(copy.deepcopy(prompt))
+        prompt.append({"role": "user", "content": "Only for this attempt."})
+        if len(sent) == 1:
+            raise ValueError("maximum context length is 8192 tokens")
+        return "Fine."
+
+    assert with_recovery(send, messages, model="gpt-4o", budget=700) == "Fine."
+    assert (messages, sent[0]) == (before, before)
+    assert estimate_tokens(sent[1], "gpt-4o") <= 700
+    assert "Only for this attempt" not in json.dumps(sent[1])
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -459,6 +459,23 @@ def test_an_abandoned_branch_never_becomes_live() -> None:
     assert survivors(30, *rootless) == ["b"]
 
 
+def test_a_line_that_goes_with_others_is_listed_once() -> None:
+    events = (
+        line("a", None, "user", "start"),
+        call_line("k", "a", "m1", "t1"),
+        answers("r", "k", "t1", LONG),
+        line("t", "r", "user", "task"),
+        says("d", "t", "m2", type="text", text="abandoned"),
+        says("b", "t", "m3", type="text", text=LONG),
+        says("c", "b", "m4", type="text", text=LONG),
+    )
+    stages = [("truncate", {"max_tokens": 20}), ("trim", {})]
+    (row,) = run(session(*events), stages, limit=16).rows
+    assert [step.is_edited for step in row.steps] == [True, True]
+    changes = [measured.change for step in row.steps for measured in step.changes]
+    assert [change.line for change in changes if change.message is None] == [5]
+
+
 def test_a_text_next_to_a_dropped_result_is_kept() -> None:
     note = [
         {"type": "tool_result", "tool_use_id": "t1", "content": LONG},

@@ -71,6 +71,18 @@ def test_a_command_is_called_once_for_a_file_that_does_not_change(
     assert command.calls == 2
 
 
+@pytest.mark.parametrize("fits", [True, False])
+def test_the_summaries_of_an_array_are_stored_if_it_is_written(
+    ctxtrim: Run, tmp_path: Path, fits: bool
+) -> None:
+    store, out = tmp_path / "store.json", tmp_path / "out.json"
+    last = [user("Which berth? " * (1 if fits else 2000))]
+    array = b",".join(conversation(messages).strip() for messages in (talk(20), last))
+    words = ("trim", "--summarize", "--budget", "900", "--summary-store", store, "-o", out)
+    ran = ctxtrim(*words, stdin=b"[" + array + b"]")
+    assert (ran.code, out.exists(), store.exists()) == (0 if fits else 3, fits, fits)
+
+
 def prompt(turns: int, writer: Writer, summary: str | None, **options: Any) -> Any:
     options = {"model": "gpt-4o", "budget": 1000, "summarize": True} | options
     return build_final_prompt(
@@ -83,7 +95,9 @@ def test_a_summarizer_is_called_once_for_a_list_that_does_not_change() -> None:
     first = prompt(20, writer, None)
     assert first.summary.endswith("as written 1 times.")
     second = prompt(20, writer, first.summary)
-    third = prompt(20, writer, pickle.loads(pickle.dumps(second.summary)))
+    copied = pickle.loads(pickle.dumps(second.summary))
+    assert copied.kept and vars(copied) == vars(second.summary)
+    third = prompt(20, writer, copied)
     assert first.messages == second.messages == third.messages
     assert first.summary == second.summary == third.summary
     assert writer.calls == 1

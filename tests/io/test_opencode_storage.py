@@ -225,9 +225,7 @@ def test_an_interrupted_edit_is_reported_and_put_back(
     assert tree(root_of(session)) == before
 
 
-def test_half_a_journal_is_removed_because_no_file_was_changed(
-    ctxtrim: Run, session: Path
-) -> None:
+def test_half_a_journal_is_removed_because_no_file_was_changed(ctxtrim: Run, session: Path) -> None:
     found = stored_session(session)
     assert found is not None
     found.journal.write_text('["half')

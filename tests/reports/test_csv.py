@@ -1,6 +1,7 @@
 import csv
 from pathlib import Path
 
+import pytest
 from conftest import FIXTURES, Run
 from samples import chat, line
 
@@ -20,8 +21,9 @@ def test_there_is_a_line_for_each_transcript_and_each_unreadable_file(
     assert rows[3]["findings"] == "cannot be read: no such file or directory"
 
 
-def test_a_spreadsheet_reads_no_text_of_a_transcript_as_a_formula(ctxtrim: Run) -> None:
-    data = line(chat(), '"id": "=1+1"')
+@pytest.mark.parametrize("sign", "=+-@")
+def test_a_spreadsheet_reads_no_text_of_a_transcript_as_a_formula(ctxtrim: Run, sign: str) -> None:
+    data = line(chat(), f'"id": "{sign}1+1"')
     shown = ctxtrim("count", "--report-format", "csv", stdin=data).out.decode()
     (row,) = csv.DictReader(shown.splitlines())
-    assert row["id"] == "'=1+1"
+    assert row["id"] == f"'{sign}1+1"

@@ -36,13 +36,15 @@ def test_a_call_and_its_result_belong_to_its_file_and_its_command(ctxtrim: Run) 
         *exchange(3, "read_file", "ten fathoms " * 10, path="./depths.txt"),
     ]
 
-    def names(group: str) -> list[str]:
+    def tokens_by(group: str) -> dict[str, int]:
         ran = ctxtrim("count", "--by", group, "--json", stdin=line(messages))
-        return list(json.loads(ran.out)["transcripts"][0]["by"])
+        return dict(json.loads(ran.out)["transcripts"][0]["by"])
 
-    assert names("file")[:2] == ["depths.txt", "(no file)"]
-    assert names("command")[:2] == ["(no command)", "git log"]
-    assert names("turn")[0] == "turn 1"
+    assert list(tokens_by("file"))[:2] == ["depths.txt", "(no file)"]
+    assert list(tokens_by("command"))[:2] == ["(no command)", "git log"]
+    assert next(iter(tokens_by("turn"))) == "turn 1"
+    tools, roles = tokens_by("tool"), tokens_by("role")
+    assert tools["read_file"] + tools["bash"] == roles["assistant"] + roles["tool"]
 
 
 COMMANDS = {

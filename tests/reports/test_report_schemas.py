@@ -48,6 +48,8 @@ def test_sarif_is_valid_and_names_the_line_of_each_finding(checked: Any) -> None
     SARIF.validate(report)
     (run,) = report["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    is_whole = {"not-json", "no-transcript"}.isdisjoint(rules)
+    assert run["invocations"] == [{"executionSuccessful": is_whole}]
     for result in run["results"]:
         (location,) = result["locations"]
         place = location["physicalLocation"]

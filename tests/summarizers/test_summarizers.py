@@ -59,6 +59,10 @@ def test_a_lone_surrogate_in_a_prompt_reaches_the_command_as_a_question_mark() -
             "import sys; sys.exit('first\\nno model: password=hunter2\\n')",
             "--llm-command ended with status 1: no model: password=[REDACTED password]",
         ),
+        (
+            "import sys; sys.exit('first\\n' * 2000 + 'no berth is free')",
+            "--llm-command ended with status 1: no berth is free",
+        ),
         ("", "--llm-command wrote nothing; expected a summary on its standard output"),
         ("print(' ')", "--llm-command wrote nothing; expected a summary on its standard output"),
         (

@@ -165,3 +165,15 @@ def test_rare_frames_are_read(ctxtrim: Run, tmp_path: Path, data: bytes) -> None
     file.write_bytes(data)
     for ran in (ctxtrim("run", file), ctxtrim("run", stdin=data)):
         assert (ran.code, ran.out) == (0, PLAIN)
+
+
+def test_a_compressed_line_may_have_the_largest_size(ctxtrim: Run) -> None:
+    for size, code in ((len(line()), 0), (len(line()) - 1, 1)):
+        ran = ctxtrim("truncate", "--max-size", size, stdin=gzip.compress(line()))
+        assert ran.code == code
+
+
+def test_damage_of_a_written_file_would_be_noticed(ctxtrim: Run, tmp_path: Path) -> None:
+    assert ctxtrim("truncate", "-o", tmp_path / "x.jsonl.zst", stdin=line()).code == 0
+    data = (tmp_path / "x.jsonl.zst").read_bytes()
+    assert zstandard.get_frame_parameters(data).has_checksum

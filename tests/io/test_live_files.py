@@ -120,8 +120,9 @@ def late(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     replace = Temporary.replace
 
     def acted(temporary: Temporary, target: Path) -> None:
-        monkeypatch.undo()
-        act()
+        if target.name == "a.jsonl":
+            monkeypatch.undo()
+            act()
         replace(temporary, target)
 
     monkeypatch.setattr(Temporary, "replace", acted)
@@ -160,6 +161,17 @@ def test_a_version_that_is_written_just_before_the_rename_is_kept(
     (copy,) = tmp_path.glob("*-kept")
     assert (path.read_bytes(), copy.read_bytes()) == (b"ONE\n", b"another version\n")
     assert len(names(tmp_path)) == 2
+
+
+def test_a_run_that_replaced_a_file_but_not_its_new_version_is_undone(
+    ctxtrim: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, archive = tmp_path / "a.jsonl", ("--archive", tmp_path / "archive")
+    path.write_bytes(line())
+    late(monkeypatch, lambda: path.write_bytes(line(chat())))
+    ran = ctxtrim("truncate", "--in-place", *QUICK, *archive, path)
+    assert (ran.code, path.read_bytes()) == (1, shortened(line()))
+    assert ctxtrim("restore", *archive, path).out == line()
 
 
 def test_a_file_that_grew_while_it_was_read_is_read_again(tmp_path: Path) -> None:

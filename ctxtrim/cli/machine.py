@@ -7,12 +7,27 @@ import sys
 PARALLEL_SIZE = 1 << 25
 """Bytes of input from which more processes save more time than their start takes."""
 
+_OWN_FILES = 32  # open files of the run itself: inputs, outputs, reports, libraries as they load
+_PROCESS_FILES = 8  # open files for a further process: its pipes, also while it starts
+
 
 def cores() -> int:
     """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def most_processes() -> int:
+    """The number of processes, this one included, for which the limit of open files has room."""
+    try:
+        import resource  # of Unix
+    except ImportError:
+        return sys.maxsize
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return 1 + max(0, limit - _OWN_FILES) // _PROCESS_FILES
 
 
 def collect_rarely() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from itertools import chain
 
-from ctxtrim.cli.machine import PARALLEL_SIZE, cores, switch_often
+from ctxtrim.cli.machine import PARALLEL_SIZE, cores, most_processes, switch_often
 from ctxtrim.cli.workers.pieces import LinesPiece, PieceWork, Result
 from ctxtrim.cli.workers.pool import DeadWorkerError, Pool
 from ctxtrim.findings import Finding
@@ -39,7 +39,7 @@ class ParallelRun:
         self._work = work
         sizes = [source.size for source in sources if source.problem is None]
         total = sum(size or 0 for size in sizes)
-        self._size = jobs or cores()
+        self._size = min(jobs or cores(), most_processes())
         self._piece, self._whole = _PIECE, _FILE
         if None not in sizes:
             # more processes would have nothing to do

@@ -153,6 +153,14 @@ def test_a_call_without_arguments_or_with_an_error_is_sent_with_empty_ones(ctxtr
     ]
 
 
+def test_a_block_whose_type_is_no_text_counts_as_its_json() -> None:
+    (_, result) = messages(
+        spoken("assistant", call("a")),
+        spoken("user", answer("a", status="success", value={"content": [{"type": ["image"]}]})),
+    )
+    assert [part.text for part in result.parts] == ['{"type":["image"]}']
+
+
 def blob(content: bytes, **more: str) -> dict[str, Any]:
     resource = {"uri": "f", "blob": b64encode(content).decode()} | more
     return {"type": "resource", "resource": resource}

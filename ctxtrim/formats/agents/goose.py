@@ -151,7 +151,8 @@ def _part(value: Any, span: Span) -> Part | None:
 
 def _content(value: Any, span: Span) -> Part:
     """A text, an attachment or a resource of a message or a result; another block as its JSON."""
-    kind, block = members(value).get("type"), members(value)
+    block = members(value)
+    kind = string(block.get("type")) or ""
     if kind in ("image", "document"):
         media = inline_media(block.get("data"), block.get("mimeType"))
         return Part("attachment", media=media, block=span, text_block=text_block)

@@ -107,10 +107,13 @@ def _value_of(message: Message | None, site: Site) -> Any:
 
 
 def _is_ag_ui(site: Site) -> bool:
-    """Whether the calls or results before a site, else the first of the list, are of AG-UI."""
-    candidates = filter(None, (site.earlier, *site.messages))
-    tool_messages = (message for message in candidates if message.calls or message.result)
-    return not _AG_UI.isdisjoint(members(_value_of(next(tool_messages, None), site)))
+    """Whether the calls or results before a site, else the first calls of all, are of AG-UI."""
+    earlier = site.earlier
+    if earlier is not None and (earlier.calls or earlier.result):
+        return not _AG_UI.isdisjoint(members(_value_of(earlier, site)))
+    # a value needs the memory of its whole line, the place of a call does not
+    call = next((call for message in site.messages for call in message.calls), None)
+    return call is not None and call.block is not None and "toolCalls" in call.block.path
 
 
 def _is_llama_stack(earlier: Any) -> bool:

@@ -313,7 +313,7 @@ class Transcript(_Readable, frozen=True, eq=False):
       answer at the start; a tool result is part of a user element. `runs`: it accepts several
       messages of one role in a row, but no prompt right after a tool result
     - `hides`: the format can hide messages, else stages drop them; `adds_texts`: it can add texts
-    - `marks`: texts that stand for attachments next to the messages; no stage may add any
+    - `marks`: texts that refer to attachments next to the messages; no stage may add any
     """
 
     messages: tuple[Message, ...]

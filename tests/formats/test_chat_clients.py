@@ -8,6 +8,11 @@ from typing import Any
 import pytest
 from builders import call, conversation, result, says, user
 from conftest import Run
+from harness import read
+
+from ctxtrim.formats.base import Site
+from ctxtrim.formats.openai.chat_insert import insert
+from ctxtrim.model import Message, Part, Span
 
 GO = user("Sound the bay.")
 
@@ -193,3 +198,16 @@ def test_a_list_and_its_preferred_answer_are_one_conversation(ctxtrim: Run) -> N
     assert (count["format"], count["messages"]) == ("openai-chat", 4)
     trimmed = ctxtrim("trim", "--budget", "30", stdin=data)
     assert json.loads(trimmed.out) == {"input": [GO], **outputs}
+
+
+def test_a_new_first_message_needs_no_value_of_the_file() -> None:
+    """A value needs the memory of its whole line, which may be a long session."""
+
+    def unread(span: Span) -> Any:
+        raise AssertionError(span)
+
+    talk = [GO, call("c1"), result("c1", "Two fathoms.")]
+    (transcript,) = read(json.dumps({"messages": talk}).encode())[0].transcripts
+    site = Site(None, transcript.messages[0], transcript.messages, unread)
+    (insertion,) = insert([Message("user", (Part("text", "Earlier: nothing."),))], site)
+    assert insertion.value == {"role": "user", "content": "Earlier: nothing."}

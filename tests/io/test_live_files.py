@@ -18,7 +18,7 @@ from conftest import COMMAND, ENVIRONMENT, ROOT, Run, default_signals
 from samples import chat, line, messages, shortened
 
 from ctxtrim.errors import OutputError
-from ctxtrim.io.outputs import in_place
+from ctxtrim.io.outputs import Sink, in_place
 from ctxtrim.io.replacement import ChangedError, ReplacedError
 from ctxtrim.io.temporary import Temporary
 
@@ -128,13 +128,19 @@ def late(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     monkeypatch.setattr(Temporary, "replace", acted)
 
 
-def test_a_line_that_is_appended_just_before_the_rename_is_carried_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.jsonl"
+def edited(folder: Path) -> tuple[Path, Sink]:
+    """A file, and its new content that is not in place yet."""
+    path = folder / "a.jsonl"
     path.write_bytes(b"one\n")
     sink = in_place(path)
     sink.write(b"ONE\n")
+    return path, sink
+
+
+def test_a_line_that_is_appended_just_before_the_rename_is_carried_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, sink = edited(tmp_path)
     with path.open("rb") as former, ExitStack() as opened:
 
         def append() -> None:
@@ -151,10 +157,7 @@ def test_a_line_that_is_appended_just_before_the_rename_is_carried_over(
 def test_a_version_that_is_written_just_before_the_rename_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b"one\n")
-    sink = in_place(path)
-    sink.write(b"ONE\n")
+    path, sink = edited(tmp_path)
     late(monkeypatch, lambda: path.write_bytes(b"another version\n"))
     with pytest.raises(ReplacedError, match=r"that version is in .*-kept: compare the two"):
         sink.commit()

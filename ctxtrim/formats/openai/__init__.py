@@ -8,5 +8,8 @@ SDK_RESULT = "tool-result"
 SDK_REQUEST, SDK_RESPONSE = "tool-approval-request", "tool-approval-response"
 """The types of the AI SDK's blocks: results, requests for approval, and answers to these."""
 
+AG_UI_CALLS = "toolCalls"
+"""The member with the calls in a message of AG-UI."""
+
 RESPONSES = "tool_responses"
 """The member with the results in a message of AutoGen."""

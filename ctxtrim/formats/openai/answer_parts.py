@@ -8,13 +8,12 @@ from typing import Any
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.media_blocks import inline_media, media_of
 from ctxtrim.formats.message_lists import ListContents
-from ctxtrim.formats.openai import RESPONSES
+from ctxtrim.formats.openai import AG_UI_CALLS, RESPONSES
 from ctxtrim.formats.openai.chat import REASONING, REASONING_BLOCKS
 from ctxtrim.model import Part, Span
 
 _TEXTS = ("text", "thinking", "summary")
 _SEALED = ("data", "signature", "encrypted_content")
-_CAMEL = "toolCalls"  # of AG-UI
 
 
 def with_client_members(
@@ -29,10 +28,11 @@ def with_client_members(
     `contents` gets the results in it (AutoGen, Gemma).
     """
     all_parts = with_members(value, parts, span, contents)
-    if value.get(_CAMEL) and not value.get("tool_calls"):
+    if value.get(AG_UI_CALLS) and not value.get("tool_calls"):
         from ctxtrim.formats.openai.chat_calls import with_calls  # for AG-UI only
 
-        all_parts = with_calls({_CAMEL: value[_CAMEL]}, all_parts, span, contents, _CAMEL)
+        calls = {AG_UI_CALLS: value[AG_UI_CALLS]}
+        all_parts = with_calls(calls, all_parts, span, contents, AG_UI_CALLS)
     if RESPONSES in value:
         from ctxtrim.formats.openai import chat_results  # for AutoGen and Gemma only
 

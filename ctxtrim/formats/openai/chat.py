@@ -16,7 +16,7 @@ from ctxtrim.formats.anthropic import ROO_LINKS, LinkedElement, is_sealed
 from ctxtrim.formats.fields import PAIRED_TYPES, is_paired_by_member, members, role_in, string
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around
-from ctxtrim.formats.openai import RESPONSES, SDK_REQUEST
+from ctxtrim.formats.openai import AG_UI_CALLS, RESPONSES, SDK_REQUEST
 from ctxtrim.formats.openai.chat_places import OTHER_PLACES, PLACES, refuses_place
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.formats.request_options import chat_options, choice, marks_in
@@ -52,14 +52,14 @@ ROLES: dict[object, Role] = {
     "chatbot": "assistant",
 }
 _CALLS = ("tool_call", "tool-call", "function_call")
-_CALL_MEMBERS = ("tool_calls", "function_call", "toolCalls")  # the last: AG-UI
+_CALL_MEMBERS = ("tool_calls", "function_call", AG_UI_CALLS)
 _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta", "_checkpoint", "_usage")  # records of agents, never sent
 REASONING = ("reasoning", "reasoning_content", "thinking", "tool_plan")
 """Members with a reasoning text; the last two of Ollama and data for gpt-oss, and of Cohere."""
 REASONING_BLOCKS = ("reasoning_details", "thinking_blocks", "codex_reasoning_items")
 """Members with blocks of reasoning, of OpenRouter, LiteLLM, and Hermes Agent."""
-_WITH_PARTS = frozenset(("refusal", "audio", "toolCalls", RESPONSES, *REASONING, *REASONING_BLOCKS))
+_WITH_PARTS = frozenset(("refusal", "audio", AG_UI_CALLS, RESPONSES, *REASONING, *REASONING_BLOCKS))
 _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _MISTRAL = ("mistral", "mixtral", "codestral", "devstral", "ministral", "magistral", "pixtral")

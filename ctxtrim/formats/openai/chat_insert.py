@@ -11,12 +11,12 @@ from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import element_of, insert_elements, sent_site
 from ctxtrim.formats.message_parts import event_id, is_prompt, text_of
-from ctxtrim.formats.openai import RESPONSES, SDK_RESULT
+from ctxtrim.formats.openai import AG_UI_CALLS, RESPONSES, SDK_RESULT
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.model import Message, Span
 
 M = TypeVar("M", Message, Message | None)
-_AG_UI = frozenset(("toolCalls", "toolCallId"))
+_AG_UI = frozenset((AG_UI_CALLS, "toolCallId"))
 _CONTENT = ("content",)
 _RESPONSES = (RESPONSES,)
 _Spell = Callable[[Message], dict[str, Any]]
@@ -113,7 +113,7 @@ def _is_ag_ui(site: Site) -> bool:
         return not _AG_UI.isdisjoint(members(_value_of(earlier, site)))
     # a value needs the memory of its whole line, the place of a call does not
     call = next((call for message in site.messages for call in message.calls), None)
-    return call is not None and call.block is not None and "toolCalls" in call.block.path
+    return call is not None and call.block is not None and AG_UI_CALLS in call.block.path
 
 
 def _is_llama_stack(earlier: Any) -> bool:

@@ -3,16 +3,21 @@
 ::
 
     open and stat · (read, edit, write a temporary file) · no writer? · unchanged?
-    · rename · carry over
+    · rename · pause · carry over
 
 A window of microseconds remains between the last check and the rename. A program that *replaces*
 the file in this window loses its new file. A program that opens the file for writing in this
 window, and keeps it open for longer than a second, writes to the former file; the error names the
 program. Processes of other users are visible only to root, and no processes are visible on systems
 other than Linux.
+
+A program that is opening the file during the rename may get the former file although no process has
+it open yet. So after the rename of a file that changed in the last seconds, a pause lets such
+programs finish before their lines are carried over.
 """
 
 import os
+import time
 from pathlib import Path
 
 from ctxtrim.errors import InputError, OutputError, reason
@@ -24,6 +29,8 @@ ATTEMPTS = 5
 """The number of times that a file is read if it changes while it is edited."""
 
 _PATIENCE = 1.0  # seconds that a program may keep the file open for writing
+_RECENT = 5.0  # seconds: a file that changed since then may change at this moment
+_PAUSE = 0.05  # seconds in which even a busy machine ends the opening of a file
 # bytes before the end that show whether a file that grew was appended to or written anew
 _END = 4096
 _CLOSES_FIRST = os.name == "nt"  # Windows renames over no open file
@@ -184,6 +191,8 @@ class InPlace:
 
     def _carry_over(self, temporary: Temporary, end: bytes) -> None:
         """Append what other programs appended to the former file until the rename."""
+        if time.time() - self._status.st_mtime < _RECENT:
+            time.sleep(_PAUSE)
         writer = remaining_writer(self._old, _PATIENCE)
         now = os.fstat(self._old)
         if now.st_size > self._status.st_size and self._before(self._status.st_size) == end:

@@ -154,6 +154,37 @@ def test_a_line_that_is_appended_just_before_the_rename_is_carried_over(
     assert path.read_bytes() == b"ONE\ntwo\n"
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="opens a renamed file, on Linux")
+def test_a_line_of_a_program_that_opens_the_former_file_after_the_rename_is_carried_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, sink = edited(tmp_path)
+    with path.open("rb") as former:
+
+        def append(_: float) -> None:
+            assert path.read_bytes() == b"ONE\n"
+            with Path(f"/proc/self/fd/{former.fileno()}").open("ab") as file:
+                file.write(b"two\n")
+
+        monkeypatch.setattr("ctxtrim.io.replacement.time.sleep", append)
+        sink.commit()
+        assert former.read() == b"one\ntwo\n"
+    assert path.read_bytes() == b"ONE\ntwo\n"
+
+
+def test_a_file_that_nothing_writes_is_replaced_without_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"one\n")
+    os.utime(path, ns=(1, 1))
+    sink = in_place(path)
+    sink.write(b"ONE\n")
+    monkeypatch.delattr("ctxtrim.io.replacement.time.sleep")
+    sink.commit()
+    assert path.read_bytes() == b"ONE\n"
+
+
 def test_a_version_that_is_written_just_before_the_rename_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,8 +12,8 @@ from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
-_PROMPTS = ("system", "system_prompt")
-"""Keys of a system prompt next to the messages; agents write the second."""
+PROMPTS = ("system", "systemPrompt", "system_prompt")
+"""Keys of a system prompt next to the messages; agents write the last two."""
 
 
 def content_parts(content: Any, span: Span, block: Callable[[Any, Span], Part]) -> tuple[Part, ...]:
@@ -133,7 +133,7 @@ def _begins_with_prompt(value: Any) -> bool:
 
 def is_prompt(path: Path) -> bool:
     """Whether a path is that of a system prompt in the object around the messages."""
-    return bool(path) and path[-1] in _PROMPTS
+    return bool(path) and path[-1] in PROMPTS
 
 
 def joined_message(first: Message, rest: Sequence[Message]) -> Message:

@@ -505,3 +505,14 @@ def test_a_trimmed_snapshot_keeps_its_other_members() -> None:
     assert 0 < len(value["data"]["messages"]) < len(TALK)
     assert value["data"]["systemPrompt"] == "Measure in metres."
     assert value["data"]["state"] == {"pier": 4}
+
+
+@pytest.mark.parametrize("key", ["systemPrompt", "system_prompt"])
+def test_a_summary_follows_the_prompt_of_a_snapshot(key: str) -> None:
+    data = snapshot(messages=TALK, **{key: "Measure in metres."})
+    (chunk,) = read(data)
+    prompt, *_, last = chunk.transcripts[0].messages
+    meant = replace(chunk.transcripts[0], messages=(prompt, SUMMARY, last))
+    shown = json.loads(written(chunk, format_of(data), meant))["data"]
+    assert shown[key] == "Measure in metres."
+    assert shown["messages"] == [says("user", text(SUMMARY.parts[0].text)), TALK[-1]]

@@ -37,9 +37,6 @@ _BLOCK_MEMBERS = frozenset((
 _MEDIA = ("image", "document", "video", "audio")
 _REQUEST = ("toolConfig", "inferenceConfig", "additionalModelRequestFields", "guardrailConfig")
 _ANSWERS = ("modelOutput", "response", "response_body")  # of a batch, of logs of clients
-SYSTEM = ("system", "systemPrompt", "system_prompt")
-"""The members next to the messages that may contain the system prompt; the last two are those of
-snapshots of Strands Agents."""
 
 
 def message_in(value: object) -> tuple[dict[str, Any], Path]:
@@ -115,17 +112,6 @@ def _is_media(block: Mapping[str, Any]) -> bool:
     return any("source" in members(block.get(key)) for key in _MEDIA)
 
 
-def owner(array: Path) -> Path | None:
-    """An element is removed with the last block of its content, and a system prompt with its last
-    block; a result stays without a text.
-    """
-    if array[-1] in SYSTEM:
-        return array
-    if array[-1] != "content" or array[-2:-1] in (("toolResult",), ("source",)):
-        return None
-    return array[:-2] if array[-2:-1] in (("message",), ("redact_message",)) else array[:-1]
-
-
 def header(value: object) -> Envelope:
     """The model and the usage of a logged invocation, a record of a batch or a request with its
     response, its id, and bodies that are not read.
@@ -173,7 +159,7 @@ DIALECT = Dialect(
     lazy_function(f"{_READER}:read"),
     lazy_function(f"{_READER}:insert"),
     lazy_function(f"{_READER}:envelope"),
-    owner=owner,
+    owner=lazy_function(f"{_READER}:owner"),
     header=header,
     places=(
         "messages",

@@ -12,15 +12,16 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic import message_edits
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.bedrock import SYSTEM, is_empty, knows, message_in, strands
+from ctxtrim.formats.bedrock import is_empty, knows, message_in, strands
 from ctxtrim.formats.block_messages import add_messages
 from ctxtrim.formats.fields import elements, first_string, located, members, role_in, string
 from ctxtrim.formats.media_blocks import inline_media, untyped_text
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents
-from ctxtrim.formats.message_parts import call_part, result_parts
+from ctxtrim.formats.message_parts import PROMPTS, call_part, result_parts
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import bedrock_usage
 from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
@@ -162,7 +163,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
 
 def _system(value: Mapping[str, Any], span: Span) -> tuple[Message, ...]:
     """The message with the system prompt, if there is one."""
-    key = next((key for key in SYSTEM if value.get(key)), None)
+    key = next((key for key in PROMPTS if value.get(key)), None)
     if key is None:
         return ()
     home, prompt = span.inside(key), value[key]
@@ -192,6 +193,12 @@ def _choice(choice: Any) -> str | None:
     """The name of the tool that must be called, or `auto` or `any`."""
     tool_choice = members(choice)
     return string(members(tool_choice.get("tool")).get("name")) or next(iter(tool_choice), None)
+
+
+def owner(array: Path) -> Path | None:
+    """The owner of an array as in Anthropic's API; a result stays without a text."""
+    is_stable = array[-2:-1] in (("toolResult",), ("source",))
+    return None if is_stable else message_edits.owner(array)
 
 
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:

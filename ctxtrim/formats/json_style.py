@@ -10,16 +10,16 @@ from ctxtrim.model import Document, Line
 
 
 class JsonStyle(Struct, frozen=True):
-    """Whether characters are escaped to ASCII, and the separators if there are no spaces."""
+    """Whether characters are escaped to ASCII, and what separates elements and members."""
 
     is_ascii: bool
-    separators: tuple[str, str] | None
+    separators: tuple[str, str]
 
     @classmethod
     def of(cls, line: Line) -> "JsonStyle":
         """The style of a line."""
         document = line.document or Document(line.data)
-        return cls(document.is_ascii, None if document.has_spaces else (",", ":"))
+        return cls(document.is_ascii, (", ", ": ") if document.has_spaces else (",", ":"))
 
     def __call__(self, value: Any) -> str:
         """A value as JSON. Characters without a UTF-8 form are always escaped."""

@@ -4,8 +4,7 @@ Changes are found by comparing values with the source, not by flags. A dropped m
 with all its spans, and a container that becomes empty is removed too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any
+from collections.abc import Iterator, Sequence, Set
 
 from msgspec import Struct
 
@@ -19,14 +18,12 @@ from ctxtrim.conversation.edits import (
     SetVisibility,
     edits_of,
 )
-from ctxtrim.errors import BUG, NotEditableError, SelfCheckError
+from ctxtrim.errors import BUG, SelfCheckError
 from ctxtrim.formats.base import Edit, Format, Insertion, Site
-from ctxtrim.formats.json_style import JsonStyle
-from ctxtrim.formats.line_edits import LineEdit, LineEdits
-from ctxtrim.formats.lines import ByteBlock, Fragment, SourceValues
+from ctxtrim.formats.line_edits import LineEdit, LineEdits, written_lines
+from ctxtrim.formats.lines import ByteBlock, SourceValues
 from ctxtrim.model import Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.splice import Patch, ValueEdits, patches
 
 
 class Rewritten(Struct, frozen=True):
@@ -68,7 +65,7 @@ def rewrite(
         file_edit = Edit(lines, source, removed, transcripts, insertions, texts=edits.texts)
         _relink(file_format, edits, file_edit)
         linked = sorted(edits.without - lines_before)
-    pieces = ByteBlock.of(bytes(source.block.data), _written(file_format, source, edits))
+    pieces = ByteBlock.of(bytes(source.block.data), written_lines(edits, source, file_format.owner))
     return Rewritten(pieces, linked)
 
 
@@ -200,155 +197,3 @@ def _owners(
             paths.add(owner)
             owners.append(owner)
     return owners
-
-
-class _OutputLine(Struct, frozen=True):
-    """A kept or a new line. `number`: that of a kept line, 0 for a new one."""
-
-    number: int
-    fragments: Sequence[Fragment]
-    has_break: bool
-
-
-def _written(
-    file_format: Format, source: SourceValues, edits: LineEdits
-) -> Iterator[Sequence[Fragment]]:
-    """The kept and new lines. A line that lost its line break with a dropped neighbour gets one."""
-    first = next((line.data for line in source.lines if line.data.endswith(b"\n")), b"")
-    end = b"\r\n" if first.endswith(b"\r\n") else b"\n"
-    last: _OutputLine | None = None
-    for line in _output_lines(file_format, source, edits):
-        if last is not None:
-            is_same_line = line.number != 0 and line.number == last.number
-            yield last.fragments if is_same_line else _ended(last, end)
-        last = line
-    if last is not None:
-        yield _ended(last, end) if source.lines[-1].data.endswith(b"\n") else last.fragments
-
-
-def _output_lines(
-    file_format: Format, source: SourceValues, edits: LineEdits
-) -> Iterator[_OutputLine]:
-    for index, line in enumerate(source.lines):
-        edit = edits.lines.get(index, _NOTHING)
-        for value in edit.before:
-            yield _new_line(value, line)
-        if index not in edits.without:
-            start, end = source.block.range_at(index)
-            fragments = _fragments(start, end, _patches(file_format, source, index, edit))
-            yield _OutputLine(line.number, fragments, line.data.endswith(b"\n"))
-        for value in edit.after:
-            yield _new_line(value, line)
-
-
-def _fragments(start: int, end: int, patches: Sequence[Patch]) -> list[Fragment]:
-    """The fragments of the line at a range: those between its patches, and their new bytes."""
-    fragments: list[Fragment] = []
-    done = start
-    for patch_start, patch_end, new in patches:
-        fragments += ((done, start + patch_start), new)
-        done = start + patch_end
-    fragments.append((done, end))
-    return fragments
-
-
-def _ended(line: _OutputLine, end: bytes) -> Sequence[Fragment]:
-    return line.fragments if line.has_break else (*line.fragments, end)
-
-
-_NOTHING = LineEdit()
-
-
-def _new_line(value: Any, neighbour: Line) -> _OutputLine:
-    return _OutputLine(0, (JsonStyle.of(neighbour)(value).encode(),), has_break=False)
-
-
-def _patches(
-    file_format: Format, source: SourceValues, index: int, edit: LineEdit
-) -> Sequence[Patch]:
-    """The patches of a line."""
-    if not (edit.replace or edit.remove or edit.members or edit.elements or edit.cuts):
-        return ()
-    line = source.lines[index]
-    spell = JsonStyle.of(line)
-    replace = {path: spell(new) for path, new in edit.replace.items()}
-    insert = {
-        array: [
-            (position, spell(new)) for position, new in sorted(additions, key=lambda item: item[0])
-        ]
-        for array, additions in edit.elements.items()
-    }
-    add: dict[Path, list[tuple[str, str]]] = {}
-    for path, members in edit.members.items():
-        members_before = source.at(Span(index, path))
-        if not isinstance(members_before, dict):
-            raise NotEditableError(f"line {line.number} takes no debug keys; leave out --metadata")
-        for key, value in members.items():
-            if key in members_before:
-                replace[*path, key] = spell(value)
-            else:
-                add.setdefault(path, []).append((key, spell(value)))
-    cut = {
-        array: [
-            (position, _halves(file_format, source, Span(index, array), additions, spell))
-            for position, additions in places.items()
-        ]
-        for array, places in edit.cuts.items()
-    }
-    try:
-        value_edits = ValueEdits(replace, edit.remove, add, insert, cut, spell.is_ascii)
-        return patches(line.data, value_edits)
-    except KeyError as error:
-        raise SelfCheckError(
-            f"line {line.number} has no value at {error}; nothing was written; {BUG}"
-        ) from error
-    except RecursionError:
-        raise SelfCheckError(
-            f"line {line.number} is nested too deeply to edit; nothing was written"
-        ) from None
-
-
-_KINDS = ("role", "type", "info")
-"""Members that identify an element.
-
-Both halves of a split message carry them; others stay with one half.
-"""
-
-
-def _halves(
-    file_format: Format,
-    source: SourceValues,
-    array: Span,
-    new: Sequence[Insertion],
-    spell: JsonStyle,
-) -> str:
-    """The text that closes an array's owner, adds the new values, and opens the owner again."""
-    line = source.lines[array.line].data
-    owner = file_format.owner(array.path) or ()
-    comma, colon = spell.separators or (", ", ": ")
-    end, begin = "]", "["
-    for depth in range(len(array.path) - 1, len(owner) - 1, -1):
-        key, holder = array.path[depth], source.at(Span(array.line, array.path[:depth]))
-        changes = new[-1].reopened
-        names = list(holder)
-        position = names.index(key)
-        before = _half_members(holder, names[:position], changes, spell)
-        after = _half_members(holder, names[position + 1 :], changes, spell)
-        end = comma.join((end, *after)) + "}"
-        begin = "{" + comma.join((*before, f"{spell(key)}{colon}{begin}"))
-    between = "\r\n" if line.endswith(b"\r\n") else "\n"
-    if owner:
-        between = comma
-    return between.join((end, *(spell(insertion.value) for insertion in new), begin))
-
-
-def _half_members(
-    holder: dict[str, Any], names: Sequence[str], changes: Mapping[str, Any], spell: JsonStyle
-) -> list[str]:
-    """The members of a half of a split object: those among some names that both halves carry."""
-    _, colon = spell.separators or (", ", ": ")
-    return [
-        f"{spell(name)}{colon}{spell(changes.get(name, holder[name]))}"
-        for name in names
-        if name in _KINDS or name in changes
-    ]

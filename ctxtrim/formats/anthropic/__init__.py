@@ -26,7 +26,7 @@ class LinkedElement(NamedTuple):
 NumberedElement = tuple[Element, int]
 """A line of a Droid session that its compactions count, and the index of its first message."""
 
-REASONING, SEALED = "chatCompletionReasoningContent", "openaiEncryptedContent"
+DROID_TEXT, DROID_SEALED = "chatCompletionReasoningContent", "openaiEncryptedContent"
 """Members of Droid's answers with reasoning, as a text and encrypted."""
 
 

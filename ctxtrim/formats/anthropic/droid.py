@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.anthropic import REASONING, SEALED, NumberedElement, is_compaction
+from ctxtrim.formats.anthropic import DROID_SEALED, DROID_TEXT, NumberedElement, is_compaction
 from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import ListContents
@@ -48,12 +48,12 @@ def with_reasoning(
     A text that a thinking block repeats counts once, and goes with it. Encrypted reasoning is never
     removed alone: the answer has its id.
     """
-    text, sealed = string(answer.get(REASONING)), string(answer.get(SEALED))
+    text, sealed = string(answer.get(DROID_TEXT)), string(answer.get(DROID_SEALED))
     for message in messages:
         parts = message.parts
         if text:
             is_repeated = any(part.text == text for part in parts if part.kind == "reasoning")
-            copy = Part("reasoning", "" if is_repeated else text, block=span.inside(REASONING))
+            copy = Part("reasoning", "" if is_repeated else text, block=span.inside(DROID_TEXT))
             parts = (copy, *parts)
         if sealed:
             parts = (Part("reasoning", sealed=len(sealed)), *parts)

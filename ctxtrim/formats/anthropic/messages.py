@@ -14,9 +14,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic import (
-    REASONING,
+    DROID_SEALED,
+    DROID_TEXT,
     ROO_LINKS,
-    SEALED,
     LinkedElement,
     NumberedElement,
     is_compaction,
@@ -42,9 +42,9 @@ _BEDROCK = frozenset(("modelInput", "inputBodyJson"))
 _CLINE = re.compile(r"\[[^\n]*\] Result:")  # how Cline writes results, in user texts
 _CLINE_TAGS = ("<task>", "<feedback>", "<answer>", "<user_message>")
 _REASONING = frozenset(("reasoning", "reasoning_content", "reasoning_details", "thinking"))
-_REASONING_MEMBERS = _REASONING | {REASONING, SEALED}
-"""Members of an answer with reasoning, next to its content."""
-_OWN_MEMBERS = _REASONING_MEMBERS | {"messageId"}
+_DROID = frozenset((DROID_TEXT, DROID_SEALED))
+"""Members of an answer with reasoning next to its content: in most programs, and in Droid."""
+_OWN_MEMBERS = _REASONING | _DROID | {"messageId"}
 """The same, and the id of a message in Amp's threads."""
 
 
@@ -123,26 +123,19 @@ def _with_members(
     contents: ListContents,
 ) -> Iterator[Message]:
     """The messages of an element, with what the members of a program next to its content say."""
-    if role == "assistant" and not _REASONING_MEMBERS.isdisjoint(element):
-        messages = _with_reasoning(messages, element, span, contents)
-    if "messageId" not in element:
-        return messages
-    from ctxtrim.formats.anthropic.amp import sent  # for its threads only
+    if role == "assistant" and not _REASONING.isdisjoint(element):
+        from ctxtrim.formats.anthropic import roo_code  # for few agents, as the next ones
 
-    return sent(messages, element, span, contents)
+        messages = roo_code.with_reasoning(messages, element, span, contents)
+    elif role == "assistant" and not _DROID.isdisjoint(element):
+        from ctxtrim.formats.anthropic import droid
 
+        messages = droid.with_reasoning(messages, element, span)
+    if "messageId" in element:
+        from ctxtrim.formats.anthropic import amp
 
-def _with_reasoning(
-    messages: Iterator[Message], answer: dict[str, Any], span: Span, contents: ListContents
-) -> Iterator[Message]:
-    """The messages of an answer, with the reasoning next to its content."""
-    if not _REASONING.isdisjoint(answer):
-        from ctxtrim.formats.anthropic.roo_code import with_reasoning  # for few agents
-
-        return with_reasoning(messages, answer, span, contents)
-    from ctxtrim.formats.anthropic import droid  # for few sessions
-
-    return droid.with_reasoning(messages, answer, span)
+        messages = amp.sent(messages, element, span, contents)
+    return messages
 
 
 def _marked(
@@ -179,7 +172,7 @@ def _is_unsent(message: Mapping[str, Any]) -> bool:
 
     [inference-sh/agentprotocol, `transcript/droid/droid.go`]
     """
-    has_content = message.get("content") or message.get(REASONING)
+    has_content = message.get("content") or message.get(DROID_TEXT)
     return message.get("visibility") == "user_only" or not has_content
 
 

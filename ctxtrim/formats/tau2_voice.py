@@ -7,7 +7,7 @@ line of the audio, so that no tick is removed: a dropped chunk has null as its c
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -36,24 +36,33 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of all ticks."""
     open_role: Role | None = None  # of the last message if the next chunk may belong to it
     for value, span, _ in items:
-        for role, parts, spans, is_alone in _pieces(value, span):
-            if role != "tool" and role == open_role and not is_alone:
+        for piece in _pieces(value, span):
+            if piece.role == open_role and not piece.is_alone:
                 last = contents.messages[-1]
                 contents.messages[-1] = replace(
-                    last, parts=(*last.parts, *parts), spans=(*last.spans, *spans)
+                    last, parts=(*last.parts, *piece.parts), spans=(*last.spans, *piece.spans)
                 )
             else:
-                element = _element_at(value, spans[0]) if role == "tool" else None
-                contents.add(role, parts, element, *spans)
-            has_call = any(part.kind == "tool_call" for part in parts)
-            open_role = None if role == "tool" or is_alone or has_call else role
+                contents.add(piece.role, piece.parts, piece.result, *piece.spans)
+            has_call = any(part.kind == "tool_call" for part in piece.parts)
+            open_role = None if piece.is_alone or has_call else piece.role
 
 
-_Piece = tuple[Role, list[Part], list[Span], bool]
+class _Piece(NamedTuple):
+    """A chunk with its calls, or a result, which is also given as its JSON value.
+
+    `is_alone`: no chunk before or after it belongs to the same message.
+    """
+
+    role: Role
+    parts: list[Part]
+    spans: list[Span]
+    is_alone: bool
+    result: dict[str, Any] | None = None
 
 
 def _pieces(value: Any, span: Span) -> Iterator[_Piece]:
-    """The chunks and results of a tick: role, parts, spans, and whether it is a message alone."""
+    """The chunks and results of a tick."""
     if not knows(value):
         return
     for side, role in _SIDES:
@@ -64,11 +73,11 @@ def _pieces(value: Any, span: Span) -> Iterator[_Piece]:
         parts += calls
         spans += [span.inside(key, index) for index in range(len(calls))]
         if parts:
-            yield role, parts, spans, chunk.get("source") == _INSERTED
+            yield _Piece(role, parts, spans, is_alone=chunk.get("source") == _INSERTED)
         key = f"{side}_tool_results"
         for index, result in enumerate(map(members, elements(value.get(key)))):
             place = span.inside(key, index)
-            yield "tool", [_result(result, place)], [place], True
+            yield _Piece("tool", [_result(result, place)], [place], is_alone=True, result=result)
 
 
 def _speech(chunk: dict[str, Any], span: Span) -> tuple[list[Part], list[Span]]:
@@ -92,12 +101,6 @@ def _result(value: dict[str, Any], span: Span) -> Part:
     value_span = span.inside("content") if text is not None else None
     is_error = True if error is True else None
     return Part("tool_result", text or "", string(value.get("id")), None, is_error, span=value_span)
-
-
-def _element_at(tick: dict[str, Any], span: Span) -> dict[str, Any]:
-    """The element of a list of a tick, at its span."""
-    key, index = span.path[-2:]
-    return members(elements(tick[str(key)])[int(index)])
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:

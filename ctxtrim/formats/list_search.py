@@ -87,9 +87,7 @@ class ListSearch:
                 else:
                     other_lists.setdefault(lists[0].among, lists)
         if self._may_have_others(value, matches):
-            for lists in self._other_conversations(value, is_own, matches, other_lists):
-                answers.update(place.path for place in lists[1:])
-                yield lists
+            yield from self._other_conversations(value, is_own, matches, other_lists)
         lone_answers = [lists for lists in lone_answers if lists[0].among not in matches]
         yield from _own_lists(lone_answers, is_own, matches, other_lists)
         if unread is not None:

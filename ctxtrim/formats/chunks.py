@@ -39,7 +39,7 @@ class ArrayPart(Struct, frozen=True):
     is_last: bool = False
 
 
-class Chunk(Struct, frozen=True, dict=True):
+class Chunk(Struct, frozen=True):
     """Some lines, their transcripts, findings about the lines, and their format.
 
     `error`: the unexpected exception that ended the reading of these lines, if any. `element`: None

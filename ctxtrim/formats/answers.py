@@ -40,15 +40,16 @@ _TEXTS = ("message", "content", "delta", "text", "output", "tool_calls")
 """The members with the text of an answer, in a response or in one of its choices."""
 _NAMES = frozenset(("role", "type"))
 _ROLES = ("assistant", "model")
-_PLACES: tuple[tuple[Path, bool, bool], ...] = (
-    (("choices", 0, "message"), True, False),
-    (("candidates", 0, "content"), True, False),
-    (("output", "message"), True, True),
-    ((0, "message"), True, False),
-    (("message",), False, False),
-    ((), False, False),
+_OF_BEDROCK: Path = ("output", "message")
+_OF_APIS: tuple[Path, ...] = (
+    ("choices", 0, "message"),
+    ("candidates", 0, "content"),
+    _OF_BEDROCK,
+    (0, "message"),
 )
-"""The paths of the answer in a response, with `is_of_api` and `may_continue` of the answer."""
+"""The paths of the answer in the response of an API."""
+_PLACES: tuple[Path, ...] = (*_OF_APIS, ("message",), ())
+"""The same in any response, also as a client writes it."""
 
 
 class _Box(NamedTuple):
@@ -66,15 +67,13 @@ class _Box(NamedTuple):
 class _Answer(NamedTuple):
     """A message that may be an answer, its path, and the response around it.
 
-    `is_of_api`: only the response of an API has it. `may_continue`: an API accepts requests that
-    end with the beginning of its answer.
+    `may_continue`: an API answered, and accepts requests that end with the beginning of its answer.
     """
 
     message: dict[str, Any]
     path: Path
     response: dict[str, Any]
     response_path: Path
-    is_of_api: bool
     may_continue: bool
 
 
@@ -89,8 +88,7 @@ def answer_to(value: Any, request: Place, knows: Predicate) -> Place | None:
         if _has_candidates(box) and not box.is_logged:
             continue
         for answer in _answers(box):
-            may_continue = answer.may_continue or (answer.is_of_api and box.is_logged)
-            is_next = may_continue or not is_answered
+            is_next = answer.may_continue or not is_answered
             if is_next and knows(answer.message) and not _repeats(answer.message, last_message):
                 response = {**answer.response}
                 if "id" in request.envelope:
@@ -263,21 +261,16 @@ def _response(box: _Box) -> tuple[Any, Path]:
 def _answers(box: _Box) -> Iterator[_Answer]:
     """The messages of a box that may be its answer."""
     value, path = _response(box)
-    for keys, is_of_api, may_continue in _PLACES:
+    for keys in _PLACES:
         answer = value
         for key in keys:
             answer = _member(answer, key)
         if members(answer).get("role") in _ROLES:
             response = members(value) if keys else {}
-            is_typed = answer.get("type") == "message"
-            yield _Answer(
-                answer,
-                (*path, *keys),
-                response,
-                path,
-                is_of_api=is_of_api or is_typed,
-                may_continue=may_continue or is_typed,
-            )
+            is_of_anthropic = answer.get("type") == "message"
+            is_of_api = keys in _OF_APIS and box.is_logged
+            may_continue = keys == _OF_BEDROCK or is_of_anthropic or is_of_api
+            yield _Answer(answer, (*path, *keys), response, path, may_continue)
 
 
 def _member(value: Any, key: str | int) -> Any:

@@ -14,8 +14,6 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
@@ -89,12 +87,8 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
                 parts += map(_tagged, _texts_in_tags(text))
             elif next_sender in _ANSWER_TEXTS:
                 action = Part("tool_call", text)
-        contents.add(role, parts, value, whole)
         continues = role == "assistant" and _sender_at(elements, number - 1) == "reasoning"
-        if continues or action is not None:
-            contents.messages[-1] = replace(
-                contents.messages[-1], continues=continues, action=action
-            )
+        contents.add(role, parts, value, whole, continues=continues, action=action)
 
 
 def _sender(value: Any) -> str | None:

@@ -51,15 +51,15 @@ def malformed(lines: Sequence[Line]) -> Malformed | None:
     for number, value in values:
         if len(values) > 1 and not isinstance(value, dict):
             return Malformed(number, f"the line is {_kind(value)}, but other lines are objects")
-        reason = next(_oddities(value, ()), None)
+        reason = next(_oddities(value), None)
         if reason is not None:
             return Malformed(number, reason)
     return next(_loose_links(events), None)
 
 
-def _oddities(value: Any, path: Path) -> Iterator[str]:
+def _oddities(value: Any) -> Iterator[str]:
     """The problems of a value and of the values inside it, in order."""
-    pending = [(value, path)]
+    pending: list[tuple[Any, Path]] = [(value, ())]
     while pending:
         value, path = pending.pop()
         inside = []

@@ -79,10 +79,11 @@ def _json_value(message: Message, neighbour: dict[str, Any], number: int) -> dic
         "content": text,
         "turn": neighbour["turn"],
     }
-    if result is None:
-        return value
-    trace = {"traceId": result.call_id} if result.call_id is not None else {}
-    return value | trace | ({"toolName": result.name} if result.name is not None else {})
+    if result is not None and result.call_id is not None:
+        value["traceId"] = result.call_id
+    if result is not None and result.name is not None:
+        value["toolName"] = result.name
+    return value
 
 
 DIALECT = Dialect(

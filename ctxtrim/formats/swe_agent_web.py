@@ -42,17 +42,16 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             call = call_part(value["action"], None, _SHELL, span.inside("action"), None)
             contents.add("assistant", [call], value, whole)
         elif kind == "message":
-            contents.add("user", _texts(value, _OUTPUTS, span), value, whole)
+            contents.add("user", _texts(value, span), value, whole)
         else:
-            parts = result_parts(_texts(value, _OUTPUTS, span), None, _SHELL)
+            parts = result_parts(_texts(value, span), None, _SHELL)
             contents.add("tool", parts, value, whole)
 
 
-def _texts(value: dict[str, Any], keys: Sequence[str], span: Span) -> list[Part]:
-    """The texts under some keys that are not empty."""
-    return [
-        Part("text", value[key], span=span.inside(key)) for key in keys if string(value.get(key))
-    ]
+def _texts(value: dict[str, Any], span: Span) -> list[Part]:
+    """The outputs of an element that are not empty."""
+    keys = [key for key in _OUTPUTS if string(value.get(key))]
+    return [Part("text", value[key], span=span.inside(key)) for key in keys]
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:

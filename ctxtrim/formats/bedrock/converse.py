@@ -140,8 +140,7 @@ def _result(value: Any, span: Span) -> tuple[Part, ...]:
         return ()
     status, home = answer.get("status"), span.inside("toolResult", "content")
     is_error = status == "error" if isinstance(status, str) else None
-    blocks = enumerate(elements(answer.get("content")))
-    parts = [_content(block, home.inside(index)) for index, block in blocks]
+    parts = [_content(*block) for block in located(answer.get("content"), home)]
     return result_parts(parts, string(answer.get("toolUseId")), is_error=is_error)
 
 

@@ -9,7 +9,7 @@ as their JSON. [ai-sdk.dev, reference of `ModelMessage`]
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import boolean, elements, members, metadata_in, string
+from ctxtrim.formats.fields import boolean, located, members, metadata_in, string
 from ctxtrim.formats.media_blocks import block_part, text_or_block
 from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.formats.openai import SDK_RESPONSE, SDK_RESULT
@@ -75,8 +75,7 @@ def _result(block: dict[str, Any], span: Span) -> tuple[Part, ...]:
     if isinstance(value, str):
         return (Part("tool_result", value, call_id, name, is_error, span=value_span),)
     if isinstance(output, dict) and output.get("type") == "content":
-        blocks = enumerate(elements(value))
-        parts = [text_or_block(inner, value_span.inside(index)) for index, inner in blocks]
+        parts = [text_or_block(*inner) for inner in located(value, value_span)]
         return result_parts(parts, call_id, name, is_error)
     text = "" if value is None else dump(value)
     return (Part("tool_result", text, call_id, name, is_error),)

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import elements, members, string
+from ctxtrim.formats.fields import elements, located, members, string
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.message_parts import call_part, content_parts
@@ -153,12 +153,13 @@ def calls_in_content(content: Any, span: Span) -> tuple[Part, ...]:
     """
     if isinstance(content, str):
         return tuple(calls_in(content, span))
+    if not isinstance(content, list):
+        return content_parts(content, span, block_part)
     parts: list[Part] = []
-    for part in content_parts(content, span, block_part):
-        block = part.block
-        text = members(content[block.path[-1]]).get("text") if block is not None else None
-        if block is not None and isinstance(text, str):
-            parts += calls_in(text, block.inside("text"), block)
+    for block, block_span in located(content, span):
+        text = members(block).get("text")
+        if isinstance(text, str):
+            parts += calls_in(text, block_span.inside("text"), block_span)
         else:
-            parts.append(part)
+            parts.append(block_part(block, block_span))
     return tuple(parts)

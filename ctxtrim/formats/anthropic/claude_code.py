@@ -25,7 +25,7 @@ from ctxtrim.formats.anthropic.claude_code_events import (
 )
 from ctxtrim.formats.anthropic.claude_code_thread import GRAPH, as_loaded
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
-from ctxtrim.formats.fields import elements, first_string, stream_session, string
+from ctxtrim.formats.fields import elements, first_string, located, stream_session, string
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import insert_around
 from ctxtrim.formats.message_parts import event_id
@@ -251,12 +251,11 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     if earlier is not None and earlier.role == "system":
         earlier = None  # the snapshot of a prompt, which may be anywhere in the file
     insertions = insert_around(run, replace(site, earlier=earlier), event_around, _event_of)
-    return [
-        Insertion(json_value(message), earlier.spans[-1], is_after=True)
-        if earlier is not None and insertion.cuts and message.role == "tool"
-        else insertion
-        for message, insertion in zip(run, insertions, strict=True)
-    ]
+    for number, message in enumerate(run):
+        if earlier is not None and message.role == "tool" and insertions[number].cuts:
+            last_block = earlier.spans[-1]
+            insertions[number] = Insertion(json_value(message), last_block, is_after=True)
+    return insertions
 
 
 def _event_of(message: Message, neighbour: dict[str, Any], number: int) -> dict[str, Any]:
@@ -282,32 +281,28 @@ def relink(edit: Edit) -> Edit:
 
     The first half of a split event keeps its uuid; the rest is a new event.
     """
-    cuts = {
-        insertion.span: event_around(insertion.span)
-        for insertion in edit.inserted
-        if insertion.cuts
-    }
+    additions: list[Insertion] = []
+    cuts: dict[Span, dict[int, list[Insertion]]] = {}  # by their event and the index of their block
+    for insertion in edit.inserted:
+        if insertion.cuts:
+            event_cuts = cuts.setdefault(event_around(insertion.span), {})
+            event_cuts.setdefault(int(insertion.span.path[-1]), []).append(insertion)
+        else:
+            additions.append(insertion)
     if not cuts:
         return GRAPH.relink(edit)
     removed_spans = set(edit.removed)
-    additions = [insertion for insertion in edit.inserted if not insertion.cuts]
-    for event_span in dict.fromkeys(cuts.values()):
+    for event_span, event_cuts in cuts.items():
         value = edit.value_at(event_span)
-        content = value["message"]["content"]
-        positions = sorted(int(span.path[-1]) for span in cuts if cuts[span] == event_span)
-        for start, end in pairwise((*positions, len(content))):
-            span = event_span.inside("message", "content", start)
+        blocks = located(value["message"]["content"], event_span.inside("message", "content"))
+        for start, end in pairwise((*sorted(event_cuts), len(blocks))):
             additions += [
                 replace(insertion, span=event_span, is_after=True, cuts=False)
-                for insertion in edit.inserted
-                if insertion.span == span and insertion.cuts
+                for insertion in event_cuts[start]
             ]
-            blocks = [
-                event_span.inside("message", "content", position) for position in range(start, end)
-            ]
-            rest = [content[int(block.path[-1])] for block in blocks if block not in edit.removed]
+            rest = [block for block, span in blocks[start:end] if span not in edit.removed]
             additions.append(Insertion(_rest_of(value, rest), event_span, is_after=True))
-            removed_spans.update(blocks)
+            removed_spans.update(span for _, span in blocks[start:end])
     return GRAPH.relink(replace(edit, removed=removed_spans, inserted=additions))
 
 

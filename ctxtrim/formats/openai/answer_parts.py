@@ -64,8 +64,7 @@ def _reasoning(value: dict[str, Any], span: Span, contents: ListContents) -> lis
     the summary.
     """
     texts: list[Part] = []
-    lists = [(key, elements(value.get(key))) for key in REASONING_BLOCKS]
-    unknown_keys: list[str] = []
+    lists = {key: elements(value.get(key)) for key in REASONING_BLOCKS}
     for key in REASONING:
         text, text_span = value.get(key), span.inside(key)
         if any(part.text == text for part in texts):
@@ -73,22 +72,23 @@ def _reasoning(value: dict[str, Any], span: Span, contents: ListContents) -> lis
         elif isinstance(text, str):
             texts.append(Part("reasoning", text, span=text_span, block=text_span))
         elif text:
-            blocks = text if isinstance(text, list) else [text]
-            lists.append((key, blocks))
-            if any(map(_is_unknown, blocks)):
-                unknown_keys.append(key)
+            lists[key] = text if isinstance(text, list) else [text]
     keys: tuple[str, ...] = ()
     if not any(part.text for part in texts):
-        is_sealed = any(_sealed(blocks) for _, blocks in lists)
-        keys = _TEXTS[:2] if is_sealed else _TEXTS
-        for key in unknown_keys:
-            contents.add_unread(f"`{key}` in an unknown form")
-    block_parts = []
-    for key, blocks in lists:
-        if blocks:  # also without tokens of their own: they go with the text
-            text = "".join(_strings(blocks, *keys))
-            part = Part("reasoning", text, sealed=_sealed(blocks), block=span.inside(key))
-            block_parts.append(part)
+        keys = _TEXTS[:2] if any(map(_sealed, lists.values())) else _TEXTS
+        for key in REASONING:
+            if any(map(_is_unknown, lists.get(key, ()))):
+                contents.add_unread(f"`{key}` in an unknown form")
+    block_parts = [
+        Part(
+            "reasoning",
+            "".join(_strings(blocks, *keys)),
+            sealed=_sealed(blocks),
+            block=span.inside(key),
+        )
+        for key, blocks in lists.items()
+        if blocks  # also without tokens of their own: they go with the text
+    ]
     return [*block_parts, *texts]
 
 

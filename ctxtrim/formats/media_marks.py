@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.fields import located, members
 from ctxtrim.formats.request_options import MARKS, MEDIA_KEYS, is_media, marks_in
 from ctxtrim.model import Span
 from ctxtrim.text.json_paths import Path
@@ -145,18 +145,22 @@ def _texts(value: dict[str, Any], holder: Span) -> Iterator[tuple[Span, str, int
         if key in MEDIA_KEYS:
             continue
         messages = value_in(items) if isinstance(items, str) else items
-        for number, message in enumerate(elements(messages)):
+        for message, span in located(messages, holder.inside(key)):
             for name in ("content", "value"):
-                content, span = members(message).get(name), holder.inside(key, number, name)
-                if isinstance(content, str):
-                    yield span, content, None
-                for position, block in enumerate(elements(content)):
-                    place = span.inside(position)
-                    if mark := _mark_of(block):
-                        index = block.get("index")
-                        yield place, mark, index if isinstance(index, int) else None
-                    elif isinstance(text := members(block).get("text"), str):
-                        yield place.inside("text"), text, None
+                yield from _texts_in(members(message).get(name), span.inside(name))
+
+
+def _texts_in(content: Any, span: Span) -> Iterator[tuple[Span, str, int | None]]:
+    """The texts of one content, a string or a list of blocks, as in `_texts`."""
+    if isinstance(content, str):
+        yield span, content, None
+    for block, block_span in located(content, span):
+        mark, text = _mark_of(block), members(block).get("text")
+        if mark is not None:
+            index = block.get("index")
+            yield block_span, mark, index if isinstance(index, int) else None
+        elif isinstance(text, str):
+            yield block_span.inside("text"), text, None
 
 
 def _mark_of(block: Any) -> str | None:

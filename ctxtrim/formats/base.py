@@ -92,6 +92,11 @@ class Edit(Struct, frozen=True, dict=True):
             for span in message.spans
         }
 
+    @cached_property
+    def changed(self) -> Set[Span]:
+        """The spans of removed values and of replaced texts, and those at which values are new."""
+        return {*self.removed, *self.texts, *(insertion.span for insertion in self.inserted)}
+
     def mentions(self, index: int, words: Iterable[bytes]) -> bool:
         """Whether a line has one of some words. It is not parsed, which saves memory."""
         data = self.lines[index].data

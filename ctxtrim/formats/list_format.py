@@ -213,10 +213,8 @@ class _Lists:
         edit = dialect.relink(edit)
         if not dialect.texts:
             return edit
-        replaced_spans = {insert.span for insert in edit.inserted if insert.replaces}
-        empty_spans = {
-            span for span in edit.removed - replaced_spans if span.path[-1:] in dialect.texts
-        }
+        removed = edit.removed - edit.replacements.keys()
+        empty_spans = {span for span in removed if span.path[-1:] in dialect.texts}
         return edit.with_value(empty_spans, [])  # so that reading finds the envelope again
 
 

@@ -41,10 +41,9 @@ def relink(edit: Edit) -> Edit:
 
 def _holders(edit: Edit) -> Iterator[tuple[Span, dict[str, Any]]]:
     """The objects around edited messages that have attachments next to the messages."""
-    spans = {*edit.removed, *edit.texts, *(insertion.span for insertion in edit.inserted)}
-    lines = {span.line for span in spans}
+    lines = {span.line for span in edit.changed}
     paths: dict[int, set[Path]] = {line: set() for line in lines if edit.mentions(line, _KEYS)}
-    for span in spans:
+    for span in edit.changed:
         if span.line in paths:
             # most messages share these objects; the key and the index of a message follow
             depths = range(min(len(span.path) - 1, _DEEPEST))

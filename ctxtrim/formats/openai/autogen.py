@@ -11,7 +11,6 @@ with another role, which a person wrote during calls, it sends the responses too
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from msgspec.structs import replace
@@ -43,8 +42,7 @@ def with_copies(edit: Edit) -> Edit:
 
 def _messages(edit: Edit) -> Iterator[Span]:
     """The messages with responses of which an edit changes a response or removes the content."""
-    spans = chain(edit.removed, edit.texts, (insertion.span for insertion in edit.inserted))
-    for span in spans:
+    for span in edit.changed:
         if RESPONSES in span.path:
             yield Span(span.line, span.path[: span.path.index(RESPONSES)])
     for span in edit.removed:

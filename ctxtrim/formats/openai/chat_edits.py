@@ -1,8 +1,5 @@
 """Edits of Chat Completions besides those of single values."""
 
-from itertools import chain
-from operator import attrgetter
-
 from ctxtrim.formats import media_marks
 from ctxtrim.formats.base import Edit
 from ctxtrim.formats.message_parts import is_prompt
@@ -39,6 +36,5 @@ def relink(edit: Edit) -> Edit:
 
 def _may_change_responses(edit: Edit) -> bool:
     """Whether a line with an edit has responses of AutoGen."""
-    spans = chain(edit.removed, edit.texts, (insertion.span for insertion in edit.inserted))
-    lines = set(map(attrgetter("line"), spans))
+    lines = {span.line for span in edit.changed}
     return any(edit.mentions(line, (RESPONSES.encode(),)) for line in lines)

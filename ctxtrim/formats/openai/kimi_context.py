@@ -32,8 +32,7 @@ def without_old_usage(edit: Edit) -> Edit:
     """
     if members(edit.values[0]).get("role") not in _FIRST:
         return edit
-    lines = {span.line for span in (*edit.removed, *edit.texts)}
-    first = min(lines | {insertion.span.line for insertion in edit.inserted})
+    first = min(span.line for span in edit.changed)
     usages = {
         Span(line)
         for line, value in enumerate(edit.values)

@@ -116,19 +116,16 @@ def _is_roo(items: Sequence[Any]) -> bool:
 
 
 def _envelope_tells(around: Mapping[str, Any], items: Sequence[Any]) -> bool:
+    if around.get("system") and isinstance(around["system"], (str, list)):
+        return True
+    if "anthropic_version" in around or "mcp_servers" in around:
+        return True
     schemas = [tool for tool in elements(around.get("tools")) if isinstance(tool, dict)]
-    return (
-        (bool(around.get("system")) and isinstance(around["system"], (str, list)))
-        or "anthropic_version" in around
-        or "mcp_servers" in around
-        or any(map(_is_anthropic_tool, schemas))
-        or anthropic_usage(around.get("usage")) is not None
-        or (
-            _is_claude(around.get("model"))
-            and not schemas
-            and not (items and inner(items[0])[1] == "system")
-        )
-    )
+    if any(map(_is_anthropic_tool, schemas)) or anthropic_usage(around.get("usage")) is not None:
+        return True
+    if schemas or not _is_claude(around.get("model")):
+        return False
+    return not items or inner(items[0])[1] != "system"
 
 
 def _is_anthropic_tool(tool: Mapping[str, Any]) -> bool:

@@ -37,46 +37,41 @@ def block(value: Any, span: Span) -> Part:
     An unknown block counts as its JSON text, without what is encrypted, and is never edited. Its
     count is an estimate, because it may refer to more, as `container_upload` and `tool_reference`.
     """
-    if isinstance(value, dict):
-        kind = value.get("type")
-        if kind == "text" and isinstance(value.get("text"), str):
-            return Part("text", value["text"], span=inside(span, "text"), block=span)
-        if kind == "thinking" and isinstance(value.get("thinking"), str):
-            return Part("reasoning", value["thinking"], block=span, sealed=_sealed(value))
-        if kind == "redacted_thinking":
-            return Part("reasoning", block=span, sealed=len(string(value.get("data")) or ""))
-        if is_sealed(value):
-            return Part("reasoning", block=span, sealed=len(value["encrypted_content"]))
-        if kind == "tool_use":
-            call_id, name = string(value.get("id")), string(value.get("name"))
-            server = server_links(value) if "caller" in value else ()
-            arguments = dump(value.get("input"))
-            return Part("tool_call", arguments, call_id, name, block=span, server=server)
-        is_whole = kind in _WHOLE or is_file(value)
-        media = None if is_whole else media_of(value)
-        if media is not None:
-            return Part(
-                "attachment", media=media, block=span, text_block=text_block, cites=_cites(value)
-            )
-        if kind == "document":
-            return Part(
-                "attachment", dump(value), block=span, text_block=text_block, cites=_cites(value)
-            )
-        links = server_links(value)
-        document = _web_document(value) if kind == "web_fetch_tool_result" else None
-        if document is not None:
-            return Part("attachment", media=document, block=span, server=links)
-        rest, sealed = _without_encrypted(value)
-        return Part(
-            "text",
-            dump(rest),
-            block=span,
-            sealed=sealed,
-            server=links,
-            cites=_cites(value),
-            stored=not (is_whole or links),
-        )
-    return Part("text", dump(value), block=span)
+    if not isinstance(value, dict):
+        return Part("text", dump(value), block=span)
+    kind = value.get("type")
+    if kind == "text" and isinstance(value.get("text"), str):
+        return Part("text", value["text"], span=inside(span, "text"), block=span)
+    if kind == "thinking" and isinstance(value.get("thinking"), str):
+        return Part("reasoning", value["thinking"], block=span, sealed=_sealed(value))
+    if kind == "redacted_thinking":
+        return Part("reasoning", block=span, sealed=len(string(value.get("data")) or ""))
+    if kind == "tool_use":
+        call_id, name = string(value.get("id")), string(value.get("name"))
+        server = server_links(value) if "caller" in value else ()
+        arguments = dump(value.get("input"))
+        return Part("tool_call", arguments, call_id, name, block=span, server=server)
+    if is_sealed(value):
+        return Part("reasoning", block=span, sealed=len(value["encrypted_content"]))
+    is_whole = kind in _WHOLE or is_file(value)
+    media = None if is_whole else media_of(value)
+    if media is not None or kind == "document":
+        text, cites = "" if media is not None else dump(value), _cites(value)
+        return Part("attachment", text, media=media, block=span, text_block=text_block, cites=cites)
+    links = server_links(value)
+    document = _web_document(value) if kind == "web_fetch_tool_result" else None
+    if document is not None:
+        return Part("attachment", media=document, block=span, server=links)
+    rest, sealed = _without_encrypted(value)
+    return Part(
+        "text",
+        dump(rest),
+        block=span,
+        sealed=sealed,
+        server=links,
+        cites=_cites(value),
+        stored=not (is_whole or links),
+    )
 
 
 def user_block(value: Any, span: Span) -> Part:

@@ -258,13 +258,13 @@ def _mark_task(messages: list[Message], start: str) -> None:
 
 def _take_bare(state: _Session, value: dict[str, Any], line: int) -> None:
     """Read a line without an envelope: the header or an item."""
-    if kind_of(value) == "unsent":
-        text = string(value.get("instructions"))
-        state.id = state.id or (string(value.get("id")) if "instructions" in value else None)
+    kind = kind_of(value)
+    if kind == "unsent" and "instructions" in value:
+        text, span = string(value["instructions"]), Span(line, ("instructions",))
+        state.id = state.id or string(value.get("id"))
         if text:
-            span = Span(line, ("instructions",))
             state.instruct(Element(text, span, span))
-    elif kind_of(value) != "unknown":
+    elif kind not in ("unsent", "unknown"):
         state.items.append(Element(value, Span(line), Span(line)))
         state.model = string(value.get("model")) or state.model
 

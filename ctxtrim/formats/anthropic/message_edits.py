@@ -43,32 +43,30 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     after = None if later is None else _element(later.spans[0])
     if after is not None and _is_summary(site.value_of(after)):
         raise NotEditableError(BEFORE_SUMMARY)
-    results = list(takewhile(lambda message: message.role == "tool", run))
+    is_inside = before is not None and before == after
+    results = list(takewhile(_is_result, run))
     rest = run[len(results) :]
+    host = next(filter(_is_result, filter(None, (earlier, later))), None)
     insertions: list[Insertion] = []
-    neighbours = filter(None, (earlier, later))
-    host = next((message for message in neighbours if message.role == "tool"), None)
-    if host is not None and (not rest or (host is earlier and before != after)):
-        insertions = [
-            Insertion(json_value(message), host.spans[0], is_after=host is earlier)
-            for message in results
-        ]
+    if host is not None and (not rest or (host is earlier and not is_inside)):
+        is_after = host is earlier
+        insertions += (Insertion(json_value(result), host.spans[0], is_after) for result in results)
         results = []
     near = before or after or _element(site.any.spans[0]) or _first(site.any)
     neighbour = site.value_of(near) or {}
     answer = [_json_value(results, neighbour)] if results else []
     others = [_json_value([message], neighbour, number) for number, message in enumerate(rest)]
-    if later is not None and before is not None and before == after:
-        return insertions + [
-            Insertion(value, later.spans[0], cuts=True) for value in (*answer, *others)
-        ]
-    insertions += [
-        Insertion(value, before or near, is_after=before is not None or after is None)
-        for value in answer
-    ]
-    return insertions + [
-        Insertion(value, after or near, is_after=after is None) for value in others
-    ]
+    if later is not None and is_inside:
+        cut = later.spans[0]
+        return insertions + [Insertion(value, cut, cuts=True) for value in (*answer, *others)]
+    is_after = before is not None or after is None
+    insertions += (Insertion(value, near, is_after) for value in answer)
+    insertions += (Insertion(value, after or near, is_after=after is None) for value in others)
+    return insertions
+
+
+def _is_result(message: Message) -> bool:
+    return message.role == "tool"
 
 
 def _is_summary(element: object) -> bool:

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Format
 from ctxtrim.formats.chunks import ArrayPart, Chunk, Placing, chunk_of, is_line, is_unread, unread
+from ctxtrim.formats.detection import first_vote
 from ctxtrim.model import Document, Line, Transcript
 from ctxtrim.text import json_spans
 from ctxtrim.text.json_paths import Path
@@ -215,11 +216,13 @@ def _format(
     sample: list[Any] = []
     list_paths: set[Path] = set()
     for group in _groups(elements):
-        votes = ((reader, reader.sniff(group)) for reader in formats)
-        reader, layout = next((vote for vote in votes if vote[1] is not None), (None, None))
-        if reader is None or reader.list_paths is None or reader is not (file_format or reader):
+        vote = first_vote(group, formats)
+        if vote is None or vote[1] != "conversation":
             return None
-        if layout != "conversation" or (reader.takes or reader.sniff)(group) != layout:
+        reader = vote[0]
+        if reader.list_paths is None or reader is not (file_format or reader):
+            return None
+        if (reader.takes or reader.sniff)(group) != "conversation":
             return None
         file_format, sample = reader, sample or group
         list_paths |= reader.list_paths(group)

@@ -22,7 +22,7 @@ def extend_head(
 
     One conversation is enough; the rest of the file is then read as a stream.
     """
-    votes = [_vote(record.value, formats) for record in head]
+    votes = [first_vote(record.value, formats) for record in head]
     size = sum(len(record.data) for record in head)
     records = head
     while len(head) < HEAD and size <= HEAD_BYTES:
@@ -33,7 +33,7 @@ def extend_head(
             break
         records = split(line, number)
         head += records
-        votes += [_vote(record.value, formats) for record in records]
+        votes += [first_vote(record.value, formats) for record in records]
         size += len(line)
     return votes
 
@@ -43,7 +43,7 @@ def may_be_read(value: object) -> bool:
     return isinstance(value, (dict, list, str))
 
 
-def _vote(value: object, formats: Sequence[Format]) -> Vote | None:
+def first_vote(value: object, formats: Sequence[Format]) -> Vote | None:
     """The first format that recognizes a value."""
     if not may_be_read(value):
         return None

@@ -107,18 +107,15 @@ def list_site(run: Sequence[Message], site: Site) -> Site:
         return site
     tail, depth = _Window.of(state).tail, len(home.path)
 
-    def is_in_tail(message: Message) -> bool:
-        return _list_of(message) == home and _index(message.spans[0].path[depth]) >= tail
+    def is_in_tail(message: Message | None) -> bool:
+        if message is None or _list_of(message) != home:
+            return False
+        return _index(message.spans[0].path[depth]) >= tail
 
-    if site.later is None or not is_in_tail(site.later):
-        has_place = site.later is None and site.earlier is not None and is_in_tail(site.earlier)
-        if not has_place:
-            raise NotEditableError(_FIRST)
-    earlier = site.earlier
-    if earlier is not None and not is_in_tail(earlier):
-        if run[0].role == "tool":  # its call is there
-            raise NotEditableError(_FIRST)
-        earlier = None
+    earlier = site.earlier if is_in_tail(site.earlier) else None
+    has_call = run[0].role != "tool" or earlier is site.earlier  # a result follows its call
+    if not has_call or not is_in_tail(site.later or site.earlier):
+        raise NotEditableError(_FIRST)
     return replace(site, earlier=earlier, messages=list(filter(is_in_tail, site.messages)))
 
 

@@ -98,6 +98,6 @@ def no_transcript(content: Reading, first: Finding | None = None) -> InputError:
     if first is not None:
         return InputError(why_no_transcript(first), first.line)
     why = content.detection.why_empty
-    if why is None and content.looked:
-        why = content.taken_for
+    if why is None and content.detection.looked:
+        why = content.detection.taken_for
     return InputError(f"no transcript found: {why or 'the input is empty'}")

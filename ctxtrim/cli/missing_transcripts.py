@@ -4,7 +4,7 @@ from ctxtrim.cli.request import Request
 from ctxtrim.findings import Finding
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import why_no_transcript
-from ctxtrim.formats.reading import Detection
+from ctxtrim.formats.detection import Detection
 from ctxtrim.io.inputs import Input
 
 _QUOTED = 24  # characters of the beginning that a message quotes

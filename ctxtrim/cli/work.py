@@ -15,8 +15,9 @@ from ctxtrim.errors import ArchiveError, CtxtrimError, InputError, OutputError, 
 from ctxtrim.findings import Code, Finding
 from ctxtrim.formats.chunks import joined_findings
 from ctxtrim.formats.conversion.losses import LossTotals
+from ctxtrim.formats.detection import Detection
 from ctxtrim.formats.lines import blocks
-from ctxtrim.formats.reading import Detection, Reading
+from ctxtrim.formats.reading import Reading
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import Sink
 from ctxtrim.io.replacement import ATTEMPTS, ChangedError, ReplacedError

@@ -1,6 +1,8 @@
 """Detects the format of a file: each format votes for the first values that it recognizes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
 
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.lines import Numbered
@@ -11,6 +13,57 @@ HEAD_BYTES = 1 << 22
 
 Vote = tuple[Format, Layout]
 """A format that recognizes a value, and the layout of the value."""
+
+_LAYOUTS: dict[Layout, str] = {
+    "conversation": "whole conversations",
+    "events": "one message or event per line",
+}
+
+
+class Detection(Struct, frozen=True):
+    """What a file is taken for.
+
+    `votes`: the number of values, among the first `looked` values, that are of each format and
+    layout, those of the file first; none for an unknown format. `reason`: why a file of an unknown
+    format has no conversation, if the file is known.
+    """
+
+    votes: Mapping[tuple[str, Layout], int]
+    looked: int
+    reason: str | None
+
+    @property
+    def format(self) -> str | None:
+        """The name of the format; None if it is unknown."""
+        return next((name for name, _ in self.votes), None)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the first values look like several formats."""
+        return len({name for name, _ in self.votes}) > 1
+
+    @property
+    def taken_for(self) -> str:
+        """The detected format and the votes for it, as a sentence."""
+        if not self.votes:
+            return f"unknown format: no format recognizes any of the {self.looked} values inspected"
+        (first, matches), *rest = sorted(self.votes.items(), key=lambda vote: -vote[1])
+        others = "".join(f", {count} look like {_in_words(*vote)}" for vote, count in rest)
+        return (
+            f"taken for {_in_words(*first)}: {matches} of {self.looked} values inspected "
+            f"match{others}"
+        )
+
+    @property
+    def why_empty(self) -> str | None:
+        """Why a file of a known kind has no transcript; None for a file of an unknown kind."""
+        if self.format is not None:
+            return f"it looks like {self.format}, but has no messages"
+        return self.reason
+
+
+def _in_words(name: str, layout: Layout) -> str:
+    return f"{name} ({_LAYOUTS[layout]})"
 
 
 def extend_head(

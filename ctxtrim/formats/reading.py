@@ -5,20 +5,18 @@ of events or another JSON document is a single chunk. The format is detected fro
 each format votes for the values that it recognizes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import chain, groupby
 from typing import NamedTuple
-
-from msgspec import Struct
 
 from ctxtrim.errors import InputError, too_large
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.arrays import LARGE, ConversationArray, conversation_array, parted
 from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, unread, whole_chunk
-from ctxtrim.formats.detection import Vote, extend_head, may_be_read, votes_for
+from ctxtrim.formats.detection import Detection, extend_head, may_be_read, votes_for
 from ctxtrim.formats.lines import LineRecords, Numbered, lines_before_long, numbered, whole_lines
 from ctxtrim.formats.other_files import reason_in
 from ctxtrim.text.records import (
@@ -35,80 +33,24 @@ from ctxtrim.text.records import (
 _BLANKS = 1 << 20  # bytes of blank lines that are read at a time
 
 
-class Detection(Struct, frozen=True):
-    """What a file is taken for: the name of its format (None if unknown), and a sentence about it.
-
-    `is_mixed`: the first values look like several formats. `reason`: why a file of an unknown
-    format has no conversation, if the file is known.
-    """
-
-    format: str | None
-    taken_for: str
-    is_mixed: bool
-    reason: str | None
-
-    @property
-    def why_empty(self) -> str | None:
-        """Why a file of a known kind has no transcript; None for a file of an unknown kind."""
-        if self.format is not None:
-            return f"it looks like {self.format}, but has no messages"
-        return self.reason
-
-
 @dataclass
 class Reading:
-    """A file being read: its format and layout (None if unknown), and its chunks.
+    """A file being read: its format and layout (None if unknown), how these were found, and its
+    chunks.
 
     `chunks` are those of `first`, the lines by which the format was detected, and of `rest`, the
     lines after them if each has its own chunk. `head` has the lines of `first` if each has its own
-    chunk, too. `is_lines`: each line is a conversation, so that more lines may be added. `votes`:
-    the number of values, among the first `looked` values, that each format recognizes. `reason`: as
-    in `Detection`.
+    chunk, too. `is_lines`: each line is a conversation, so that more lines may be added.
     """
 
     format: Format | None
     layout: Layout | None
+    detection: Detection
     is_lines: bool
     first: Iterator[Chunk]
     rest: Iterator[Numbered]
     chunks: Iterator[Chunk]
     head: Sequence[Numbered] = ()
-    votes: Mapping[Vote, int] = field(default_factory=dict)
-    looked: int = 0
-    reason: str | None = None
-
-    @property
-    def detection(self) -> Detection:
-        """The facts about the format, without the file."""
-        name = self.format.name if self.format else None
-        return Detection(name, self.taken_for, self.is_mixed, self.reason)
-
-    @property
-    def taken_for(self) -> str:
-        """The detected format and the votes for it, as a sentence."""
-        if self.format is None:
-            return f"unknown format: no format recognizes any of the {self.looked} values inspected"
-        (_, matches), *rest = sorted(self.votes.items(), key=lambda vote: -vote[1])
-        others = "".join(
-            f", {count} look like {file_format.name} ({_LAYOUTS[layout]})"
-            for (file_format, layout), count in rest
-        )
-        what = _LAYOUTS[self.layout or "events"]
-        return (
-            f"taken for {self.format.name} ({what}): {matches} of {self.looked} values inspected "
-            f"match{others}"
-        )
-
-    @property
-    def is_mixed(self) -> bool:
-        """Whether the first values look like several formats."""
-        return len({file_format for file_format, _ in self.votes}) > 1
-
-
-_LAYOUTS: dict[Layout, str] = {
-    "conversation": "whole conversations",
-    "events": "one message or event per line",
-}
 
 
 def open_reading(
@@ -132,8 +74,11 @@ def open_reading(
     votes = votes_for([record.value for record in head], head_votes, formats)
     file_format, layout = next(iter(votes), (None, None))
     is_lines = layout == "conversation" and all(is_line(record.data) for record in head)
-    looked = sum(record.value is not BLANK for record in head)
-    reason = reason_in(record.value for record in head) if file_format is None else None
+    detection = Detection(
+        {(voted.name, its_layout): count for (voted, its_layout), count in votes.items()},
+        looked=sum(record.value is not BLANK for record in head),
+        reason=reason_in(record.value for record in head) if file_format is None else None,
+    )
     chunks: Iterator[Chunk]
     if layout == "conversation":
         first_chunks = _by_line(file_format, formats, head if array is None else head[:-1])
@@ -146,14 +91,12 @@ def open_reading(
     return Reading(
         format=file_format,
         layout=layout,
+        detection=detection,
         is_lines=is_lines,
         first=first_chunks,
         rest=rest,
         chunks=chunks,
         head=first_lines,
-        votes=votes,
-        looked=looked,
-        reason=reason,
     )
 
 

@@ -50,7 +50,7 @@ def test_the_fixture_is_one_conversation() -> None:
     ]
     assert [message.parts[0].is_error for message in transcript.messages[3:5]] == [False, True]
     assert run(data).data == data
-    assert not open_reading(data.splitlines(keepends=True)).is_mixed
+    assert not open_reading(data.splitlines(keepends=True)).detection.is_mixed
 
 
 def test_only_the_last_summary_and_what_follows_are_sent() -> None:

@@ -50,7 +50,7 @@ def test_calls_and_results_are_read() -> None:
     )
     reading = open_reading(data.splitlines(keepends=True))
     assert reading.format is not None
-    assert (reading.format.name, reading.is_mixed) == ("cursor-agent", False)
+    assert (reading.format.name, reading.detection.is_mixed) == ("cursor-agent", False)
     (transcript,) = next(reading.chunks).transcripts
     assert (transcript.model, transcript.id) == ("m", "s")
     assert [

@@ -53,7 +53,7 @@ def test_the_fixture_is_one_conversation() -> None:
         *("reasoning", "text", "tool_call"),
     ]
     assert run(data).data == data
-    assert not open_reading(data.splitlines(keepends=True)).is_mixed
+    assert not open_reading(data.splitlines(keepends=True)).detection.is_mixed
 
 
 def test_a_completion_is_an_answer_if_it_does_not_repeat_the_last() -> None:

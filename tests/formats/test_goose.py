@@ -61,7 +61,7 @@ def test_the_fixture_is_one_conversation() -> None:
     assert [call.call_id for call in transcript.messages[2].calls] == ["call_log", "call_map"]
     assert [message.parts[0].is_error for message in transcript.messages[3:5]] == [False, True]
     assert run(data).data == data
-    assert not open_reading(data.splitlines(keepends=True)).is_mixed
+    assert not open_reading(data.splitlines(keepends=True)).detection.is_mixed
 
 
 def test_an_older_file_has_a_header_and_a_message_per_line() -> None:
@@ -70,7 +70,7 @@ def test_an_older_file_has_a_header_and_a_message_per_line() -> None:
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     reading = open_reading(data.splitlines(keepends=True))
     assert reading.format is not None
-    assert (reading.format.name, reading.is_mixed) == ("goose", False)
+    assert (reading.format.name, reading.detection.is_mixed) == ("goose", False)
     (chunk,) = reading.chunks
     assert [message.role for message in chunk.transcripts[0].messages] == ["user", "assistant"]
 

@@ -71,7 +71,7 @@ def test_a_step_is_an_answer_and_its_results() -> None:
     data = stream(*STEP_1, *STEP_2, LAST)
     reading = open_reading(data.splitlines(keepends=True))
     assert reading.format is not None
-    assert (reading.format.name, reading.is_mixed) == ("opencode-run", False)
+    assert (reading.format.name, reading.detection.is_mixed) == ("opencode-run", False)
     (found,) = transcripts(*STEP_1, *STEP_2, LAST)
     read_input = '{"path":"1d.md"}', '{"path":"1e.md"}'
     assert shown(found) == [

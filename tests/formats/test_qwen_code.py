@@ -91,7 +91,7 @@ def test_each_kind_of_line_is_known(value: Event) -> None:
 def test_a_session_of_mostly_telemetry_is_recognized() -> None:
     noise = [system(f"t{number}", "a", "ui_telemetry", uiEvent={}) for number in range(9)]
     reading = open_reading(BytesIO(session(TALK[0], *noise)))
-    assert (reading.format and reading.format.name, reading.is_mixed) == ("qwen", False)
+    assert (reading.format and reading.format.name, reading.detection.is_mixed) == ("qwen", False)
 
 
 def test_lines_of_claude_code_are_not_detected_as_this_format() -> None:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from ctxtrim.cli.machine import collect_rarely
 from ctxtrim.errors import InputError
+from ctxtrim.formats.detection import Detection
 from ctxtrim.formats.lines import Numbered
-from ctxtrim.formats.reading import Detection
 from ctxtrim.io.inputs import Input, bytes_at
 from ctxtrim.reports.report import Overview, largest_limit
 from ctxtrim.stage import Keeper

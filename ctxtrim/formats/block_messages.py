@@ -32,25 +32,21 @@ def add_messages(
     start = len(contents.messages)
     parts: list[Part] = []
     spans: list[Span] = []  # of the blocks since the last message
-
-    def end(kind: Role, content: Sequence[Part], value: Any = None) -> None:
-        contents.add(kind, content, value, *spans)
-        parts.clear()
-        spans.clear()
-
     for value, span in pieces:
         answer = result(value, span)
         if answer:
             if parts:
-                end(role, parts)
-            spans.append(span)
-            end("tool", answer, value)
+                contents.add(role, parts, None, *spans)
+                parts, spans = [], []
+            contents.add("tool", answer, value, *spans, span)
+            spans = []
         else:
             spans.append(span)
             new_part = part(value, span)
-            parts += [] if new_part is None else [new_part]
+            if new_part is not None:
+                parts.append(new_part)
     if parts:
-        end(role, parts)
+        contents.add(role, parts, None, *spans)
     elif spans and len(contents.messages) > start:
         last = contents.messages[-1]
         contents.messages[-1] = replace(last, spans=(*last.spans, *spans))

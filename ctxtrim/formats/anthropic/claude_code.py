@@ -113,13 +113,10 @@ class _Companions:
         self._prompts: dict[str | None, list[Companion]] = {}
         self._calls: dict[str | None, list[Companion]] = {}
         for event in events:
-            if event.kind == "progress":
-                self._add(self._calls, event)
-            elif event.owner is not None:
-                self._add(self._prompts, event)
-
-    def _add(self, lines: dict[str | None, list[Companion]], event: ClaudeEvent) -> None:
-        lines.setdefault(event.owner, []).append(Companion(event.span, str(event.kind)))
+            is_progress = event.kind == "progress"
+            if is_progress or event.owner is not None:
+                lines = self._calls if is_progress else self._prompts
+                lines.setdefault(event.owner, []).append(Companion(event.span, str(event.kind)))
 
     def take(self, events: Sequence[ClaudeEvent], parts: Sequence[Part]) -> tuple[Companion, ...]:
         """The companions of a message that no message has yet."""
@@ -127,11 +124,10 @@ class _Companions:
             return ()
         companions: list[Companion] = []
         for event in events:
-            if event.id in self._prompts and event.id is not None:
-                companions += self._prompts.pop(event.id)
+            companions += self._prompts.pop(event.id, ())
         for part in parts:
-            if part.kind == "tool_call" and part.call_id in self._calls:
-                companions += self._calls.pop(part.call_id)
+            if part.kind == "tool_call":
+                companions += self._calls.pop(part.call_id, ())
         return tuple(companions)
 
 

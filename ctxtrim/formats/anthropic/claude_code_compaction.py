@@ -35,32 +35,21 @@ class _Names(NamedTuple):
     messages: str
     segment: str
     anchor: str
-    ids: str
     all_ids: str
     head: str
     tail: str
 
 
 _SESSION = _Names(
-    "compactMetadata",
-    "preservedMessages",
-    "preservedSegment",
-    "anchorUuid",
-    "uuids",
-    "allUuids",
-    "headUuid",
-    "tailUuid",
-)
+    "compactMetadata", "preservedMessages", "preservedSegment", "anchorUuid", "allUuids",
+    "headUuid", "tailUuid",
+)  # fmt: skip
 _STREAM = _Names(
-    "compact_metadata",
-    "preserved_messages",
-    "preserved_segment",
-    "anchor_uuid",
-    "uuids",
-    "all_uuids",
-    "head_uuid",
-    "tail_uuid",
-)
+    "compact_metadata", "preserved_messages", "preserved_segment", "anchor_uuid", "all_uuids",
+    "head_uuid", "tail_uuid",
+)  # fmt: skip
+_IDS = "uuids"
+"""The name of the list of preserved events in both."""
 
 
 def in_context_order(events: list[ClaudeEvent], place: int) -> list[ClaudeEvent]:
@@ -127,7 +116,7 @@ def _preserved(boundary: ClaudeEvent, events: Mapping[str, ClaudeEvent]) -> list
     names = _names_in(boundary.compaction)
     links = boundary.compaction.get(names.messages)
     if links:
-        ids = [name for name in elements(links.get(names.ids)) if isinstance(name, str)]
+        ids = [name for name in elements(links.get(_IDS)) if isinstance(name, str)]
         known_ids = [name for name in dict.fromkeys(ids) if name in events]
         is_applied = _is_of_stream(boundary) or events.keys() >= set(ids)
         return known_ids if is_applied else []
@@ -219,7 +208,7 @@ def _new_links(
     new_links: dict[str, Any] = {}
     if names.messages in boundary.compaction:
         new_links[names.messages] = new_list = dict(boundary.compaction[names.messages])
-        for key in (names.ids, names.all_ids):
+        for key in (_IDS, names.all_ids):
             if isinstance(new_list.get(key), list):
                 new_list[key] = _new_list(events, new_list[key])
     if names.segment in boundary.compaction:

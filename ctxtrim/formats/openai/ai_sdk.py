@@ -6,14 +6,15 @@ each is a message. A call that the provider executes has its result in the same 
 as their JSON. [ai-sdk.dev, reference of `ModelMessage`]
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import boolean, located, members, metadata_in, string
+from ctxtrim.formats.fields import boolean, located, members, string
 from ctxtrim.formats.media_blocks import block_part, text_or_block
+from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.formats.openai import SDK_RESPONSE, SDK_RESULT
-from ctxtrim.model import Message, Part, Span
+from ctxtrim.model import Part, Span
 from ctxtrim.text.records import dump
 
 DENIED = "Tool execution denied."
@@ -32,30 +33,19 @@ def call(block: dict[str, Any], span: Span) -> Part:
     return Part("tool_call", text, call_id, name, block=span)
 
 
-def results(content: Sequence[Any], span: Span, index: int) -> Iterator[Message]:
-    """The messages in a content with results, from the message with an index on.
+def add_results(contents: ListContents, content: Sequence[Any], span: Span) -> None:
+    """Add the messages in a content with results.
 
     Answers to requests for approval are not sent. Other blocks are messages of the client.
     """
-    for position, block in enumerate(content):
-        value_span = span.inside(position)
+    for block, block_span in located(content, span):
         kind = members(block).get("type")
-        if kind == SDK_RESPONSE:
-            continue
         if kind == SDK_RESULT:
-            parts = _result(block, value_span)
-            yield Message(
-                "tool",
-                parts,
-                name=parts[0].name,
-                metadata=metadata_in(block),
-                index=index,
-                spans=(value_span,),
-            )
-        else:
-            part = block_part(block, value_span)
-            yield Message("user", (part,), is_injected=True, index=index, spans=(value_span,))
-        index += 1
+            parts = _result(block, block_span)
+            contents.add("tool", parts, block, block_span, name=parts[0].name)
+        elif kind != SDK_RESPONSE:
+            part = block_part(block, block_span)
+            contents.add("user", [part], None, block_span, is_injected=True)
 
 
 def _result(block: dict[str, Any], span: Span) -> tuple[Part, ...]:

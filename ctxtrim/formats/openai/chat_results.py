@@ -39,7 +39,7 @@ def add_results(
     if isinstance(content, list) and _has_results(content):
         from ctxtrim.formats.openai import ai_sdk  # for its messages only
 
-        messages += ai_sdk.results(content, span.inside(CONTENT), len(messages))
+        ai_sdk.add_results(contents, content, span.inside(CONTENT))
         return
     if value["role"] in _AFTER_TEXTS:
         _add_action(messages, _AFTER_TEXTS[value["role"]])

@@ -8,12 +8,10 @@ of a turn sums all turns so far, so it does not describe one request.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.base import Format, Layout, session
-from ctxtrim.formats.fields import located, members, metadata_in, string
+from ctxtrim.formats.fields import located, members, string
 from ctxtrim.formats.media_blocks import text_or_block
-from ctxtrim.formats.message_lists import each_as
+from ctxtrim.formats.message_lists import ListContents, each_as
 from ctxtrim.formats.message_parts import result_parts, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
 from ctxtrim.text.records import JsonRecord, dump
@@ -40,20 +38,16 @@ def sniff(value: object) -> Layout | None:
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the stream."""
-    messages: list[Message] = []
+    contents = ListContents()
     thread: str | None = None
     for line, record in enumerate(records):
         value = record.value
         if isinstance(value, dict) and isinstance(value.get("thread_id"), str):
             thread = thread or value["thread_id"]
         elif sniff(value) and value["type"] == "item.completed":
-            metadata = metadata_in(value)
             for message in _messages(value["item"], Span(line, ("item",))):
-                message = replace(message, index=len(messages), spans=(Span(line),))
-                if message.role == "tool":
-                    message = replace(message, metadata=metadata)
-                messages.append(message)
-    return session(messages, lines, id=thread)
+                contents.add(message.role, message.parts, value, Span(line))
+    return session(contents.messages, lines, id=thread)
 
 
 def _messages(item: dict[str, Any], item_span: Span) -> Iterator[Message]:

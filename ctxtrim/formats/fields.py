@@ -71,7 +71,7 @@ def is_paired_by_member(block: Any) -> bool:
     return "type" not in block and not _PAIRED_MEMBERS.isdisjoint(block)
 
 
-def names_in(items: Iterable[Any]) -> Iterator[str]:
+def member_names(items: Iterable[Any]) -> Iterator[str]:
     """The names of the members of all objects among some values."""
     return chain.from_iterable([item for item in items if isinstance(item, dict)])
 

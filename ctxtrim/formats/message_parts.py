@@ -12,7 +12,7 @@ from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
-PROMPTS = ("system", "systemPrompt", "system_prompt")
+SYSTEM_PROMPTS = ("system", "systemPrompt", "system_prompt")
 """Keys of a system prompt next to the messages; agents write the last two."""
 
 
@@ -131,9 +131,9 @@ def _begins_with_prompt(value: Any) -> bool:
     return members(next(iter(elements(value)), None)).get("role") in ("system", "developer")
 
 
-def is_prompt(path: Path) -> bool:
+def is_system_prompt(path: Path) -> bool:
     """Whether a path is that of a system prompt in the object around the messages."""
-    return bool(path) and path[-1] in PROMPTS
+    return bool(path) and path[-1] in SYSTEM_PROMPTS
 
 
 def joined_message(first: Message, rest: Sequence[Message]) -> Message:

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import metadata_in, names_in, role_in, string
+from ctxtrim.formats.fields import member_names, metadata_in, role_in, string
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
 from ctxtrim.formats.message_parts import event_id, text_of
 from ctxtrim.model import Message, Part, Role, Span
@@ -38,7 +38,7 @@ def knows(value: object) -> bool:
 
 def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     """Whether there is any such message. An empty list may belong to any format."""
-    return "turn" in names_in(items) and any(map(knows, items))
+    return "turn" in member_names(items) and any(map(knows, items))
 
 
 def read(elements: Iterable[Element], contents: ListContents) -> None:

@@ -11,7 +11,7 @@ from ctxtrim.formats.anthropic.blocks import json_value
 from ctxtrim.formats.anthropic.detect import ROLES, inner
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
 from ctxtrim.formats.message_lists import sent_site
-from ctxtrim.formats.message_parts import event_id, is_prompt
+from ctxtrim.formats.message_parts import event_id, is_system_prompt
 from ctxtrim.model import Message, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
@@ -23,7 +23,7 @@ def owner(array: Path) -> Path | None:
     """An element is removed with the last block of its content, and a system prompt with its last
     block.
     """
-    if is_prompt(array):
+    if is_system_prompt(array):
         return array
     is_result = array[-3:-2] == ("content",) and isinstance(array[-2], int)
     if array[-1] != "content" or is_result:
@@ -76,7 +76,7 @@ def _is_summary(element: object) -> bool:
 
 def _element(span: Span) -> Span | None:
     """The element that contains a span; None for the system prompt, which is outside the list."""
-    if is_prompt(span.path):
+    if is_system_prompt(span.path):
         return None
     element_path = owner(span.path[:-1]) if span.path[-2:-1] == ("content",) else None
     return span if element_path is None else Span(span.line, element_path)

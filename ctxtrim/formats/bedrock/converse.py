@@ -17,7 +17,7 @@ from ctxtrim.formats.block_messages import add_messages
 from ctxtrim.formats.fields import elements, first_string, located, members, role_in, string
 from ctxtrim.formats.media_blocks import inline_media, untyped_text
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents
-from ctxtrim.formats.message_parts import PROMPTS, call_part, result_parts
+from ctxtrim.formats.message_parts import SYSTEM_PROMPTS, call_part, result_parts
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import bedrock_usage
 from ctxtrim.model import Message, Part, Role, Span
@@ -162,7 +162,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
 
 def _system(value: Mapping[str, Any], span: Span) -> tuple[Message, ...]:
     """The message with the system prompt, if there is one."""
-    key = next((key for key in PROMPTS if value.get(key)), None)
+    key = next((key for key in SYSTEM_PROMPTS if value.get(key)), None)
     if key is None:
         return ()
     home, prompt = span.inside(key), value[key]

@@ -2,7 +2,7 @@
 
 from ctxtrim.formats import media_marks
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.message_parts import is_prompt
+from ctxtrim.formats.message_parts import is_system_prompt
 from ctxtrim.formats.openai import AG_UI_CALLS, RESPONSES, SDK_REQUEST
 from ctxtrim.loading import lazy_function
 from ctxtrim.text.json_paths import Path
@@ -17,7 +17,7 @@ def owner(array: Path) -> Path | None:
     """A message is removed with the last block of its content, a response with its last item, and
     a list of calls or responses or a system prompt with its last element.
     """
-    if array[-1] in ("tool_calls", AG_UI_CALLS, RESPONSES) or is_prompt(array):
+    if array[-1] in ("tool_calls", AG_UI_CALLS, RESPONSES) or is_system_prompt(array):
         return array
     return array[:-1] if array[-1] in ("content", "output") else None
 

@@ -10,7 +10,7 @@ from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import element_of, insert_elements, sent_site
-from ctxtrim.formats.message_parts import event_id, is_prompt, text_of
+from ctxtrim.formats.message_parts import event_id, is_system_prompt, text_of
 from ctxtrim.formats.openai import AG_UI_CALLS, RESPONSES, SDK_RESULT
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.model import Message, Span
@@ -72,7 +72,7 @@ def _element(span: Span) -> Span:
 
 def _listed(span: Span) -> Span | None:
     """The element that contains a span; None for a system prompt next to the list."""
-    return None if is_prompt(span.path) else _element(span)
+    return None if is_system_prompt(span.path) else _element(span)
 
 
 def _element_message(message: M) -> M:

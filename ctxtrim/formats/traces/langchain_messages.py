@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import elements, located, members, names_in, string
+from ctxtrim.formats.fields import elements, located, member_names, members, string
 from ctxtrim.formats.media_blocks import block_part, typed_text
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
@@ -210,7 +210,7 @@ def claims(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
 
     Other programs write objects with the types of the other messages.
     """
-    if _MARKS.isdisjoint(names_in(items)):  # as in long lists of OpenAI
+    if _MARKS.isdisjoint(member_names(items)):  # as in long lists of OpenAI
         return False
     return any(
         knows(value) and ("lc" in value or value["type"] in ("human", "ai", "AIMessageChunk"))

@@ -1,7 +1,7 @@
 """New messages among those of Chat Completions, of the AI SDK, and of mini-swe-agent."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import dropwhile
+from itertools import takewhile
 from typing import Any, TypeGuard, TypeVar
 
 from msgspec.structs import replace
@@ -28,26 +28,25 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     Raises a `NotEditableError` for a text between the messages of an element.
     """
     site = sent_site(site, _listed)
-    spell: _Spell = json_value
     neighbour = next(filter(_is_block, (site.earlier, site.later)), None)
-    insertions: list[Insertion] = []
-    rest = list(run)
-    if neighbour is not None:
-        is_response = neighbour.spans[0].path[-2:-1] == _RESPONSES
-        write = json_value if is_response else _result_block
-        is_after = neighbour is site.earlier
-        rest = list(dropwhile(_is_result, run))
-        for message in run[: len(run) - len(rest)]:
-            insertions.append(Insertion(write(message), neighbour.spans[0], is_after))
-    else:
-        spell = _spelling(site)
-    if rest:
-        earlier, later = _element_message(site.earlier), _element_message(site.later)
-        if earlier is not None and later is not None and earlier.spans == later.spans:
-            raise NotEditableError("no text can come between results that are in one message")
-        element_site = Site(earlier, later, [_element_message(site.any)], site.value_of)
-        insertions += insert_elements(rest, element_site, spell)
-    return insertions
+    if neighbour is None:
+        return _insert_elements(run, site, _spelling(site))
+    place, is_after = neighbour.spans[0], neighbour is site.earlier
+    spell = json_value if place.path[-2:-1] == _RESPONSES else _result_block
+    results = list(takewhile(_is_result, run))
+    insertions = [Insertion(spell(result), place, is_after) for result in results]
+    return insertions + _insert_elements(run[len(results) :], site, json_value)
+
+
+def _insert_elements(run: Sequence[Message], site: Site, spell: _Spell) -> list[Insertion]:
+    """Each message as an element."""
+    if not run:
+        return []
+    earlier, later = _element_message(site.earlier), _element_message(site.later)
+    if earlier is not None and later is not None and earlier.spans == later.spans:
+        raise NotEditableError("no text can come between results that are in one message")
+    element_site = Site(earlier, later, [_element_message(site.any)], site.value_of)
+    return insert_elements(run, element_site, spell)
 
 
 def _is_result(message: Message) -> bool:

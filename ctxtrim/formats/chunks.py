@@ -98,7 +98,7 @@ def chunk_of(
     return Chunk(lines, outcome, _findings(file_format, odd_records), file_format)
 
 
-class Sessions:
+class _Sessions:
     """Counts the sessions that begin in a file, as its lines show them."""
 
     def __init__(self, file_format: Format | None) -> None:
@@ -126,7 +126,7 @@ class Sessions:
 def whole_chunk(file_format: Format | None, records: LineRecords) -> Chunk:
     """The chunk of a file that is a single transcript."""
     lines = records.lines
-    sessions = Sessions(file_format)
+    sessions = _Sessions(file_format)
     records.watch = sessions.watch
     outcome = _read(file_format, records, lines, None)
     records.finish()

@@ -50,7 +50,7 @@ class Reading:
     first: Iterator[Chunk]
     rest: Iterator[Numbered]
     chunks: Iterator[Chunk]
-    head: Sequence[Numbered] = ()
+    head: Sequence[Numbered]
 
 
 def open_reading(

@@ -101,7 +101,8 @@ def attachment_message(attachment: dict[str, Any], rendered: object, span: Span)
         return Message("user", parts, is_injected=not is_typed)
     text = Part("text", _text(kind, attachment))
     media = _file(members(attachment.get("content"))) if kind == "file" else None
-    return Message("user", (text, *([media] if media else [])), is_injected=True)
+    parts = (text,) if media is None else (text, media)
+    return Message("user", parts, is_injected=True)
 
 
 def _is_sent(kind: str, attachment: dict[str, Any]) -> bool:

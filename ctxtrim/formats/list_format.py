@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, repeat, tee
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -143,14 +144,13 @@ class _Lists:
         talks = [self._talk(span, value, lists) for lists in conversations]
         if not foreign_lists:
             return talks
-        places = [lists[0].among for lists in conversations]
+        placed = [(lists[0].among, talk) for lists, talk in zip(conversations, talks, strict=True)]
         for lists in foreign_lists:
             count = sum(map(_message_count, lists))
             if count:
                 pointer = (*span.path, *_pointer(lists))
-                talks.append(_Talk((), NOTHING_AROUND, pointer, count))
-                places.append(lists[0].among)
-        return [talks[index] for index in sorted(range(len(talks)), key=places.__getitem__)]
+                placed.append((lists[0].among, _Talk((), NOTHING_AROUND, pointer, count)))
+        return [talk for _, talk in sorted(placed, key=itemgetter(0))]
 
     def _talk(self, span: Span, value: Any, lists: Sequence[Place]) -> _Talk:
         """The conversation in some lists, with contents that are stored next to them."""

@@ -88,8 +88,12 @@ class ListSearch:
                     other_lists.setdefault(lists[0].among, lists)
         if self._may_have_others(value, matches):
             yield from self._other_conversations(value, is_own, matches, other_lists)
-        lone_answers = [lists for lists in lone_answers if lists[0].among not in matches]
-        yield from _own_lists(lone_answers, is_own, matches, other_lists)
+        for lists in [lists for lists in lone_answers if lists[0].among not in matches]:
+            if is_own(lists[0]):
+                matches.add(lists[0].among)
+                yield lists
+            else:
+                other_lists.setdefault(lists[0].among, lists)
         if unread is not None:
             unread += (lists for among, lists in other_lists.items() if among not in matches)
 
@@ -176,21 +180,6 @@ class ListSearch:
                     else:
                         other_lists.setdefault(lists[0].among, lists)
             matches |= group_matches
-
-
-def _own_lists(
-    lone_answers: Iterable[list[Place]],
-    is_own: Predicate,
-    matches: set[Path],
-    other_lists: dict[Path, list[Place]],
-) -> Iterator[list[Place]]:
-    """The answers of the dialect; the others are added to `other_lists`."""
-    for lists in lone_answers:
-        if is_own(lists[0]):
-            matches.add(lists[0].among)
-            yield lists
-        else:
-            other_lists.setdefault(lists[0].among, lists)
 
 
 def may_have_answer(place: Place) -> bool:

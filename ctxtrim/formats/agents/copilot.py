@@ -10,7 +10,7 @@ github/copilot-sdk (nodejs/src/generated/session-events.ts).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -22,14 +22,12 @@ from ctxtrim.formats.fields import elements, first_string, members, metadata_in,
 from ctxtrim.formats.media_blocks import inline_media, sealed_media
 from ctxtrim.formats.message_lists import insert_elements
 from ctxtrim.formats.message_parts import event_id, listed_calls, result_parts, text_of
-from ctxtrim.model import Companion, Line, MediaKind, Message, Part, Span, Transcript
+from ctxtrim.model import Companion, Line, MediaKind, Message, Part, Role, Span, Transcript
 from ctxtrim.text.records import JsonRecord, dump
 
 _GROUPS = ("session.", "user.", "assistant.", "tool.", "system.", "hook.", "subagent.", "skill.")
 _OUTPUT = ("result", "content")
 _ERROR = ("error", "message")
-_SUMMARY = ("data", "summaryContent")
-_INITIAL = ("data", "initialMessage")
 _BYTES = frozenset(("data", "assetId", "omittedReason"))
 """Members of attachments whose bytes are sent: the data, their place, or why they are absent."""
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
@@ -44,6 +42,15 @@ def sniff(value: object) -> Layout | None:
     kind = value.get("type")
     is_event = isinstance(kind, str) and kind.startswith(_GROUPS) and "parentId" in value
     return "events" if is_event else None
+
+
+class _Event(NamedTuple):
+    """An event of the main agent, its span, and the data in it with their span."""
+
+    value: dict[str, Any]
+    whole: Span
+    data: dict[str, Any]
+    span: Span
 
 
 class _Session(Struct):
@@ -65,14 +72,15 @@ class _Session(Struct):
     uses: dict[Span, str] = field(default_factory=dict)
 
     def take(self, value: dict[str, Any], line: int) -> None:
-        """Apply one event of the main agent."""
+        """Apply one event, unless it is one of a subagent."""
         kind, data = value.get("type"), members(value.get("data"))
         if not isinstance(kind, str) or "parentToolCallId" in data or "agentId" in value:
             return
         names = (data.get("newModel"), data.get("model"), data.get("selectedModel"), self.model)
         self.model = first_string(names)
-        if kind in _EVENTS:
-            _EVENTS[kind](self, data, value, line)
+        if kind in _READERS:
+            whole = Span(line)
+            _READERS[kind](self, _Event(value, whole, data, whole.inside("data")))
 
     def add(self, message: Message) -> None:
         """Add a message at the end."""
@@ -81,29 +89,38 @@ class _Session(Struct):
                 self.callers[call.call_id] = len(self.messages)
         self.messages.append(message)
 
-    def restart(self, messages: list[Message]) -> None:
-        """Replace all messages."""
-        self.messages, self.callers, self.starts, self.commands = messages, {}, {}, {}
+    def restart(self, message: Message | None) -> None:
+        """Replace all messages by one, or by none."""
+        self.messages = [] if message is None else [message]
+        self.callers, self.starts, self.commands = {}, {}, {}
 
 
-def _start(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
-    state.id = state.id or string(data.get("sessionId"))
+def _start(state: _Session, event: _Event) -> None:
+    state.id = state.id or string(event.data.get("sessionId"))
 
 
-def _system(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
-    span = Span(line, ("data", "content"))
-    text = string(data.get("content"))
-    part = Part("text", text or "", span=span)
-    state.system = Message("system", (part,), spans=(span,)) if text else None
+def _system(state: _Session, event: _Event) -> None:
+    state.system = _text_alone("system", event, "content")
 
 
-def _prompt(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+def _text_alone(role: Role, event: _Event, key: str, **fields: Any) -> Message | None:
+    """A message that is removed without its event, with other fields of `Message`; None without a
+    text.
+    """
+    text, span = string(event.data.get(key)), event.span.inside(key)
+    if not text:
+        return None
+    return Message(role, (Part("text", text, span=span),), spans=(span,), **fields)
+
+
+def _prompt(state: _Session, event: _Event) -> None:
     """A prompt as the model reads it: with the tags that the client adds."""
+    data, span = event.data, event.span
     key = "transformedContent" if string(data.get("transformedContent")) else "content"
-    part = Part("text", string(data.get(key)) or "", span=Span(line, ("data", key)))
-    attachments = _attachments(state, data.get("attachments"), Span(line, ("data", "attachments")))
-    message = Message("user", (part, *attachments), spans=(Span(line),))
-    state.add(replace(message, is_injected=not _is_typed(data)))
+    part = Part("text", string(data.get(key)) or "", span=span.inside(key))
+    attachments = _attachments(state, data.get("attachments"), span.inside("attachments"))
+    is_injected = not _is_typed(data)
+    state.add(Message("user", (part, *attachments), is_injected=is_injected, spans=(event.whole,)))
 
 
 def _is_typed(data: dict[str, Any]) -> bool:
@@ -139,10 +156,10 @@ def _is_picture(value: dict[str, Any]) -> bool:
     return (string(value.get("path")) or "").lower().endswith(_PICTURES)
 
 
-def _asset(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
-    name = string(data.get("assetId"))
+def _asset(state: _Session, event: _Event) -> None:
+    name = string(event.data.get("assetId"))
     if name is not None:
-        state.assets[name] = _attachment(data, Span(line, ("data",)))
+        state.assets[name] = _attachment(event.data, event.span)
 
 
 def _with_assets(message: Message, state: _Session) -> Message:
@@ -156,13 +173,14 @@ def _with_assets(message: Message, state: _Session) -> Message:
     return replace(message, parts=tuple(parts))
 
 
-def _notification(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
-    part = Part("text", string(data.get("content")) or "", span=Span(line, ("data", "content")))
-    state.add(Message("user", (part,), is_injected=True, spans=(Span(line),)))
+def _notification(state: _Session, event: _Event) -> None:
+    text = string(event.data.get("content")) or ""
+    part = Part("text", text, span=event.span.inside("content"))
+    state.add(Message("user", (part,), is_injected=True, spans=(event.whole,)))
 
 
-def _answer(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
-    span = Span(line, ("data",))
+def _answer(state: _Session, event: _Event) -> None:
+    data, span = event.data, event.span
     parts: list[Part] = []
     if string(data.get("reasoningText")):
         parts.append(Part("reasoning", data["reasoningText"]))
@@ -175,35 +193,35 @@ def _answer(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
         parts.append(Part("text", data["content"], span=span.inside("content")))
     requests, home = data.get("toolRequests"), span.inside("toolRequests")
     parts += listed_calls(requests, home, "arguments", call_id="toolCallId")
-    state.add(Message("assistant", tuple(parts), spans=(Span(line),)))
+    state.add(Message("assistant", tuple(parts), spans=(event.whole,)))
 
 
-def _execution(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+def _execution(state: _Session, event: _Event) -> None:
     """The start of a call: it is removed with the answer that made the call, or with the command of
     the person.
     """
-    call_id = string(data.get("toolCallId")) or ""
+    call_id = string(event.data.get("toolCallId")) or ""
     position, command = state.callers.get(call_id), state.commands.get(call_id)
     if command is not None:
-        state.commands[call_id] = replace(command, spans=(*command.spans, Span(line)))
+        state.commands[call_id] = replace(command, spans=(*command.spans, event.whole))
     elif position is not None:
-        companion = Companion(Span(line), "tool.execution_start")
+        companion = Companion(event.whole, "tool.execution_start")
         state.starts.setdefault(position, []).append(companion)
 
 
-def _command(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+def _command(state: _Session, event: _Event) -> None:
     """A command of the person (`!`), which is a message once it has a result.
 
     It counts as its JSON and is never edited: how the client writes it for the model is unknown.
     """
-    call_id = string(data.get("toolCallId"))
+    call_id = string(event.data.get("toolCallId"))
     if call_id is not None:
-        part = Part("text", dump(data))
-        state.commands[call_id] = Message("user", (part,), is_injected=True, spans=(Span(line),))
+        part = Part("text", dump(event.data))
+        state.commands[call_id] = Message("user", (part,), is_injected=True, spans=(event.whole,))
 
 
-def _result(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
-    span, success = Span(line, ("data",)), data.get("success")
+def _result(state: _Session, event: _Event) -> None:
+    data, span = event.data, event.span
     member, key = _OUTPUT if isinstance(data.get("result"), dict) else _ERROR
     output = members(data.get(member))
     text = string(output.get(key))
@@ -216,31 +234,26 @@ def _result(state: _Session, data: dict[str, Any], value: dict[str, Any], line: 
         command = Message("user", (), is_injected=True)  # its request is not live
     if command is not None:
         parts = (*command.parts, replace(part, span=None), *attachments)
-        state.add(replace(command, parts=parts, spans=(*command.spans, Span(line))))
+        state.add(replace(command, parts=parts, spans=(*command.spans, event.whole)))
         return
+    success = data.get("success")
     is_error = not success if isinstance(success, bool) else None
     parts = result_parts([part, *attachments], call_id, None, is_error)
-    state.add(Message("tool", parts, metadata=metadata_in(value), spans=(Span(line),)))
+    state.add(Message("tool", parts, metadata=metadata_in(event.value), spans=(event.whole,)))
 
 
-def _compaction(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
-    text = data.get("summaryContent")
-    if data.get("success") is not True or not isinstance(text, str):
-        return
-    span = Span(line, _SUMMARY)
-    part = Part("text", text, span=span)
-    summary = Message("user", (part,), is_injected=True, is_summary=True, spans=(span,))
-    state.restart([summary] if text else [])
+def _compaction(state: _Session, event: _Event) -> None:
+    data, key = event.data, "summaryContent"
+    if data.get("success") is True and isinstance(data.get(key), str):
+        state.restart(_text_alone("user", event, key, is_injected=True, is_summary=True))
 
 
-def _clearing(state: _Session, data: dict[str, Any], value: dict[str, Any], line: int) -> None:
+def _clearing(state: _Session, event: _Event) -> None:
     """A cleared context: only the system prompt and the first message after it are sent."""
-    text, span = string(data.get("initialMessage")), Span(line, _INITIAL)
-    message = Message("user", (Part("text", text or "", span=span),), spans=(span,))
-    state.restart([message] if text else [])
+    state.restart(_text_alone("user", event, "initialMessage"))
 
 
-_EVENTS: dict[str, Callable[[_Session, dict[str, Any], dict[str, Any], int], None]] = {
+_READERS: dict[str, Callable[[_Session, _Event], None]] = {
     "session.start": _start,
     "session.binary_asset": _asset,
     "session.compaction_complete": _compaction,
@@ -273,8 +286,8 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
 
 
 _REFUSALS = {
-    _SUMMARY: BEFORE_SUMMARY,
-    _INITIAL: "no message can come before the first message of a cleared context",
+    ("data", "summaryContent"): BEFORE_SUMMARY,
+    ("data", "initialMessage"): "no message can come before the first message of a cleared context",
 }
 
 

@@ -143,7 +143,9 @@ def _snapshot(state: LiveContext, value: dict[str, Any], line: int) -> None:
     state.tools = dump(value["tools"]) if value.get("tools") else None
 
 
-_RECORDS: dict[str, Callable[[LiveContext, dict[str, Any], int], None]] = {
+_Reader = Callable[[LiveContext, dict[str, Any], int], None]
+"""Applies a record, which is a value on a line."""
+_RECORDS: dict[str, _Reader] = {
     "context.append_message": _append,
     "context.apply_compaction": _compact,
     "context.undo": _undo,
@@ -156,30 +158,31 @@ _RECORDS: dict[str, Callable[[LiveContext, dict[str, Any], int], None]] = {
 }
 
 
-def _begin(state: LiveContext, event: dict[str, Any], value: dict[str, Any], line: int) -> None:
+def _begin(state: LiveContext, value: dict[str, Any], line: int) -> None:
     state.settle()
     state.step = LiveEntry("assistant", lines=[Span(line)])
     state.entries.append(state.step)
 
 
-def _end(state: LiveContext, event: dict[str, Any], value: dict[str, Any], line: int) -> None:
+def _end(state: LiveContext, value: dict[str, Any], line: int) -> None:
     step = state.step
     state.settle()
     if step is not None and not step.is_vacuous:
         step.lines.append(Span(line))
-        usage = kimi_usage(event.get("usage"), state.model)
+        usage = kimi_usage(value["event"].get("usage"), state.model)
         if usage is not None:
             state.usages.append((step, usage))
 
 
-def _content(state: LiveContext, event: dict[str, Any], value: dict[str, Any], line: int) -> None:
+def _content(state: LiveContext, value: dict[str, Any], line: int) -> None:
     if state.step is not None:
-        part = _block(event.get("part"), Span(line, ("event", "part")))
+        part = _block(value["event"].get("part"), Span(line, ("event", "part")))
         state.step.parts.append(replace(part, block=Span(line), text_block=None))
         state.step.spans.append(Span(line))
 
 
-def _call(state: LiveContext, event: dict[str, Any], value: dict[str, Any], line: int) -> None:
+def _call(state: LiveContext, value: dict[str, Any], line: int) -> None:
+    event = value["event"]
     name, call_id = string(event.get("name")), string(event.get("toolCallId"))
     if state.step is None or call_id is None:
         return
@@ -190,7 +193,8 @@ def _call(state: LiveContext, event: dict[str, Any], value: dict[str, Any], line
     state.names[call_id] = name
 
 
-def _result(state: LiveContext, event: dict[str, Any], value: dict[str, Any], line: int) -> None:
+def _result(state: LiveContext, value: dict[str, Any], line: int) -> None:
+    event = value["event"]
     call_id, result = event.get("toolCallId"), members(event.get("result"))
     if not isinstance(call_id, str) or call_id not in state.names:
         return
@@ -205,7 +209,7 @@ def _result(state: LiveContext, event: dict[str, Any], value: dict[str, Any], li
     state.flush()
 
 
-_EVENTS: dict[str, Callable[[LiveContext, dict[str, Any], dict[str, Any], int], None]] = {
+_EVENTS: dict[str, _Reader] = {
     "step.begin": _begin,
     "step.end": _end,
     "content.part": _content,
@@ -228,14 +232,11 @@ def _block(value: Any, span: Span) -> Part:
 
 def _take(state: LiveContext, value: dict[str, Any], line: int) -> None:
     """Apply one record."""
-    kind = value.get("type")
+    kind, readers = value.get("type"), _RECORDS
     if kind == "context.append_loop_event":
-        event = members(value.get("event"))
-        name = event.get("type")
-        if isinstance(name, str) and name in _EVENTS:
-            _EVENTS[name](state, event, value, line)
-    elif isinstance(kind, str) and kind in _RECORDS:
-        _RECORDS[kind](state, value, line)
+        kind, readers = members(value.get("event")).get("type"), _EVENTS
+    if isinstance(kind, str) and kind in readers:
+        readers[kind](state, value, line)
 
 
 def _context_after(values: Iterable[tuple[Any, int]]) -> LiveContext:

@@ -250,9 +250,10 @@ def _output(value: Any, span: Span, call_id: str | None, name: str | None) -> It
         parts = [_block(*block) for block in located(blocks, span.inside("content"))]
         yield from result_parts(parts, call_id, name, value.get("isError") is True or None)
         return
-    text, place, _, _ = response_text(value, span)
+    response = response_text(value, span)
+    place = response.span
     source = None if place is None else span
-    yield Part("tool_result", text, call_id, name, span=place, source=source)
+    yield Part("tool_result", response.text, call_id, name, span=place, source=source)
     if place is not None and isinstance(value, dict):
         rest = dump(value | {str(place.path[-1]): ""})
         yield Part("text", rest, call_id, source=span)

@@ -6,7 +6,7 @@ members is clearly the text, that member can be edited, and the others are read 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -192,28 +192,38 @@ def response_parts(response: dict[str, Any], span: Span) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def response_text(response: Any, span: Span) -> tuple[str, Span | None, str | None, bool | None]:
-    """The text of a response at a span, with its own span, the JSON of its other members, and
-    whether it is an error.
+class ResponseText(NamedTuple):
+    """The text of a response, its span if it can be edited, the JSON of the other members, and
+    whether the response is an error.
+    """
+
+    text: str
+    span: Span | None = None
+    rest: str | None = None
+    is_error: bool | None = None
+
+
+def response_text(response: Any, span: Span) -> ResponseText:
+    """The text of a response at a span.
 
     Keys alone decide which member is the text, so that it stays the same after an edit.
     """
     if isinstance(response, str):
-        return response, span, None, None
+        return ResponseText(response, span)
     if not isinstance(response, dict):
-        return "" if response is None else dump(response), None, None, None
+        return ResponseText("" if response is None else dump(response))
     is_error = True if response.get("error") else None
     strings = [key for key, value in response.items() if isinstance(value, str)]
     text = next((key for key in _TEXTS if key in strings), None)
     if len(strings) == 1:
         text = strings[0]
     if text is None:
-        return dump(response), None, None, is_error
+        return ResponseText(dump(response), is_error=is_error)
     # the frame of the call covers the braces of a single member
     rest = dump(response | {text: ""}) if len(response) > 1 else None
     if text == "error" and not is_error:
-        return "", None, rest, None  # a text would make the result an error
-    return response[text], span.inside(text), rest, is_error
+        return ResponseText("", rest=rest)  # a text would make the result an error
+    return ResponseText(response[text], span.inside(text), rest, is_error)
 
 
 def is_media(array: Path) -> bool:

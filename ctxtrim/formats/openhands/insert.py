@@ -6,7 +6,7 @@ from typing import Any
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import members
 from ctxtrim.formats.message_parts import event_id, text_of
-from ctxtrim.model import Message, Span
+from ctxtrim.model import Message, Part, Role, Span
 
 _SOURCES = {"user": "user", "assistant": "agent", "system": "agent"}
 _NO_OBSERVATION = {"message": "No observation", "observation": "null", "content": "", "extras": {}}
@@ -39,17 +39,13 @@ def _pair(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _place(run: Sequence[Message], site: Site) -> tuple[Span, bool]:
     """The position before the next message, or, for results, after their call if possible."""
-    earlier, later = site.earlier, site.later
-    is_answer = run[0].role == "tool" and earlier is not None
-    if later is not None and (
-        not is_answer or later.role == "tool" or _last_span(earlier) > later.spans[0]
-    ):
-        return _element(later.spans[0], site, False), False
-    return _element(_last_span(earlier or site.any), site, True), True
-
-
-def _last_span(message: Message | None) -> Span:
-    return max(message.spans) if message is not None else Span(0)
+    later, end = site.later, max((site.earlier or site.any).spans)
+    is_answer = run[0].role == "tool" and site.earlier is not None
+    if later is not None:
+        has_room = later.role != "tool" and end <= later.spans[0]
+        if not (is_answer and has_room):
+            return _element(later.spans[0], site, False), False
+    return _element(end, site, True), True
 
 
 def _element(span: Span, site: Site, is_after: bool) -> Span:
@@ -91,16 +87,16 @@ def _event(span: Span, site: Site) -> dict[str, Any]:
 def _json_value(
     message: Message, neighbour: dict[str, Any], site: Site, number: int
 ) -> dict[str, Any]:
-    text = text_of(message.parts)
+    text, result = text_of(message.parts), message.result
     events = [_event(span, site) for span in site.earlier.spans] if site.earlier is not None else []
     time = {"timestamp": neighbour["timestamp"]} if "timestamp" in neighbour else {}
     if isinstance(neighbour.get("kind"), str):
         name = event_id(neighbour.get("id"), f"{message.role} {text}", number)
-        if message.result is None:
-            return {"id": name} | time | _message_sdk(message, text)
-        return {"id": name} | time | _result_sdk(message, text, events)
-    if message.result is not None:
-        return _result(message, text, events, neighbour, time)
+        if result is None:
+            return {"id": name} | time | _message_sdk(message.role, text)
+        return {"id": name} | time | _result_sdk(result, text, events)
+    if result is not None:
+        return _result(result, text, events, neighbour, time)
     action, arguments = "system", dict[str, Any](content=text)
     if message.role != "system":
         action = "message"
@@ -117,20 +113,18 @@ def _is_flat(neighbour: dict[str, Any]) -> bool:
 
 
 def _result(
-    message: Message,
+    result: Part,
     text: str,
     events: Sequence[dict[str, Any]],
     neighbour: dict[str, Any],
     time: dict[str, Any],
 ) -> dict[str, Any]:
     """An observation of the same kind as its action, with the metadata of the call."""
-    result = message.result
-    name = result.name if result is not None else None
     kinds = [event.get("action") or event.get("observation") for event in reversed(events)]
     names = (kind for kind in kinds if isinstance(kind, str))
     kind = next((name for name in names if name not in ("error", "null")), "run")
-    if result is None or result.call_id is None:
-        observation = {"content": text, "observation": name or kind}
+    if result.call_id is None:
+        observation = {"content": text, "observation": result.name or kind}
         if _is_flat(neighbour):
             return observation
         return time | {"source": "agent", "message": ""} | observation | _cause(events)
@@ -143,7 +137,7 @@ def _result(
     kind = next((event["action"] for event in calls if isinstance(event.get("action"), str)), kind)
     metadata = [event["tool_call_metadata"] for event in (*calls[:1], *linked_events[-1:])]
     call = metadata[0] if metadata else {}
-    function = {"function_name": name} if name is not None else {}
+    function = {"function_name": result.name} if result.name is not None else {}
     value = {
         "source": "agent",
         "message": "",
@@ -160,30 +154,25 @@ def _cause(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"extras": {}} if cause is None else {"cause": cause, "extras": {}}
 
 
-def _message_sdk(message: Message, text: str) -> dict[str, Any]:
-    if message.role == "system":
+def _message_sdk(role: Role, text: str) -> dict[str, Any]:
+    if role == "system":
         return {
             "source": "agent",
             "system_prompt": {"type": "text", "text": text},
             "kind": "SystemPromptEvent",
         }
-    content = {"role": message.role, "content": [{"type": "text", "text": text}]}
-    return {"source": _SOURCES[message.role], "llm_message": content, "kind": "MessageEvent"}
+    content = {"role": role, "content": [{"type": "text", "text": text}]}
+    return {"source": _SOURCES[role], "llm_message": content, "kind": "MessageEvent"}
 
 
-def _result_sdk(message: Message, text: str, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    result = message.result
-    call_id, name = (None, None) if result is None else (result.call_id, result.name)
-    action = next(
-        (event for event in events if event.get("tool_call_id") == call_id and "action" in event),
-        {},
-    )
-    inner = action.get("action")
-    kind = inner.get("kind") if isinstance(inner, dict) else None
+def _result_sdk(result: Part, text: str, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    calls = (event for event in events if event.get("tool_call_id") == result.call_id)
+    action = next((event for event in calls if "action" in event), {})
+    kind = members(action.get("action")).get("kind")
     observation: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
     if isinstance(kind, str):
         observation["kind"] = kind.removesuffix("Action") + "Observation"
-    call = {"tool_name": name, "tool_call_id": call_id}
+    call = {"tool_name": result.name, "tool_call_id": result.call_id}
     if "id" in action:
         call["action_id"] = action["id"]
     return {"source": "environment", "observation": observation, **call, "kind": "ObservationEvent"}

@@ -15,24 +15,18 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtrim.errors import NotEditableError
-from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Format, Insertion, Layout, Site, session
-from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
+from ctxtrim.formats.base import Format, Layout, session
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
 from ctxtrim.formats.media_blocks import inline_media, sealed_media
-from ctxtrim.formats.message_lists import insert_elements
-from ctxtrim.formats.message_parts import event_id, listed_calls, result_parts, text_of
+from ctxtrim.formats.message_parts import listed_calls, result_parts
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Companion, Line, MediaKind, Message, Part, Role, Span, Transcript
 from ctxtrim.text.records import JsonRecord, dump
 
 _GROUPS = ("session.", "user.", "assistant.", "tool.", "system.", "hook.", "subagent.", "skill.")
-_OUTPUT = ("result", "content")
-_ERROR = ("error", "message")
 _BYTES = frozenset(("data", "assetId", "omittedReason"))
 """Members of attachments whose bytes are sent: the data, their place, or why they are absent."""
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-_TEXT_MEMBERS = ("summaryContent", "content")
-"""Members that become an empty text if their message is dropped: the event keeps its effect."""
 
 
 def sniff(value: object) -> Layout | None:
@@ -222,7 +216,8 @@ def _command(state: _Session, event: _Event) -> None:
 
 def _result(state: _Session, event: _Event) -> None:
     data, span = event.data, event.span
-    member, key = _OUTPUT if isinstance(data.get("result"), dict) else _ERROR
+    has_output = isinstance(data.get("result"), dict)
+    member, key = ("result", "content") if has_output else ("error", "message")
     output = members(data.get(member))
     text = string(output.get(key))
     part = Part("text", text or "", span=None if text is None else span.inside(member, key))
@@ -285,76 +280,19 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     return session(messages, lines, model=state.model, id=state.id)
 
 
-_REFUSALS = {
-    ("data", "summaryContent"): BEFORE_SUMMARY,
-    ("data", "initialMessage"): "no message can come before the first message of a cleared context",
-}
-
-
-def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an event with the time of its neighbour.
-
-    Raises a `NotEditableError` before a summary or a message that replaces all events before it.
-    """
-    if site.later is not None and site.later.spans[0].path in _REFUSALS:
-        raise NotEditableError(_REFUSALS[site.later.spans[0].path])
-    neighbour = members(site.value_of(Span(site.neighbour.spans[0].line)))
-    insertions = insert_elements(run, site, _data)
-    events = []
-    for number, (insertion, message) in enumerate(zip(insertions, run, strict=True)):
-        kind, data = insertion.value
-        value = {
-            "type": kind,
-            "data": data,
-            "id": event_id(neighbour.get("id"), text_of(message.parts), number),
-            "timestamp": neighbour.get("timestamp"),
-            "parentId": neighbour.get("parentId"),
-        }
-        events.append(replace(insertion, value=value, span=Span(insertion.span.line)))
-    return events
-
-
-def _data(message: Message) -> tuple[str, dict[str, Any]]:
-    """The type and the data of an event."""
-    text, result = text_of(message.parts), message.result
-    if result is not None:
-        success = not result.is_error
-        data = {"toolCallId": result.call_id, "success": success, "result": {"content": text}}
-        return "tool.execution_complete", data
-    if message.role == "assistant":
-        return "assistant.message", {"content": text, "toolRequests": []}
-    if message.role == "system":
-        return "system.message", {"content": text}
-    return "user.message", {"content": text, "transformedContent": text, "attachments": []}
-
-
-def _events(values: Sequence[Any]) -> Iterable[SessionEvent]:
-    return (session_event(value, Span(line)) for line, value in enumerate(values))
-
-
-_GRAPH = EventGraph(
-    session_event,
-    _events,
-    lambda events: set(range(len(events))),
-    links=("parentId",),
-    above="parentId",
-)
-
-
-def relink(edit: Edit) -> Edit:
-    """The edit with updated `parentId` links.
-
-    A dropped system prompt or summary becomes an empty text.
-    """
-    spans = {span for span in edit.removed if span.path[-1:] and span.path[-1] in _TEXT_MEMBERS}
-    return _GRAPH.relink(edit.with_value(spans, ""))
-
-
-# no owner: an answer stays without its last call, as it may have a text
 def session_of(value: Mapping[str, Any]) -> str | None:
     """The id of the session that an event begins; no subagent begins one."""
     is_start = value.get("type") == "session.start" and "agentId" not in value
     return string(members(value.get("data")).get("sessionId")) if is_start else None
 
 
-FORMAT = Format("copilot-cli", sniff, read, insert, relink=relink, session_of=session_of)
+_EDITS = "ctxtrim.formats.agents.copilot_edits"
+# no owner: an answer stays without its last call, as it may have a text
+FORMAT = Format(
+    "copilot-cli",
+    sniff,
+    read,
+    lazy_function(f"{_EDITS}:insert"),
+    relink=lazy_function(f"{_EDITS}:relink"),
+    session_of=session_of,
+)

@@ -1,0 +1,80 @@
+"""Edits of sessions of Copilot CLI: new events, their links, and texts that become empty."""
+
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.errors import NotEditableError
+from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
+from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
+from ctxtrim.formats.fields import members
+from ctxtrim.formats.message_lists import insert_elements
+from ctxtrim.formats.message_parts import event_id, text_of
+from ctxtrim.model import Message, Span
+
+_TEXT_MEMBERS = ("summaryContent", "content")
+"""Members that become an empty text if their message is dropped: the event keeps its effect."""
+_REFUSALS = {
+    ("data", "summaryContent"): BEFORE_SUMMARY,
+    ("data", "initialMessage"): "no message can come before the first message of a cleared context",
+}
+
+
+def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Each message as an event with the time of its neighbour.
+
+    Raises a `NotEditableError` before a summary or a message that replaces all events before it.
+    """
+    if site.later is not None and site.later.spans[0].path in _REFUSALS:
+        raise NotEditableError(_REFUSALS[site.later.spans[0].path])
+    neighbour = members(site.value_of(Span(site.neighbour.spans[0].line)))
+    numbers = count()
+    insertions = insert_elements(
+        run, site, lambda message: _json_value(message, neighbour, next(numbers))
+    )
+    return [replace(insertion, span=Span(insertion.span.line)) for insertion in insertions]
+
+
+def _json_value(message: Message, neighbour: dict[str, Any], number: int) -> dict[str, Any]:
+    kind, data = _type_and_data(message)
+    name = event_id(neighbour.get("id"), text_of(message.parts), number)
+    around = {key: neighbour.get(key) for key in ("timestamp", "parentId")}
+    return {"type": kind, "data": data, "id": name} | around
+
+
+def _type_and_data(message: Message) -> tuple[str, dict[str, Any]]:
+    """The type and the data of an event."""
+    text, result = text_of(message.parts), message.result
+    if result is not None:
+        success = not result.is_error
+        data = {"toolCallId": result.call_id, "success": success, "result": {"content": text}}
+        return "tool.execution_complete", data
+    if message.role == "assistant":
+        return "assistant.message", {"content": text, "toolRequests": []}
+    if message.role == "system":
+        return "system.message", {"content": text}
+    return "user.message", {"content": text, "transformedContent": text, "attachments": []}
+
+
+def _events(values: Sequence[Any]) -> Iterable[SessionEvent]:
+    return (session_event(value, Span(line)) for line, value in enumerate(values))
+
+
+_GRAPH = EventGraph(
+    session_event,
+    _events,
+    lambda events: set(range(len(events))),
+    links=("parentId",),
+    above="parentId",
+)
+
+
+def relink(edit: Edit) -> Edit:
+    """The edit with updated `parentId` links.
+
+    A dropped system prompt or summary becomes an empty text.
+    """
+    spans = {span for span in edit.removed if span.path[-1:] and span.path[-1] in _TEXT_MEMBERS}
+    return _GRAPH.relink(edit.with_value(spans, ""))

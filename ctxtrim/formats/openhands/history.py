@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import first_string, members, string
+from ctxtrim.formats.fields import Located, first_string, members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import joined_message
 from ctxtrim.formats.openhands import actions, sdk
@@ -62,12 +62,14 @@ class _Answer(Struct):
 def read(elements: Iterable[Element], list_contents: ListContents) -> None:
     """Read one message per event; actions of one answer share a message."""
     events, messages = list(_events(elements)), list_contents.messages
-    condensations = _Condensations(events)
+    forgotten = _forgotten(events)
+    summary = _summary([events[position] for position in sorted(forgotten)])
     answers: dict[str, list[_Answer]] = {}  # by the id of the answer; only the last may continue
     for position, event in enumerate(events):
-        if condensations.summary is not None and position == condensations.place:
-            list_contents.add_message(condensations.summary)
-        if position in condensations.positions:
+        if position in forgotten:
+            if summary is not None:  # once, in the place of the first of them
+                list_contents.add_message(summary)
+                summary = None
             continue
         contents = _contents_of(event)
         if contents is None:
@@ -141,58 +143,51 @@ def _add(
     list_contents.add_message(message)
 
 
-class _Condensations:
-    """All condensations, combined: the `positions` of these events and of those that they forget,
-    and the last `summary` with its `place`.
-    """
+def _forgotten(events: Sequence[_Event]) -> set[int]:
+    """The positions of all condensations and of the events that they forget."""
+    condensations = {
+        position: condensation[0]
+        for position, event in enumerate(events)
+        if (condensation := _condensation(event)) is not None
+    }
+    if not condensations:
+        return set()
+    positions = {
+        event.value["id"]: position
+        for position, event in enumerate(events)
+        if _is_name(event.value.get("id"))
+    }
+    numbers = sorted(name for name in positions if isinstance(name, int))
+    forgotten = set(condensations)
+    for position in reversed(condensations):
+        names = _forgotten_ids(condensations[position], numbers)
+        forgotten |= {positions[name] for name in names if positions.get(name, position) < position}
+    return forgotten
 
-    def __init__(self, events: Sequence[_Event]) -> None:
-        self.positions: set[int] = set()
-        self.summary: Message | None = None
-        self.place = 0
-        condensations = [
-            position
-            for position, event in enumerate(events)
-            if _condensation(event.value) is not None
-        ]
-        if not condensations:
-            return
-        names = {
-            event.value["id"]: position
-            for position, event in enumerate(events)
-            if _is_name(event.value.get("id"))
-        }
-        numbers = sorted(name for name in names if isinstance(name, int))
-        text: Part | None = None
-        for position in reversed(condensations):
-            event = events[position]
-            inner = _condensation(event.value) or {}
-            inner_span = event.span if inner is event.value else event.span.inside("args")
-            self.positions |= {
-                names[name]
-                for name in _forgotten_ids(inner, numbers)
-                if name in names and names[name] < position
-            }
-            if text is None and isinstance(inner.get("summary"), str):
-                text = Part("text", inner["summary"], span=inner_span.inside("summary"))
-        self.positions |= set(condensations)
-        if text is not None:
-            places = sorted(self.positions)
-            self.place = places[0]
-            spans = tuple(span for position in places for span in events[position].spans)
-            self.summary = Message("user", (text,), is_injected=True, is_summary=True, spans=spans)
+
+def _summary(events: Sequence[_Event]) -> Message | None:
+    """The last summary in some events that are not sent, which replaces all of them."""
+    for event in reversed(events):
+        condensation, span = _condensation(event) or ({}, event.span)
+        if isinstance(condensation.get("summary"), str):
+            part = Part("text", condensation["summary"], span=span.inside("summary"))
+            spans = tuple(place for replaced in events for place in replaced.spans)
+            return Message("user", (part,), is_injected=True, is_summary=True, spans=spans)
+    return None
 
 
 def _is_name(value: object) -> bool:
     return isinstance(value, (int, str))
 
 
-def _condensation(value: dict[str, Any]) -> dict[str, Any] | None:
-    """The condensation in an event, or None."""
-    if value.get("kind") == "Condensation":
-        return value
-    inner = value.get("args")
-    return inner if value.get("action") == "condensation" and isinstance(inner, dict) else None
+def _condensation(event: _Event) -> Located | None:
+    """The condensation in an event, and its span; None for another event."""
+    if event.value.get("kind") == "Condensation":
+        return event.value, event.span
+    inner = event.value.get("args")
+    if event.value.get("action") == "condensation" and isinstance(inner, dict):
+        return inner, event.span.inside("args")
+    return None
 
 
 def _forgotten_ids(inner: dict[str, Any], numbers: list[int]) -> list[Any]:

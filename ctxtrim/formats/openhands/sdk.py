@@ -59,7 +59,7 @@ def contents_of(value: dict[str, Any], span: Span) -> Contents | None:
 def _system(value: dict[str, Any], span: Span) -> Contents:
     """The system prompt. It is removed without its event, which also contains the tools."""
     prompt, context = (
-        [part for part in _content([value.get(key)], span.inside(key), True) if part.text]
+        [part for part in _block(value.get(key), span.inside(key), None) if part.text]
         for key in ("system_prompt", "dynamic_context")
     )
     spans = [part.span for part in prompt if part.span is not None]
@@ -69,22 +69,22 @@ def _system(value: dict[str, Any], span: Span) -> Contents:
     return Contents(message, tools=dump(tools) if tools else None)
 
 
-def _content(content: Any, span: Span, is_alone: bool = False) -> Iterator[Part]:
-    """The texts and images in some blocks.
-
-    `is_alone`: the span is that of the only block, not of the list.
-    """
+def _content(content: Any, span: Span) -> Iterator[Part]:
+    """The texts and images in a text or in some blocks."""
     if isinstance(content, str):
         yield Part("text", content, span=span)
-    for index, block in enumerate(elements(content)):
-        block_span = span if is_alone else span.inside(index)
-        if not isinstance(block, dict):
-            continue
-        if isinstance(block.get("text"), str):
-            own_span = None if is_alone else block_span
-            yield Part("text", block["text"], span=block_span.inside("text"), block=own_span)
-        elif isinstance(block.get("image_urls"), list):
-            yield from _images(block["image_urls"], block_span)
+    for index, value in enumerate(elements(content)):
+        block = span.inside(index)
+        yield from _block(value, block, block)
+
+
+def _block(value: Any, span: Span, block: Span | None) -> Iterator[Part]:
+    """The text or the images of a block at a span; `block` is removed with the text."""
+    fields = members(value)
+    if isinstance(fields.get("text"), str):
+        yield Part("text", fields["text"], span=span.inside("text"), block=block)
+    elif isinstance(fields.get("image_urls"), list):
+        yield from _images(fields["image_urls"], span)
 
 
 def _images(urls: list[Any], span: Span) -> Iterator[Part]:

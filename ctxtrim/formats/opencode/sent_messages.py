@@ -51,27 +51,30 @@ def before_revert(items: Iterable[Element], around: Mapping[str, Any]) -> Iterat
 class SentMessages:
     """What opencode sends of some messages, by position.
 
-    `summary`: the summary of the last compaction. `history`: the messages that it replaces, and
-    all markers before it. `rest`: the other messages, in order. `boundary`: the marker; usage
-    recorded before it is outdated.
+    `summary`: the summary of the last compaction. `boundary`: its marker; usage recorded before it
+    is outdated. `tail`: the first message that it keeps. `history`: the messages that it replaces,
+    and all markers before it. `rest`: the other messages, in order.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
-        self.summary, self.boundary, self.tail = _last_compaction(values)
-        before = range(max(self.boundary, 0)) if self.summary is not None else range(0)
-        tail = [position for position in before if position >= self.tail]
+        self.summary, self.boundary = _last_compaction(values)
+        self.tail = _first_kept(values, self.boundary)
         self.history: list[int] = []
-        for position in range(self.boundary + 1):
+        self.rest: list[int] = []
+        for position, value in enumerate(values):
             is_old = position < self.tail or position == self.boundary
-            if position != self.summary and (is_old or _is_marker(values[position])):
+            if position == self.summary:
+                continue
+            if is_old or (position < self.boundary and _is_marker(value)):
                 self.history.append(position)
-        after = range(self.boundary + 1, len(values))
-        others = {self.summary, *self.history}
-        self.rest = [position for position in (*tail, *after) if position not in others]
+            else:
+                self.rest.append(position)
 
 
-def _last_compaction(values: Sequence[Any]) -> tuple[int | None, int, int]:
-    """The positions of a summary, its marker, and the first message kept before the marker."""
+def _last_compaction(values: Sequence[Any]) -> tuple[int | None, int]:
+    """The positions of the summary and of the marker of the last compaction; None and -1 without
+    one.
+    """
     markers = {
         info_of(value)["id"]: position for position, value in enumerate(values) if _marks(value)
     }
@@ -88,13 +91,18 @@ def _last_compaction(values: Sequence[Any]) -> tuple[int | None, int, int]:
             summary, boundary = position, position
         elif info.get("finish") and position > marker > boundary:
             summary, boundary = position, marker
-    if summary is None or summary == boundary:
-        return summary, boundary, boundary
-    start = tail_start(values[boundary])
-    ids = [info_of(value)["id"] for value in values[:boundary]]
+    return summary, boundary
+
+
+def _first_kept(values: Sequence[Any], boundary: int) -> int:
+    """The position of the first message that the compaction at a marker keeps; that of the marker
+    if it keeps none.
+    """
+    start = tail_start(values[boundary]) if boundary >= 0 else None
     if start is None:
-        return summary, boundary, boundary
-    return summary, boundary, ids.index(start) if start in ids else 0
+        return boundary
+    ids = [info_of(value)["id"] for value in values[:boundary]]
+    return ids.index(start) if start in ids else 0
 
 
 def _marks(value: Any) -> bool:

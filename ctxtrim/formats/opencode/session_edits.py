@@ -65,14 +65,13 @@ def _split(
     blocks = {part.block for part in later.parts}
     dropped_blocks = {part.block for part in original.parts if part.block not in blocks}
     cut = next((span for span in original.spans if span not in dropped_blocks), original.spans[0])
-    value = site.value_of(message_span)
-    insertions = [
-        Insertion(_new_message(message, value, value, number, cut.path[-1]), cut, cuts=True)
-        for number, message in enumerate(run)
-    ]
+    value, position = site.value_of(message_span), cut.path[-1]
     info = info_of(value)
-    second_info = info | {"id": _name(info.get("id"), "again", cut.path[-1], len(run))}
-    return [replace(insertion, reopened={"info": second_info}) for insertion in insertions]
+    second_half = {"info": info | {"id": _name(info.get("id"), "again", position, len(run))}}
+    messages = (
+        _new_message(message, value, value, number, position) for number, message in enumerate(run)
+    )
+    return [Insertion(message, cut, cuts=True, reopened=second_half) for message in messages]
 
 
 def _new_message(

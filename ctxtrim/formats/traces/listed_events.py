@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxtrim.formats.fields import elements, members, string
-from ctxtrim.formats.message_lists import Element, ListContents
-from ctxtrim.formats.openai import chat
+from ctxtrim.formats.message_lists import Element
 from ctxtrim.formats.traces.attributes import Attributes
-from ctxtrim.formats.traces.message_events import EVENT_ROLES
-from ctxtrim.formats.traces.requests import Field, LoggedRequest, LogRecord, opened, request_of
+from ctxtrim.formats.traces.message_events import EVENT_ROLES, chat_request
+from ctxtrim.formats.traces.requests import Field, LoggedRequest, LogRecord, opened
 from ctxtrim.model import Span
 
 
@@ -25,16 +24,12 @@ def listed_request(
     record: LogRecord, events: Field, attributes: Attributes
 ) -> LoggedRequest | None:
     """The request in a list of events; None if the list has no messages."""
-    contents = ListContents(list(record.facts.preamble))
     prompts: list[Element] = []
     answers: list[Element] = []
     for index, event in enumerate(map(members, elements(opened(events.value)))):
         side = answers if _is_choice(event) else prompts
         side += _elements(event, events.span.inside(index))
-    chat.read(prompts, contents)
-    answer = len(contents.messages)
-    chat.read(answers, contents)
-    return attributes.located(request_of(record, contents, answer))
+    return attributes.located(chat_request(record, prompts, answers))
 
 
 def _is_choice(event: dict[str, Any]) -> bool:

@@ -37,7 +37,7 @@ def message_name(event: dict[str, Any]) -> str | None:
 
 def event_request(record: LogRecord, events: Iterable[Field]) -> LoggedRequest | None:
     """The request whose messages are events; None without such events."""
-    contents, attributes = ListContents(list(record.facts.preamble)), Attributes()
+    attributes = Attributes()
     prompts: list[Element] = []
     answers: list[Element] = []
     for event in events:
@@ -45,10 +45,18 @@ def event_request(record: LogRecord, events: Iterable[Field]) -> LoggedRequest |
         if name is not None:
             side = answers if name == "gen_ai.choice" else prompts
             side += _elements(name, event, attributes)
+    return attributes.located(chat_request(record, prompts, answers[:1]))
+
+
+def chat_request(
+    record: LogRecord, prompts: Iterable[Element], answers: Iterable[Element]
+) -> LoggedRequest | None:
+    """The request with some messages of Chat Completions; None without messages."""
+    contents = ListContents(list(record.facts.preamble))
     chat.read(prompts, contents)
     answer = len(contents.messages)
-    chat.read(answers[:1], contents)
-    return attributes.located(request_of(record, contents, answer))
+    chat.read(answers, contents)
+    return request_of(record, contents, answer)
 
 
 def _elements(name: str, event: Field, attributes: Attributes) -> Iterator[Element]:

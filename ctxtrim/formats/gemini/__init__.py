@@ -30,10 +30,15 @@ def claims_chunks(items: Sequence[Any], around: Mapping[str, Any]) -> bool:
     return is_chat and (not items or any(map(knows_chunk, items)))
 
 
+def model_in(settings: object) -> str | None:
+    """The model in a chunk or in the settings of a chat, without the folder of its name."""
+    model = string(members(settings).get("model"))
+    return None if model is None else model.removeprefix("models/")
+
+
 def model_of_chat(value: object) -> Envelope:
-    """The model of a chat, without the folder of its name."""
-    model = string(members(members(value).get("runSettings")).get("model"))
-    return Envelope(model=None if model is None else model.removeprefix("models/"))
+    """The model of a chat."""
+    return Envelope(model=model_in(members(value).get("runSettings")))
 
 
 _STUDIO = "ctxtrim.formats.gemini.ai_studio"

@@ -186,16 +186,16 @@ def _inside(
     """
     data, data_span = _data(value, span)
     key = _key(data, _EVENTS)
-    if run[0].role == "user" and key not in data:
-        if not any(name in last_span.path for name in _USER):
-            raise NotEditableError(_NO_PLACE)
-        return [Insertion(part_value(message), last_span, is_after=True) for message in run]
-    values: list[Any] = [response(message) for message in run]
     if key in data:
         contents = ((message.role, content_value([message])) for message in run)
         values = [{"author": role, "content": content} for role, content in contents]
+    elif run[0].role == "user":
+        if not any(name in last_span.path for name in _USER):
+            raise NotEditableError(_NO_PLACE)
+        return [Insertion(part_value(message), last_span, is_after=True) for message in run]
     else:
         key = _key(data, _RESULTS)
+        values = [response(message) for message in run]
     is_after = key in last_span.path
     position = int(last_span.path[len(data_span.path) + 1]) if is_after else 0
     return [Insertion(value, data_span.inside(key, position), is_after) for value in values]

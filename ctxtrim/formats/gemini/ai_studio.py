@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.fields import elements, members, string
-from ctxtrim.formats.gemini import CHUNK_ROLES, SYSTEM, knows_chunk, model_of_chat
+from ctxtrim.formats.gemini import CHUNK_ROLES, SYSTEM, knows_chunk, model_in, model_of_chat
 from ctxtrim.formats.gemini.parts import part_of
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents, insert_elements
@@ -43,17 +43,13 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             parts = list(_system(members(value), span))
             drafts += [MessageDraft("system", parts, [whole])] if parts else []
         elif knows_chunk(value):
-            contents.model = _model(value) or contents.model
+            contents.model = model_in(value) or contents.model
             _add(value, span, drafts)
         else:
             contents.uncounted += "role" in members(value)
     for draft in drafts:
         if draft.parts:
             contents.messages.append(draft.message(len(contents.messages)))
-
-
-def _model(chunk: dict[str, Any]) -> str | None:
-    return model_of_chat({"runSettings": chunk}).model
 
 
 def _system(value: dict[str, Any], span: Span) -> Iterator[Part]:

@@ -9,7 +9,7 @@ Calls seldom have ids, so calls and results are paired by order. Thoughts count 
 their signatures by length.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -167,8 +167,8 @@ def _content(element: Element) -> SentContent | None:
     content = value
     if isinstance(value.get("content"), dict):
         content, span = value["content"], span.inside("content")
-    is_content = "role" in content or "parts" in content
-    if not is_content or not isinstance(content.get("parts", []), list):
+    has_members = "role" in content or "parts" in content
+    if not has_members or not isinstance(content.get("parts", []), list):
         return None
     return SentContent(content, span, (whole,), value)
 
@@ -188,7 +188,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         model=string(request.get("model", request.get("modelVersion"))),
         id=string(request.get("id")),
         usage=gemini_usage(request.get("usageMetadata", request.get("usage_metadata"))),
-        preamble=tuple(_system(objects)),
+        preamble=_system(objects),
         options=gemini_options(request),
     )
 
@@ -215,27 +215,33 @@ def is_piece(place: Place) -> bool:
     return is_alone and place.envelope.keys().isdisjoint(("finishReason", "finish_reason"))
 
 
-def _system(objects: Sequence[tuple[dict[str, Any], Span]]) -> Iterator[Message]:
+def _system(objects: Sequence[tuple[dict[str, Any], Span]]) -> tuple[Message, ...]:
+    """The first system instruction in some objects, as a message."""
     for outer, span in objects:
         for key in _SYSTEM:
-            inner, inner_span = outer.get(key), span.inside(key)
-            pieces: list[Located]
-            if isinstance(inner, str):
-                pieces = [(inner, inner_span)]
-            elif isinstance(inner, dict) and isinstance(inner.get("parts"), list):
-                pieces = located(inner["parts"], inner_span.inside("parts"))
-            # the API also accepts a single part
-            elif isinstance(inner, dict) and isinstance(inner.get("parts"), dict):
-                pieces = [(inner["parts"], inner_span.inside("parts"))]
-            elif isinstance(inner, list) and inner:  # the SDK also texts and parts, or a part
-                pieces = located(inner, inner_span)
-            elif isinstance(inner, dict) and isinstance(inner.get("text"), str):
-                pieces = [(inner, inner_span)]
-            else:
-                continue
-            parts = tuple(part_of(part, position) for part, position in pieces)
-            yield Message("system", parts, index=0, spans=(inner_span,))
-            return
+            home = span.inside(key)
+            pieces = _system_pieces(outer.get(key), home)
+            if pieces is not None:
+                parts = tuple(part_of(part, place) for part, place in pieces)
+                return (Message("system", parts, index=0, spans=(home,)),)
+    return ()
+
+
+def _system_pieces(value: Any, span: Span) -> list[Located] | None:
+    """The parts of a system instruction; None for another value.
+
+    The API also accepts a single part, and Google's SDK texts and parts.
+    """
+    if isinstance(value, str):
+        return [(value, span)]
+    if isinstance(value, list) and value:
+        return located(value, span)
+    parts = members(value).get("parts")
+    if isinstance(parts, list):
+        return located(parts, span.inside("parts"))
+    if isinstance(parts, dict):
+        return [(parts, span.inside("parts"))]
+    return [(value, span)] if isinstance(members(value).get("text"), str) else None
 
 
 def _choice(request: dict[str, Any]) -> str | None:

@@ -233,12 +233,12 @@ def _same_call(message: LoggedMessage, call: Span) -> Iterator[Span]:
     content = message.content or message.span.inside("content")
     for index, part in enumerate(elements(message.value.get("content"))):
         other = part_of(part, call, calls=True)
-        if other.kind == "tool_call" and is_same(other, target):
+        if other.kind == "tool_call" and _is_same(other, target):
             yield content.inside(index)
             return
 
 
-def is_same(call: Part, other: Part) -> bool:
+def _is_same(call: Part, other: Part) -> bool:
     """Whether a call in a content and one in `toolCalls` are the same."""
     if call.call_id is not None:
         return call.call_id == other.call_id

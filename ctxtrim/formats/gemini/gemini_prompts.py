@@ -40,7 +40,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     """The prompts of each session as a transcript."""
     sessions: dict[tuple[int, str], list[Message]] = {}
     for line, record in enumerate(records):
-        if sniff(record.value) is None or not isinstance(record.value, list):
+        if sniff(record.value) is None:
             continue
         for index, value in enumerate(record.value):
             messages = sessions.setdefault((line, value["sessionId"]), [])

@@ -82,12 +82,11 @@ def knows_ui(value: object) -> bool:
         return all(map(knows_ui_part, parts))
     if "content" not in members(value):
         return False
-    return _lists(value, "toolInvocations", "toolCallId") or _lists(
-        value, "experimental_attachments", "url"
-    )
+    has_calls = _has_list(value, "toolInvocations", "toolCallId")
+    return has_calls or _has_list(value, "experimental_attachments", "url")
 
 
-def _lists(value: object, name: str, key: str) -> bool:
+def _has_list(value: object, name: str, key: str) -> bool:
     """Whether a message before version 4.2 has a list whose elements all have a key."""
     items = elements(members(value).get(name))
     return bool(items) and all(key in members(item) for item in items)

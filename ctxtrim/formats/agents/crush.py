@@ -17,7 +17,6 @@ message, and the messages after it. A database marks summaries that failed, too.
 """
 
 from base64 import b64decode
-from binascii import Error as Base64Error
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -181,7 +180,7 @@ def _file(data: Mapping[str, Any], span: Span, spell: Callable[[str], Any], noti
 def _file_text(content: Any) -> str:
     try:
         return b64decode(content).decode(errors="replace") if isinstance(content, str) else ""
-    except Base64Error:
+    except ValueError:
         return str(content)
 
 

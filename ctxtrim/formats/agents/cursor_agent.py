@@ -116,10 +116,9 @@ def _result(value: Any, span: Span, call_id: str | None, name: str) -> Part:
     inner = value if outcome is None else value[outcome]
     outer_span = span if outcome is None else span.inside(outcome)
     is_error = True if outcome not in (None, "success") else None
-    if string(members(inner).get("stderr")):
-        return Part("tool_result", dump(inner), call_id, name, is_error)
+    has_errors = string(members(inner).get("stderr"))
     key = next((key for key in _TEXTS if string(members(inner).get(key)) is not None), None)
-    if key is None:
+    if has_errors or key is None:
         return Part("tool_result", dump(inner), call_id, name, is_error)
     return Part("tool_result", inner[key], call_id, name, is_error, span=outer_span.inside(key))
 

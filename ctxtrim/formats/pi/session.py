@@ -4,7 +4,7 @@ Entries of type `message` contain a message. Extension messages (`custom_message
 abandoned branches and the newest compaction are messages too; other entries describe the session.
 Interrupted and failed answers are never sent again, so they are not read. The output of `pi --mode
 json` has the messages in `message_end`; its other events repeat them. `thread` finds the live
-entries and updates their links; `messages` reads messages.
+entries, `messages` reads messages, `entry_edits` inserts messages and updates links.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,27 +12,26 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import Format, Insertion, Layout, Site, content_owner, session
+from ctxtrim.formats.base import Format, Layout, content_owner, session
 from ctxtrim.formats.fields import elements, members, role_in, string
 from ctxtrim.formats.list_format import list_format
 from ctxtrim.formats.message_lists import ListContents
-from ctxtrim.formats.message_parts import text_of
 from ctxtrim.formats.pi import messages
 from ctxtrim.formats.pi.messages import (
     ROLES,
     content_in,
     is_sent,
-    json_value,
     knows,
     message_in,
     summary_in,
     usage_in,
 )
 from ctxtrim.formats.pi.prompt_changes import PromptChange, apply_prompt, prompt_change
-from ctxtrim.formats.pi.thread import PiEntry, Thread, compaction_of, entries_in, entry_of, relink
+from ctxtrim.formats.pi.thread import PiEntry, Thread, entries_in
 from ctxtrim.formats.pi.visibility import visibility, with_visibility
 from ctxtrim.formats.usage import is_complete
-from ctxtrim.model import VISIBLE, Line, Message, Span, Transcript
+from ctxtrim.loading import lazy_function
+from ctxtrim.model import Line, Message, Span, Transcript
 from ctxtrim.model.request import Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord
@@ -52,7 +51,6 @@ _MARKS = {
     "context_edit": "replacement",
 }
 _EDITABLE = ("message", "custom_message")
-_SPEAKING = ("message", "message_end", "custom_message", "branch_summary", "compaction")
 _EVENTS = ("agent_end", "turn_end", "message_start", "message_update")
 """Events of `pi --mode json` that repeat the messages of `message_end`."""
 
@@ -256,73 +254,19 @@ def owner(array: Path) -> Path | None:
     return () if array == ("message", "content") else content_owner(array)
 
 
-def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
-    """Each message as an entry; a summary at the start as a compaction.
-
-    Between two messages inside a compaction, a message is inserted into the compaction.
-    """
-    last_entry = _entry_at(site.any.spans[0], site)
-    if last_entry.get("type") not in _SPEAKING:
-        return messages.insert(run, site)
-    if site.earlier is not None and site.earlier.spans[0].path[-1:] == ("systemMessage",):
-        site = replace(site, earlier=None)  # the summary is next to it, in the same compaction
-    earlier, later = site.earlier, site.later
-    insertions: list[Insertion] = []
-    is_after = site.follows(run)
-    span = ((earlier or site.any) if later is None or is_after else later).spans[0]
-    neighbour = _entry_at(span, site)
-    is_compaction = neighbour.get("type") == "compaction"
-    is_summary = run[0].role == "user" and (
-        (run[0].is_summary and run[0].visibility == VISIBLE) or is_compaction
-    )
-    kind = "message_end" if last_entry["type"] == "message_end" else "message"
-    is_session = kind == "message"
-    if earlier is None and is_session and (is_summary or (is_compaction and not span.path)):
-        timestamp = {key: last_entry[key] for key in ("timestamp",) if key in last_entry}
-        text = text_of(run[0].parts) if is_summary else ""
-        insertions.append(
-            Insertion(compaction_of(text, neighbour | timestamp), Span(span.line), is_after)
-        )
-        run = run[1:] if is_summary else run
-    for number, message in enumerate(run):
-        if span.path[:1] == ("retainedTail",):
-            insertions.append(
-                Insertion(_message_of(message, site.value_of(span), site), span, is_after)
-            )
-        else:
-            body = {"type": kind, "message": _message_of(message, neighbour.get("message"), site)}
-            insertions.append(
-                Insertion(entry_of(body, neighbour, number), Span(span.line), is_after)
-            )
-    return insertions
-
-
-def _entry_at(span: Span, site: Site) -> dict[str, Any]:
-    """The entry that contains a span; an empty one if there is none."""
-    return members(site.value_of(Span(span.line)))
-
-
-def _message_of(message: Message, neighbour: Any, site: Site) -> dict[str, Any]:
-    value = json_value(message, members(neighbour), site)
-    if not message.is_summary or message.visibility != VISIBLE:
-        return value
-    del value["content"]
-    text = text_of(message.parts)
-    return value | {"role": "compactionSummary", "summary": text, "tokensBefore": 0}
-
-
 def session_of(value: Mapping[str, Any]) -> str | None:
     """The id of the session that a line begins."""
     return string(value.get("id")) if value.get("type") == "session" and "cwd" in value else None
 
 
+_EDITS = "ctxtrim.formats.pi.entry_edits"
 FORMAT = Format(
     "pi",
     sniff,
     read,
-    insert,
+    lazy_function(f"{_EDITS}:insert"),
     owner=owner,
-    relink=relink,
+    relink=lazy_function(f"{_EDITS}:relink"),
     placed=LISTS.placed,
     visibility=visibility,
     session_of=session_of,

@@ -82,31 +82,37 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
     summaries = [
         position for position, item in enumerate(messages) if item.value.get("is_summary_message")
     ]
-    start = summaries[-1] if summaries else 0
-    for position, item in enumerate(messages[start:], start):
-        value, span, whole = item
-        is_summary = position == start and bool(summaries)
-        role: Role = "user" if is_summary else _ROLES[value["role"]]
-        parts = located(value["parts"], span.inside("parts"))
-        if is_summary:
-            parts = [(part, inner) for part, inner in parts if part["type"] == "text"]
-        first_file = next((inner for part, inner in parts if _is_text_file(part)), None)
-        index = len(contents.messages)
-        add_messages(role, parts, contents, partial(_part, first_file=first_file), _result)
-        if value["role"] == "user" and _is_hidden(value):
-            contents.messages[index:] = [
-                replace(message, is_injected=True) for message in contents.messages[index:]
-            ]
-        if is_summary and len(contents.messages) > index:
-            older_spans = tuple(item.whole for item in messages[:start])
-            contents.messages[index] = replace(
-                contents.messages[index],
-                is_injected=True,
-                is_summary=True,
-                spans=(whole, *older_spans),
-            )
-        if role == "assistant":
-            contents.model = string(value.get("model")) or contents.model
+    if summaries:
+        position = summaries[-1]
+        _add_summary(messages[position], messages[:position], contents)
+        messages = messages[position + 1 :]
+    for item in messages:
+        _add(item, contents)
+
+
+def _add_summary(summary: Element, older: Sequence[Element], contents: ListContents) -> None:
+    """Add the texts of a summary. It is removed with the older messages, which it replaces."""
+    pieces = located(summary.value["parts"], summary.span.inside("parts"))
+    texts = [_part(part, span, None) for part, span in pieces if part["type"] == "text"]
+    if texts:
+        spans = (item.whole for item in (summary, *older))
+        contents.add_summary(filter(None, texts), *spans)
+
+
+def _add(item: Element, contents: ListContents) -> None:
+    """Add the messages of an element."""
+    value, index = item.value, len(contents.messages)
+    parts = located(value["parts"], item.span.inside("parts"))
+    first_file = next((span for part, span in parts if _is_text_file(part)), None)
+    add_messages(
+        _ROLES[value["role"]], parts, contents, partial(_part, first_file=first_file), _result
+    )
+    if value["role"] == "user" and _is_hidden(value):
+        contents.messages[index:] = [
+            replace(message, is_injected=True) for message in contents.messages[index:]
+        ]
+    if value["role"] == "assistant":
+        contents.model = string(value.get("model")) or contents.model
 
 
 def _is_unknown(value: Any) -> bool:

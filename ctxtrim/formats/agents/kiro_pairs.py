@@ -154,21 +154,24 @@ def _units(edit: Edit, array: Span, halves: Sequence[Insertion]) -> Iterator[_Un
 
 
 def _new_unit(item: Insertion, entry: Span) -> _Unit:
-    half = _HALVES["assistant" in item.value]
+    half: Half = "assistant" if "assistant" in item.value else "user"
     return _Unit(half, entry, item.value[half], item.is_after)
 
 
 def _pairs_of(units: Sequence[_Unit], edit: Edit) -> _Pairs:
     """The changes that make a pair of each user and the assistant after it."""
     pairs = _Pairs()
-    position = 0
-    while position < len(units):
-        user = units[position] if units[position].half == "user" else None
-        position += user is not None
-        answer = units[position] if position < len(units) else None
-        answer = answer if answer is not None and answer.half == "assistant" else None
-        position += answer is not None
-        _pair(user, answer, edit, pairs)
+    user: _Unit | None = None  # that waits for its answer
+    for unit in units:
+        if unit.half == "assistant":
+            _pair(user, unit, edit, pairs)
+            user = None
+        else:
+            if user is not None:
+                _pair(user, None, edit, pairs)
+            user = unit
+    if user is not None:
+        _pair(user, None, edit, pairs)
     return pairs
 
 

@@ -47,7 +47,8 @@ _STREAMED = ("input-streaming", "partial-call")
 
 def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each element."""
-    for value, span, whole in items:
+    for item in items:
+        value, span, _ = item
         role = UI_ROLES.get(string(members(value).get("role")))
         if role is None:
             contents.uncounted += "role" in members(value)
@@ -59,20 +60,16 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         if role == "assistant" and pieces:
             _add_answer(pieces, contents)
         elif role == "assistant" and elements(value.get("toolInvocations")):
-            _add_old_answer(value, span, contents, whole)
+            _add_old_answer(item, contents)
         else:
-            _add_prompt(role, value, pieces, span, contents, whole)
+            _add_prompt(role, item, pieces, contents)
 
 
 def _add_prompt(
-    role: Role,
-    value: dict[str, Any],
-    pieces: Sequence[Located],
-    span: Span,
-    contents: ListContents,
-    whole: Span,
+    role: Role, item: Element, pieces: Sequence[Located], contents: ListContents
 ) -> None:
     """Add a prompt, or a message before version 5 that has only a text."""
+    value, span, whole = item
     parts = tuple(filter(None, starmap(_text_or_file, pieces)))
     if not pieces and isinstance(value.get("content"), str):
         parts = content_parts(value["content"], span.inside("content"), _other)
@@ -119,10 +116,11 @@ def _add_answer(pieces: Sequence[Located], contents: ListContents) -> None:
         _add_step(_parts_of(step), tuple(span for _, span in step), step, contents)
 
 
-def _add_old_answer(value: dict[str, Any], span: Span, contents: ListContents, whole: Span) -> None:
+def _add_old_answer(item: Element, contents: ListContents) -> None:
     """Add an answer before version 4.2: its text and all its calls, followed by the results
     [vercel/ai, packages/ai/core/prompt/convert-to-core-messages.ts].
     """
+    value, span, whole = item
     if "content" not in value:
         contents.uncounted += 1
         return
@@ -273,18 +271,21 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     insertions = [_result_insertion(message, site) for message in results]
     if not others:
         return insertions
-    earlier, later = _around(site.earlier), _around(site.later)
-    outer_site = replace(
-        site, earlier=earlier, later=later, messages=[_around(site.any) or site.any]
-    )
-    if later is not site.later:
+    if site.later is not None and _is_listed(site.later):
         raise NotEditableError("no new message fits between the results of an answer")
+    earlier = site.earlier and _whole(site.earlier)
+    outer_site = replace(site, earlier=earlier, messages=[_whole(site.any)])
     return insertions + insert_blocks(others, outer_site, "parts", _json_value)
 
 
-def _around(message: Message | None) -> Message | None:
-    """A message with the element around its part of `toolInvocations` as its span."""
-    if message is None or message.spans[-1].path[-2:-1] != ("toolInvocations",):
+def _is_listed(message: Message) -> bool:
+    """Whether a message is a result in `toolInvocations`."""
+    return message.spans[-1].path[-2:-1] == ("toolInvocations",)
+
+
+def _whole(message: Message) -> Message:
+    """A message; a result in `toolInvocations` with the span of its element."""
+    if not _is_listed(message):
         return message
     return replace(message, spans=(message.spans[-1].outer.outer,))
 

@@ -89,17 +89,18 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     thread = Thread(entries)
     contents = ListContents()
     prompt: list[PromptChange] = []
-    start_indices = [] if thread.start is None else [thread.start]
     kept_indices = (index for index in thread.kept if not _is_replaced(entries[index]))
     edits: dict[str | None, list[PiEntry]] = {}
     for edit in _edits(entries, thread):
         edits.setdefault(string(edit.value.get("targetId")), []).append(edit)
-    for index in (*start_indices, *kept_indices, *thread.after):
+    if thread.start is not None:
+        _add_start(entries[thread.start], contents, prompt)
+    for index in (*kept_indices, *thread.after):
         entry = entries[index]
         if entry.id in edits and entry.kind in _EDITABLE:
             _add_edited(entry, edits[entry.id], contents)
         else:
-            _add(entry, contents, prompt, is_first=index == thread.start)
+            _add(entry, contents, prompt)
     apply_prompt(prompt, contents)
     return session(
         contents.messages,
@@ -160,36 +161,37 @@ def _usages(
                 yield usage
 
 
-def _add(
-    entry: PiEntry, contents: ListContents, prompt: list[PromptChange], *, is_first: bool
-) -> None:
-    """Add the messages of an entry. The first compaction may contain messages itself: the system
-    message before its summary, and the messages after it.
+def _add_start(entry: PiEntry, contents: ListContents, prompt: list[PromptChange]) -> None:
+    """Add the messages of the compaction at which the context starts: the system message that it
+    repeats, its summary, and the messages that it keeps.
     """
     value, span = entry.value, entry.span
-    if is_first and _prompt_of(value):
+    if _prompt_of(value):
         prompt_span = span.inside("systemMessage")
         prompt += _add_message(_prompt_of(value), prompt_span, prompt_span, value, contents)
-    index = len(contents.messages)
-    if entry.kind in ("message", "message_end"):
-        prompt += _add_message(value.get("message"), span.inside("message"), span, value, contents)
-    elif entry.kind == "custom_message" and is_sent(value):
-        parts = content_in(value.get("content"), span.inside("content"), "user")
-        message = Message("user", parts, is_injected=True, index=index, spans=(span,))
-        contents.messages.append(with_visibility(message, value))
-    elif entry.kind in ("branch_summary", "compaction") and value.get("summary"):
-        parts = summary_in(value, span)
-        message = Message(
-            "user", parts, is_injected=True, is_summary=is_first, index=index, spans=(span,)
-        )
-        contents.messages.append(
-            with_visibility(message, value) if entry.kind == "branch_summary" else message
-        )
-    tail = value.get("retainedTail") if is_first else None
-    for position, message in enumerate(elements(tail)):
+    if entry.kind == "compaction" and value.get("summary"):
+        contents.add_summary(summary_in(value, span), span)
+    for position, message in enumerate(elements(value.get("retainedTail"))):
         message_span = span.inside("retainedTail", position)
         if not _is_prompt(message):
             prompt += _add_message(message, message_span, message_span, message, contents)
+
+
+def _add(entry: PiEntry, contents: ListContents, prompt: list[PromptChange]) -> None:
+    """Add the message of an entry, if it has one."""
+    value, span = entry.value, entry.span
+    if entry.kind in ("message", "message_end"):
+        prompt += _add_message(value.get("message"), span.inside("message"), span, value, contents)
+        return
+    if entry.kind == "custom_message" and is_sent(value):
+        parts = content_in(value.get("content"), span.inside("content"), "user")
+    elif entry.kind == "branch_summary" and value.get("summary"):
+        parts = summary_in(value, span)
+    else:
+        return
+    index = len(contents.messages)
+    message = Message("user", parts, is_injected=True, index=index, spans=(span,))
+    contents.messages.append(with_visibility(message, value))
 
 
 def _edits(entries: Sequence[PiEntry], thread: Thread) -> Iterator[PiEntry]:

@@ -36,6 +36,7 @@ from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
+_ID = ("invocation_id", "invocationId")
 _USER = ("user_content", "userContent")
 _DATA = ("intermediate_data", "intermediateData")
 _FINAL = ("final_response", "finalResponse")
@@ -204,11 +205,11 @@ def _inside(
 def _invocation(message: Message, neighbour: dict[str, Any], number: int) -> dict[str, Any]:
     content = content_value([message])
     name = event_id(neighbour.get("invocation_id"), dump(content), number)
-    is_camel = _USER[1] in neighbour
-    is_answer = message.role == "assistant"
-    prompt = {_USER[is_camel]: {"parts": [], "role": "user"}} if is_answer else {}
-    key = (_FINAL if is_answer else _USER)[is_camel]
-    return {("invocation_id", "invocationId")[is_camel]: name} | prompt | {key: content}
+    value = {_key(neighbour, _ID): name}
+    if message.role != "assistant":
+        return value | {_key(neighbour, _USER): content}
+    prompt = {"parts": [], "role": "user"}
+    return value | {_key(neighbour, _USER): prompt, _key(neighbour, _FINAL): content}
 
 
 def relink(edit: Edit) -> Edit:

@@ -128,16 +128,15 @@ def _add(content: SentContent, contents: ListContents) -> None:
     if value.get("partial") is True:
         return
     index = len(contents.messages)
-    located_parts = located(content.content.get("parts"), content.span.inside("parts"))
-    omissions = content.omissions
-    pieces = [piece for number, piece in enumerate(located_parts) if number not in omissions]
-    messages = messages_of(role, pieces, spans, index)
     if content.transcriptions:
-        messages = [Message(role, content.transcriptions, index=index, spans=spans)]
+        contents.add(role, content.transcriptions, None, *spans)
+    else:
+        parts = located(content.content.get("parts"), content.span.inside("parts"))
+        pieces = [part for number, part in enumerate(parts) if number not in content.omissions]
+        contents.messages += messages_of(role, pieces, spans, index)
     if role == "assistant" and is_complete(value):
         usage = value.get("usageMetadata", value.get("usage_metadata"))
         contents.add_usage(gemini_usage(usage, index))
-    contents.messages += messages
 
 
 def _loose_role(element: Element) -> Role | None:

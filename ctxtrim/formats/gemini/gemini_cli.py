@@ -82,8 +82,9 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
     for number, entry in enumerate(entries):
         kind, value = entry.value.get("type"), entry.value
         if kind in _MODEL:
-            calls.update(dict.fromkeys(_failures(value), number))
-            failures |= _failures(value)
+            own_failures = _failures(value)
+            calls.update(dict.fromkeys(own_failures, number))
+            failures |= own_failures
             _model(entry, copies.get(number, set()), contents)
         elif kind == "user":
             for message in _user(entry):
@@ -156,12 +157,13 @@ def _model(entry: LoggedMessage, copy_ids: Set[str], contents: ListContents) -> 
         parts = [*_thoughts(value, span), *parts]
     if not isinstance(value.get("content"), list):
         parts = [replace(part, block=None) if part.kind == "text" else part for part in parts]
-    results: list[Message] = []
+    results: list[Message | None] = []
     call_positions = _call_positions(parts)
     for position, call in enumerate(elements(value.get("toolCalls"))):
         if not isinstance(call, dict):
             continue
-        part = call_of(call, span.inside("toolCalls", position))
+        call_span = span.inside("toolCalls", position)
+        part = call_of(call, call_span)
         matches = map(call_positions.get, (part.call_id, (part.name, part.text)))
         match = min(filter(None, matches), key=itemgetter(-1), default=None)
         if match is None:
@@ -169,11 +171,10 @@ def _model(entry: LoggedMessage, copy_ids: Set[str], contents: ListContents) -> 
         else:  # some versions also write it in the content
             parts[match.pop()] = part
         if part.call_id not in copy_ids:
-            call_span = span.inside("toolCalls", position)
             result_span = entry.results.get(position, call_span.inside("result"))
-            results += _results(call, call_span, result_span, part)
+            results.append(_result(call, call_span, result_span, part))
     contents.add("assistant", parts, None, *entry.lines)
-    for result in results:
+    for result in filter(None, results):
         contents.add_message(result)
 
 
@@ -194,41 +195,48 @@ def _thoughts(value: dict[str, Any], span: Span) -> Iterator[Part]:
             yield Part("reasoning", text, block=span.inside("thoughts", position))
 
 
-def _results(
+def _result(
     call: dict[str, Any], call_span: Span, result_span: Span, call_part: Part
-) -> Iterator[Message]:
-    """The result of a call: a function response with its media, or a string."""
-    result = call.get("result")
+) -> Message | None:
+    """The result of a call: a function response with its media, or a string; None without one."""
+    result, call_id, name = call.get("result"), call_part.call_id, call_part.name
     is_error = True if _has_failed(call) else None
     if isinstance(result, str):
-        part = Part(
-            "tool_result", result, call_part.call_id, call_part.name, is_error, None, result_span
-        )
-        yield Message("tool", (part,), metadata=metadata_in(call), spans=(call_span,))
-        return
-    pieces = [(result, result_span)] if isinstance(result, dict) else []
-    pieces += located(result, result_span)
-    parts: list[Part] = []
-    # values with the metadata of the result, and the spans to remove with it
-    sources: list[tuple[dict[str, Any], Span]] = []
-    for piece, piece_span in pieces:
-        response = member(piece, ("functionResponse",))
-        call_id = call_part.call_id
-        if response is not None and call_id is not None and response.get("id", call_id) != call_id:
-            continue  # repeats the result of another call
-        if response is not None:
-            result_parts = result_of(piece, piece_span, 0).parts
-        else:
-            result_parts = (part_of(piece, piece_span),)
-        parts += [_result_part(part, call_part, is_error) for part in result_parts]
-        sources.append((piece, piece_span) if isinstance(piece, dict) else (call, call_span))
-    if parts:
-        if not any(part.kind == "tool_result" for part in parts):
-            parts.insert(0, Part("tool_result", "", call_part.call_id, call_part.name, is_error))
-        else:  # only a function response has an error flag: a text next to it would differ
-            parts = [replace(part, text_block=None) for part in parts]
-        spans = tuple(span for _, span in sources)
-        yield Message("tool", tuple(parts), metadata=metadata_in(sources[0][0]), spans=spans)
+        part = Part("tool_result", result, call_id, name, is_error, span=result_span)
+        return Message("tool", (part,), metadata=metadata_in(call), spans=(call_span,))
+    pieces = located(result, result_span)
+    if isinstance(result, dict):
+        pieces = [(result, result_span)]
+    pieces = [(piece, span) for piece, span in pieces if not _answers_other(piece, call_id)]
+    if not pieces:
+        return None
+    parts = [
+        _result_part(part, call_part, is_error)
+        for piece, span in pieces
+        for part in _response_parts(piece, span)
+    ]
+    if any(part.kind == "tool_result" for part in parts):
+        # only a function response has an error flag: a text next to it would differ
+        parts = [replace(part, text_block=None) for part in parts]
+    else:
+        parts.insert(0, Part("tool_result", "", call_id, name, is_error))
+    first_piece = pieces[0][0]
+    metadata = metadata_in(first_piece if isinstance(first_piece, dict) else call)
+    spans = (span if isinstance(piece, dict) else call_span for piece, span in pieces)
+    return Message("tool", tuple(parts), metadata=metadata, spans=tuple(spans))
+
+
+def _answers_other(piece: Any, call_id: str | None) -> bool:
+    """Whether a piece of a result repeats the result of another call."""
+    response = member(piece, ("functionResponse",))
+    return response is not None and call_id is not None and response.get("id", call_id) != call_id
+
+
+def _response_parts(piece: Any, span: Span) -> tuple[Part, ...]:
+    """The parts of a function response or of another piece of a result."""
+    if member(piece, ("functionResponse",)) is None:
+        return (part_of(piece, span),)
+    return result_of(piece, span, 0).parts
 
 
 def _result_part(part: Part, call: Part, is_error: bool | None) -> Part:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import ENVIRONMENT
 
-MOST = {"check": (223, 360), "count": (217, 360)}
+MOST = {"check": (222, 360), "count": (216, 360)}
 """The most modules of ctxtrim, and of all, that a command may load; lower them when you can. New
 versions of libraries and of Python may load a few more."""
 UNUSED = (

@@ -44,6 +44,7 @@ _CALLS = ("tool_uses", "toolUses")
 _RESULTS = ("tool_responses", "toolResponses")
 _REPLIES = ("intermediate_responses", "intermediateResponses")
 _EVENTS = ("invocation_events", "invocationEvents")
+_MEMBERS = frozenset((*_USER, *_DATA, *_FINAL))
 _NO_PLACE = "an invocation of ADK has no place for a prompt between a result and the answer"
 
 
@@ -147,8 +148,7 @@ def owner(array: Path) -> Path | None:
 
 def _invocation_around(span: Span) -> Span:
     """The span of the invocation that contains a span."""
-    keys = (*_USER, *_DATA, *_FINAL)
-    position = next(index for index, key in enumerate(span.path) if key in keys)
+    position = next(index for index, key in enumerate(span.path) if key in _MEMBERS)
     return Span(span.line, span.path[:position])
 
 
@@ -159,7 +159,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     after = _invocation_around(later.spans[0]) if later is not None else None
     if earlier is not None and before is not None and (before == after or run[0].role == "tool"):
         last_span = earlier.spans[-1]
-        if later is not None and _parts_at(last_span) == _parts_at(later.spans[0]) is not None:
+        parts = _parts_at(last_span)
+        if later is not None and parts is not None and parts == _parts_at(later.spans[0]):
             return [Insertion(part_value(message), last_span, is_after=True) for message in run]
         return _inside(run, last_span, members(site.value_of(before)), before)
     is_after = after is None
@@ -214,18 +215,13 @@ def _invocation(message: Message, neighbour: dict[str, Any], number: int) -> dic
 
 def relink(edit: Edit) -> Edit:
     """The edit that removes invocations without a message."""
-    spans = [item.span for item in edit.inserted if _is_inside(item.span)]
-    survivors = set(map(_invocation_around, (*edit.kept, *spans)))
-    invocations = {span: _invocation_around(span) for span in edit.removed if _is_inside(span)}
+    inner_spans = [item.span for item in edit.inserted if not _MEMBERS.isdisjoint(item.span.path)]
+    survivors = set(map(_invocation_around, (*edit.kept, *inner_spans)))
+    invocations = {span: _invocation_around(span) for span in edit.removed}
     removed = {
-        span if invocations.get(span, span) in survivors else invocations[span]
-        for span in edit.removed
+        span if invocation in survivors else invocation for span, invocation in invocations.items()
     }
     return replace(edit, removed=removed)
-
-
-def _is_inside(span: Span) -> bool:
-    return any(key in (*_USER, *_DATA, *_FINAL) for key in span.path)
 
 
 DIALECT = Dialect(

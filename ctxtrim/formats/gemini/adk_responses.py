@@ -94,4 +94,5 @@ def _in_order(
 
 def _has_parts(content: SentContent) -> bool:
     """Whether something of a content is sent."""
-    return len(content.omissions) < len(elements(content.content.get("parts")) or [None])
+    parts = elements(content.content.get("parts"))
+    return not parts or len(content.omissions) < len(parts)

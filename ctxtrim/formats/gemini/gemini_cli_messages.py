@@ -97,6 +97,16 @@ def _call_positions(parts: Sequence[Part]) -> dict[object, list[int]]:
     return positions
 
 
+def _take_copy(call: Part, positions: dict[object, list[int]]) -> int | None:
+    """The position of the first copy of a call, which is taken from the positions; None without
+    one.
+    """
+    copies = [
+        positions[key] for key in (call.call_id, (call.name, call.text)) if positions.get(key)
+    ]
+    return min(copies, key=itemgetter(-1)).pop() if copies else None
+
+
 def _model(entry: LoggedMessage, copy_ids: Set[str], contents: ListContents) -> None:
     """A model message and its results."""
     value, span = entry.value, entry.span
@@ -112,12 +122,11 @@ def _model(entry: LoggedMessage, copy_ids: Set[str], contents: ListContents) -> 
             continue
         call_span = span.inside("toolCalls", position)
         part = call_of(call, call_span)
-        matches = map(call_positions.get, (part.call_id, (part.name, part.text)))
-        match = min(filter(None, matches), key=itemgetter(-1), default=None)
-        if match is None:
+        copy = _take_copy(part, call_positions)
+        if copy is None:
             parts.append(part)
         else:  # some versions also write it in the content
-            parts[match.pop()] = part
+            parts[copy] = part
         if part.call_id not in copy_ids:
             result_span = entry.results.get(position, call_span.inside("result"))
             results.append(_result(call, call_span, result_span, part))

@@ -94,12 +94,12 @@ def requests(value: Any, span: Span) -> Iterator[LoggedRequest]:
     """The requests of an export."""
     messages: dict[object, list[Field]] = {}
     for record in nested(value, span, _CONTAINERS):
-        name = message_name(record.value)
-        if name is not None:
+        if message_name(record.value) is not None:
             messages.setdefault((_trace(record.value), _id(record.value)), []).append(record)
-        request = _request(*record) if name is None and _is_span(record.value) else None
-        if request is not None:
-            yield request
+        elif _is_span(record.value):
+            request = _request(*record)
+            if request is not None:
+                yield request
     for events in messages.values():  # log records: the messages of a request
         first, first_span = events[0]
         facts = Envelope(id=_id(first))

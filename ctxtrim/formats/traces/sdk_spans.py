@@ -99,9 +99,10 @@ def request(
             return _ai_sdk_request(record, prompt, attributes)
     for name in ("events", "all_messages_events"):
         event_list = attributes.field_of(name)
-        request = event_list and listed_request(record, event_list, attributes)
-        if request is not None:
-            return request
+        if event_list is not None:
+            listed = listed_request(record, event_list, attributes)
+            if listed is not None:
+                return listed
     input_field = attributes.field_of("request_data")
     if input_field is not None and attributes.get("gen_ai.request.model") is not None:
         output_field = attributes.field_of("response_data")

@@ -25,6 +25,14 @@ from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
 from ctxtrim.text.records import JsonRecord, dump
 
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+_MEMBERS = {
+    "message": "text",
+    "reasoning": "text",
+    "tool_call": "toolName",
+    "tool_result": "value",
+    "completion": "finalText",
+}
+"""A member that each event of the conversation has, by its type."""
 _OTHERS = {"uuid", "parentUuid", "content", "data"}
 """Members of such events in other formats."""
 _TEXTS = ("stdout", "output", "content", "text")
@@ -35,14 +43,10 @@ def sniff(value: object) -> Layout | None:
     """Whether a value is an event of the stream."""
     if not isinstance(value, dict) or not ("session_id" in value or "sessionId" in value):
         return None
-    kind = value.get("type")
-    is_event = (
-        (kind == "message" and role_in(value, "role", _ROLES) is not None and "text" in value)
-        or (kind == "tool_call" and "toolName" in value)
-        or (kind == "tool_result" and "value" in value)
-        or (kind == "completion" and "finalText" in value)
-        or (kind == "reasoning" and "text" in value)
-    )
+    kind = string(value.get("type"))
+    if kind not in _MEMBERS or _MEMBERS[kind] not in value:
+        return None
+    is_event = kind != "message" or role_in(value, "role", _ROLES) is not None
     return "events" if is_event else None
 
 

@@ -117,8 +117,9 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
 
 def _continues(messages: Sequence[Message], position: int) -> bool:
     """Whether the message at a position and the message before it are of the assistant."""
-    pair = messages[position - 1 : position + 1] if position else ()
-    return len(pair) == 2 and {message.role for message in pair} == {"assistant"}
+    if not 0 < position < len(messages):
+        return False
+    return messages[position - 1].role == messages[position].role == "assistant"
 
 
 def _injected(message: Message, is_summary: bool) -> Message:

@@ -49,7 +49,8 @@ def _user(value: dict[str, Any], entry: Span) -> Iterator[Message]:
     for kind, inner in members(value["content"]).items():
         inner_span = span.inside(kind)
         if kind == "Prompt":
-            yield from _prompt(value, entry.inside("user"), *_field(inner, "prompt", inner_span))
+            text, place = _field(inner, "prompt", inner_span)
+            yield from _prompt(value, entry.inside("user"), text, place)
         else:
             results, place = _field(inner, "tool_use_results", inner_span)
             messages = [

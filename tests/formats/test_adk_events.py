@@ -108,6 +108,13 @@ def test_events_after_the_end_of_a_compaction_are_sent_after_it(ctxtrim: Run) ->
     assert b"first" not in trimmed
 
 
+def test_a_compaction_with_an_unknown_role_is_not_counted() -> None:
+    strange = compaction(3, 1, 2.5, "They counted to two.")
+    strange["actions"]["compaction"]["compactedContent"]["role"] = "critic"
+    found = transcript(user(1, "Count."), strange)
+    assert (found.messages, found.uncounted) == ((), 1)
+
+
 def test_a_compaction_inside_the_time_of_another_is_not_sent() -> None:
     inner, outer = compaction(5, 1, 1.5, "Part."), compaction(7, 1, 4, "Whole.")
     events = (*RETAINED[:5], inner, RETAINED[6], outer)

@@ -89,14 +89,17 @@ def _read_events(elements: Sequence[Element], contents: ListContents) -> None:
     for content in with_last_responses(sent_contents(elements)):
         start = len(contents.messages)
         _add(content, contents)
-        if content.is_summary:
-            contents.messages[-1] = replace(contents.messages[-1], is_summary=True)
-        for index in range(start, len(contents.messages)):
-            message = contents.messages[index]
-            result = message.result
-            spans = content.response_spans.get(result.call_id or "", ()) if result else ()
-            if spans:
-                contents.messages[index] = replace(message, spans=(*message.spans, *spans))
+        messages = contents.messages[start:]
+        contents.messages[start:] = [_of_event(message, content) for message in messages]
+
+
+def _of_event(message: Message, content: SentContent) -> Message:
+    """The message of a content, which may be a summary, with the spans of its response."""
+    result = message.result
+    spans = content.response_spans.get(result.call_id or "", ()) if result else ()
+    if not (content.is_summary or spans):
+        return message
+    return replace(message, is_summary=content.is_summary, spans=(*message.spans, *spans))
 
 
 def pair_by_order(messages: list[Message], start: int) -> None:

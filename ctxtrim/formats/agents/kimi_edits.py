@@ -56,12 +56,14 @@ def _is_in_step(call_id: str | None, site: Site) -> bool:
 
 def _kept_by_compactions(edit: Edit) -> Edit:
     """The edit with new messages before a compaction as prompts, which are all that it keeps."""
-    lines = range(len(edit.lines) if edit.inserted else 0)
+    if not edit.inserted:
+        return edit
+    lines = range(len(edit.lines))
     last_line = max((line for line in lines if edit.mentions(line, (_COMPACTION,))), default=-1)
     insertions = []
     for insertion in edit.inserted:
-        record = insertion.value
-        is_before = insertion.span.line < last_line + (not insertion.is_after)
+        record, line = insertion.value, insertion.span.line
+        is_before = line < last_line or (line == last_line and not insertion.is_after)
         if is_before and "origin" in members(record.get("message")):
             message = {key: value for key, value in record["message"].items() if key != "origin"}
             insertion = replace(insertion, value=record | {"message": message})

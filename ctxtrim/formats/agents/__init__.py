@@ -131,17 +131,17 @@ def ui_owner(array: Path) -> Path | None:
     return array if is_other else parts_owner(array)
 
 
-_UI = "ctxtrim.formats.agents.ai_sdk_ui"
+_UI_EDITS = "ctxtrim.formats.agents.ai_sdk_ui_edits"
 AI_SDK_UI = Dialect(
     "ai-sdk-ui",
     knows_ui,
-    lazy_function(f"{_UI}:read"),
-    lazy_function(f"{_UI}:insert"),
+    lazy_function("ctxtrim.formats.agents.ai_sdk_ui:read"),
+    lazy_function(f"{_UI_EDITS}:insert"),
     owner=ui_owner,
     admits=admits_ui,
     claims=claims_ui,
     has_foreign=partial(has_chat_messages, roles=("tool", "function")),  # with parts, too
-    relink=lazy_function(f"{_UI}:relink"),
+    relink=lazy_function(f"{_UI_EDITS}:relink"),
     text_block=text_block,
 )
 

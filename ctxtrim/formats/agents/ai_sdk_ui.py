@@ -18,27 +18,22 @@ Before version 4.2, without parts; attachments also before version 5::
 An answer is one or more steps. A step is read as an assistant message and one tool result for each
 of its finished calls, as `convertToModelMessages` sends them [vercel/ai,
 packages/ai/src/ui/convert-to-model-messages.ts]. Parts that are not sent belong to a step next to
-them. Tools and system prompt are not in the file.
+them. Tools and system prompt are not in the file. `ai_sdk_ui_edits` inserts messages.
 """
 
 from base64 import b64decode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import starmap
 from typing import Any
 
-from msgspec.structs import replace
-
-from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents import UI_ROLES, knows_ui_part, ui_tool
-from ctxtrim.formats.base import Edit, Insertion, Site
-from ctxtrim.formats.block_messages import insert_blocks
 from ctxtrim.formats.fields import Located, elements, first_string, located, members, string
 from ctxtrim.formats.gemini.parts import response_text
 from ctxtrim.formats.media_blocks import inline_media, media_of, text_block, typed_text
 from ctxtrim.formats.message_lists import Element, ListContents
-from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
+from ctxtrim.formats.message_parts import call_part, content_parts, result_parts
 from ctxtrim.formats.openai.ai_sdk import DENIED
-from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.model import Part, Role, Span
 from ctxtrim.text.records import dump
 
 _FINISHED = ("output-available", "output-error", "output-denied", "result")
@@ -136,7 +131,7 @@ def _parts_of(step: Sequence[Located]) -> tuple[Part, ...]:
 
     Calls without a result come last, so that a new result can follow those of other calls.
     """
-    pieces = sorted(step, key=lambda piece: _waits(piece[0]))
+    pieces = sorted(step, key=lambda piece: waits(piece[0]))
     return tuple(filter(None, starmap(_answer_part, pieces)))
 
 
@@ -205,7 +200,7 @@ def _answer_part(value: Any, span: Span) -> Part | None:
     return call_part(dump(arguments), tool.get("toolCallId"), _name(tool), None, span)
 
 
-def _waits(value: Any) -> bool:
+def waits(value: Any) -> bool:
     """Whether a part is a call without a result."""
     tool = ui_tool(members(value))
     return bool(tool) and not tool.get("providerExecuted") and tool.get("state") not in _FINISHED
@@ -262,85 +257,3 @@ def _block(value: dict[str, Any], span: Span) -> Part:
         return text
     media = media_of(value)
     return _other(value, span) if media is None else Part("attachment", media=media, block=span)
-
-
-def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
-    """Each message as a message with one part, and each result in the part of its call."""
-    results = [message for message in run if message.role == "tool"]
-    others = [message for message in run if message.role != "tool"]
-    insertions = [_result_insertion(message, site) for message in results]
-    if not others:
-        return insertions
-    if site.later is not None and _is_listed(site.later):
-        raise NotEditableError("no new message fits between the results of an answer")
-    earlier = site.earlier and _whole(site.earlier)
-    outer_site = replace(site, earlier=earlier, messages=[_whole(site.any)])
-    return insertions + insert_blocks(others, outer_site, "parts", _json_value)
-
-
-def _is_listed(message: Message) -> bool:
-    """Whether a message is a result in `toolInvocations`."""
-    return message.spans[-1].path[-2:-1] == ("toolInvocations",)
-
-
-def _whole(message: Message) -> Message:
-    """A message; a result in `toolInvocations` with the span of its element."""
-    if not _is_listed(message):
-        return message
-    return replace(message, spans=(message.spans[-1].outer.outer,))
-
-
-def _result_insertion(message: Message, site: Site) -> Insertion:
-    """The part of a call with its new result, after the parts of the results before it."""
-    result, earlier = message.result, site.earlier
-    assert result is not None and earlier is not None
-    span = _open_call(result.call_id, site, earlier)
-    part, text = members(site.value_of(span)), text_of(message.parts)
-    if part.get("type") == "tool-invocation":
-        answer = members(part["toolInvocation"]) | {"state": "result", "result": text}
-        value = part | {"toolInvocation": answer}
-    elif "type" not in part:
-        value = part | {"state": "result", "result": text}
-    elif result.is_error:
-        value = part | {"state": "output-error", "errorText": text}
-    else:
-        value = part | {"state": "output-available", "output": text}
-    if earlier.role == "tool" and earlier.spans[-1] > span:
-        return Insertion(value, earlier.spans[-1], is_after=True)
-    return Insertion(value, span, replaces=True)
-
-
-def _open_call(call_id: str | None, site: Site, earlier: Message) -> Span:
-    """The part of the last call with an id and without a result, up to a message."""
-    return next(
-        call.block
-        for message in reversed(site.messages[: (earlier.index or 0) + 1])
-        for call in message.calls
-        if call.call_id == call_id and call.block and _waits(site.value_of(call.block))
-    )
-
-
-def relink(edit: Edit) -> Edit:
-    """The edit without the old parts of calls that moved with their new results."""
-    removals: set[Span] = set()
-    for insertion in edit.inserted:
-        name = ui_tool(members(insertion.value)).get("toolCallId")
-        if name is not None and not insertion.replaces:
-            home = insertion.span.outer
-            parts = edit.value_at(home)[: int(insertion.span.path[-1])]
-            spans = [
-                home.inside(index)
-                for index, part in enumerate(parts)
-                if ui_tool(members(part)).get("toolCallId") == name and _waits(part)
-            ]
-            removals.update(spans[-1:])
-    return replace(edit, removed=edit.removed | removals) if removals else edit
-
-
-def _json_value(message: Message, neighbour: Mapping[str, Any], name: str | None) -> dict[str, Any]:
-    text = text_of(message.parts)
-    value: dict[str, Any] = {} if name is None else {"id": name}
-    value["role"] = message.role
-    if "content" in neighbour:
-        value["content"] = text
-    return value | {"parts": [text_block(text)]}

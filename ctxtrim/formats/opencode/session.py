@@ -156,17 +156,22 @@ def add_steps(
     """
     steps = _steps(pieces)
     for number, step in enumerate(steps):
-        records = [members(part).get("tokens") for part, _ in step if _type(part) == "step-finish"]
-        if number == len(steps) - 1:
-            records.insert(0, tokens)
-        index = len(contents.messages)
-        usages = [_usage(record, index, contents.model) for record in records]
-        contents.usages += [usage for usage in usages if usage and has_usage][-1:]
+        if has_usage:
+            is_last = number == len(steps) - 1
+            contents.add_usage(_step_usage(step, tokens if is_last else None, contents))
         parts = filter(None, starmap(_answer_part, step))
         contents.add("assistant", parts, None, *(inner for _, inner in step))
         for part, inner in step:
             if _is_tool(part):
                 contents.add("tool", _result(part, inner), part, inner)
+
+
+def _step_usage(step: Sequence[Located], tokens: Any, contents: ListContents) -> Usage | None:
+    """The last usage that the parts of a step record, else the one in `tokens`."""
+    records = [members(part).get("tokens") for part, _ in step if _type(part) == "step-finish"]
+    index, model = len(contents.messages), contents.model
+    usages = (_usage(record, index, model) for record in (*reversed(records), tokens))
+    return next(filter(None, usages), None)
 
 
 def _type(part: Any) -> Any:

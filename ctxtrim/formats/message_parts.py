@@ -37,6 +37,12 @@ def call_part(
     return Part("tool_call", text, known_id, known_name, block=block)
 
 
+def function_call(function: dict[str, Any], call_id: object, span: Span, block: Span) -> Part:
+    """The call of a function `{name, arguments}` at a span."""
+    arguments = span.inside("arguments")
+    return call_part(function.get("arguments"), call_id, function.get("name"), arguments, block)
+
+
 def listed_calls(calls: Any, span: Span, arguments: str, call_id: str = "id") -> list[Part]:
     """The calls in a list of objects at a span, with the keys of their arguments and id."""
     parts = []

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import inline_media
-from ctxtrim.formats.message_parts import call_part
+from ctxtrim.formats.message_parts import function_call
 from ctxtrim.formats.openhands.commands import around_output
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
@@ -143,16 +143,10 @@ def _answer(value: dict[str, Any], span: Span) -> Contents | None:
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict) and call.get("id") == call_id:
             block = inner_span.inside("tool_calls", index)
-            parts.append(call_of(function, call_id, block.inside("function"), block))
+            parts.append(function_call(function, call_id, block.inside("function"), block))
             break
     name, model = string(response.get("id")), string(response.get("model"))
     return Contents(Message("assistant", tuple(parts)), name, response.get("usage"), model)
-
-
-def call_of(function: dict[str, Any], call_id: object, span: Span, block: Span) -> Part:
-    """A function call: `{name, arguments}`, the arguments as a JSON string."""
-    arguments, arguments_span = function.get("arguments"), span.inside("arguments")
-    return call_part(arguments, call_id, function.get("name"), arguments_span, block)
 
 
 def _plain(

@@ -5,8 +5,8 @@ from typing import Any
 
 from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
 from ctxtrim.formats.media_blocks import inline_media, sealed_media, text_block
-from ctxtrim.formats.message_parts import result_parts
-from ctxtrim.formats.openhands.actions import Contents, call_of
+from ctxtrim.formats.message_parts import function_call, result_parts
+from ctxtrim.formats.openhands.actions import Contents
 from ctxtrim.formats.openhands.commands import around_output
 from ctxtrim.model import ROLES, Message, Part, Role, Span
 from ctxtrim.text.records import dump
@@ -191,7 +191,7 @@ def _action(value: dict[str, Any], span: Span) -> Contents:
         if isinstance(inner, dict):
             function, inner_span = inner, block.inside("function")
         call_id = value.get("tool_call_id", call.get("id"))
-        parts.append(call_of(function, call_id, inner_span, block))
+        parts.append(function_call(function, call_id, inner_span, block))
     return Contents(Message("assistant", tuple(parts)), string(value.get("llm_response_id")))
 
 

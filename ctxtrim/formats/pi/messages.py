@@ -16,8 +16,8 @@ from ctxtrim.formats.fields import boolean, members, metadata_in, role_in, strin
 from ctxtrim.formats.media_blocks import block_part, typed_text
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, insert_elements
 from ctxtrim.formats.message_parts import (
-    call_part,
     content_parts,
+    function_call,
     result_parts,
     system_prompt,
     text_of,
@@ -227,8 +227,7 @@ def _answer_block(block: Any, span: Span) -> Part:
     """Any block of an answer."""
     if not isinstance(block, dict) or block.get("type") != "toolCall":
         return _block(block, span)
-    arguments = block.get("arguments")
-    return call_part(arguments, block.get("id"), block.get("name"), span.inside("arguments"), span)
+    return function_call(block, block.get("id"), span, span)
 
 
 def _result(value: Mapping[str, Any], span: Span) -> tuple[Part, ...]:

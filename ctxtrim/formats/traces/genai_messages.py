@@ -13,7 +13,7 @@ from ctxtrim.formats.base import Insertion, Site, parts_owner
 from ctxtrim.formats.fields import elements, members, role_in, string
 from ctxtrim.formats.media_blocks import inline_media, media_of, sealed_media
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents, element_of, insert_around
-from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
+from ctxtrim.formats.message_parts import content_parts, function_call, result_parts, text_of
 from ctxtrim.model import Media, Message, Part, PartKind, Role, Span
 from ctxtrim.text.records import dump
 
@@ -141,8 +141,7 @@ def _part(value: Any, block: Span) -> Part:
     if kind == "compaction":  # encrypted
         return Part("attachment", media=sealed_media(None), source=block)
     if kind == "tool_call":
-        arguments = block.inside("arguments")
-        return call_part(part.get("arguments"), part.get("id"), part.get("name"), arguments, block)
+        return function_call(part, part.get("id"), block, block)
     if kind in ("blob", "uri", "file", "file_data"):
         mime = part.get("mime_type")
         modality = _MODALITIES.get(str(part.get("modality")))

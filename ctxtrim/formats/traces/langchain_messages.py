@@ -16,7 +16,13 @@ from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, located, member_names, members, string
 from ctxtrim.formats.media_blocks import block_part, typed_text
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
-from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
+from ctxtrim.formats.message_parts import (
+    call_part,
+    content_parts,
+    function_call,
+    result_parts,
+    text_of,
+)
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
@@ -156,7 +162,7 @@ def _calls(body: dict[str, Any], span: Span) -> Iterator[Part]:
         lists = [(provider.get("tool_calls"), place.inside("tool_calls"))]
     if isinstance(provider.get("function_call"), dict):
         single = place.inside("function_call")
-        yield _function(provider["function_call"], None, single, single)
+        yield function_call(provider["function_call"], None, single, single)
     for calls, list_span in lists:
         for index, call in enumerate(map(members, elements(calls))):
             yield _call(call, list_span.inside(index))
@@ -166,14 +172,9 @@ def _call(call: dict[str, Any], block: Span) -> Part:
     """A call of LangChain, or of OpenAI."""
     call_id = call.get("id")
     if "function" in call:
-        return _function(members(call["function"]), call_id, block.inside("function"), block)
+        function = members(call["function"])
+        return function_call(function, call_id, block.inside("function"), block)
     return call_part(call.get("args"), call_id, call.get("name"), block.inside("args"), block)
-
-
-def _function(function: dict[str, Any], call_id: object, span: Span, block: Span) -> Part:
-    """The function that a call of OpenAI names."""
-    arguments, place = function.get("arguments"), span.inside("arguments")
-    return call_part(arguments, call_id, function.get("name"), place, block)
 
 
 def owner(array: Path) -> Path | None:

@@ -7,15 +7,12 @@ alternate between user and assistant roles" [langchain-ai/langchain-aws#130], an
 must be from the user [strands-agents/sdk-typescript#727].
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ctxtrim.conversation.turns import Shape, grouped, visible
 from ctxtrim.model import Message, StrictRoles
-
-REASON = "roles alternate"
-"""Why a message is kept that keeps others apart."""
 
 
 class SentElement(NamedTuple):
@@ -59,40 +56,15 @@ def starts_and_alternates(messages: Sequence[Message], strict: StrictRoles) -> b
     return all(element.is_prompt == (number % 2 == 0) for number, element in enumerate(sent))
 
 
-def separate_elements(
-    shape: Shape,
-    strict: StrictRoles,
-    costs: Sequence[int],
-    room: int,
-    dropped: set[int],
-    protected: Collection[int],
-    *,
-    is_led: bool = False,
-) -> None:
-    """Prevent adjacent elements of one role, and an answer at the start.
+@dataclass
+class Separation:
+    """Prevents adjacent elements of one role, and an answer at the start.
 
     The cheapest dropped exchange that separates two elements is restored if there is room (`room`,
     tokens). Otherwise one of the two is dropped with its exchanges, the first if it is not
-    protected. `is_led`: a summary of the user will be the first element. Edits `dropped`, a set of
-    positions.
+    protected. Dropped exchanges are not restored later. `dropped` is a set of positions, which
+    `separate` edits. `is_led`: a summary of the user will be the first element.
     """
-    _Separation(shape, strict, costs, room, dropped, protected, is_led).separate()
-
-
-def with_separators(
-    shape: Shape, strict: StrictRoles, costs: Sequence[int], protected: Mapping[int, str]
-) -> dict[int, str]:
-    """The protected messages, with those that keep their elements apart, each with its reason."""
-    positions = range(len(shape.messages))
-    dropped = set(positions) - protected.keys()
-    separate_elements(shape, strict, costs, sum(costs), dropped, protected)
-    kept = (position for position in positions if position not in dropped)
-    return {position: protected.get(position, REASON) for position in kept}
-
-
-@dataclass
-class _Separation:
-    """The elements and their exchanges. Dropped exchanges are not restored later."""
 
     shape: Shape
     strict: StrictRoles
@@ -100,7 +72,7 @@ class _Separation:
     room: int
     dropped: set[int]
     protected: Collection[int]
-    is_led: bool
+    is_led: bool = False
 
     def __post_init__(self) -> None:
         self._elements = elements(self.shape.messages, self.strict)

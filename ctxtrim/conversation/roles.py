@@ -13,9 +13,12 @@ from ctxtrim.conversation.alternation import (
     separate_prompts,
     with_answers_after_system,
 )
-from ctxtrim.conversation.elements import separate_elements, starts_and_alternates, with_separators
+from ctxtrim.conversation.elements import Separation, starts_and_alternates
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import StrictRoles
+
+APART = "roles alternate"
+"""Why a message is kept that keeps others apart."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,12 @@ class RoleOrder:
         self, costs: Sequence[int], protected: Mapping[int, str]
     ) -> Mapping[int, str]:
         """The protected messages and those that have to stay between them, each with its reason."""
-        if self.is_strict:
-            return with_separators(self.shape, self.strict, costs, protected)
-        return self.with_answers(costs, protected)
+        if not self.is_strict:
+            return self.with_answers(costs, protected)
+        positions = range(len(self.shape.messages))
+        dropped = set(positions) - protected.keys()
+        self.separate(costs, sum(costs), dropped, protected)
+        return {at: protected.get(at, APART) for at in positions if at not in dropped}
 
     def with_answers(self, costs: Sequence[int], kept: Mapping[int, str]) -> Mapping[int, str]:
         """The kept messages and answers to system messages in the middle, each with its reason."""
@@ -70,7 +76,7 @@ class RoleOrder:
         tokens), or drop others that are not protected. Edits `dropped`, a set of positions.
         """
         if self.is_strict:
-            separate_elements(self.shape, self.strict, costs, room, dropped, protected)
+            Separation(self.shape, self.strict, costs, room, dropped, protected).separate()
         elif not self.is_free:
             separate_prompts(
                 self.shape, costs, room, dropped, protected, alternates=self.alternates
@@ -88,12 +94,9 @@ class RoleOrder:
         too. Of the kept messages, prompts that are not protected may be dropped.
         """
         if self.is_strict:
-            separate_elements(self.shape, self.strict, costs, room, dropped, kept, is_led=True)
+            Separation(self.shape, self.strict, costs, room, dropped, kept, is_led=True).separate()
             return
         if self._has_late_system:
             protected = kept
-        if not self.is_free:
-            separate_prompts(
-                self.shape, costs, room, dropped, protected, alternates=self.alternates
-            )
+        self.separate(costs, room, dropped, protected)
         separate_answers(self.shape, dropped)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation.elements import starts_and_alternates
 from ctxtrim.conversation.protection import is_sealed_summary
-from ctxtrim.conversation.roles import RoleOrder
+from ctxtrim.conversation.roles import APART, RoleOrder
 from ctxtrim.conversation.turns import visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
@@ -215,7 +215,7 @@ def summarize_old(
     changes = [
         change_of(messages, position, "dropped", "older than the kept messages")
         if position in old
-        else change_of(messages, position, "kept", reasons.get(position, "roles alternate"))
+        else change_of(messages, position, "kept", reasons.get(position, APART))
         for position in range(len(messages))
     ]
     return with_summary(Outcome(transcript, tuple(changes)), placed)

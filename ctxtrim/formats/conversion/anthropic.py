@@ -144,8 +144,7 @@ def _thinking(piece: Piece) -> dict[str, Any] | None:
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
-    description = {} if tool.description is None else {"description": tool.description}
-    return {"name": tool.name, **description, "input_schema": tool.schema, **tool.members}
+    return {**tool.head, "input_schema": tool.schema, **tool.members}
 
 
 def _called_names(turns: Iterable[Turn]) -> list[str]:

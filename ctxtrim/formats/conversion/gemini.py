@@ -137,10 +137,9 @@ def _thought(piece: Piece) -> dict[str, Any] | None:
 
 
 def _declaration(tool: Tool) -> dict[str, Any]:
-    description = {} if tool.description is None else {"description": tool.description}
     has_members = bool(tool.schema["properties"]) or has_unions(tool.schema)
     schema = {"parametersJsonSchema": tool.schema} if has_members else {}
-    return {"name": tool.name, **description, **schema, **tool.members}
+    return {**tool.head, **schema, **tool.members}
 
 
 def _is_native(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
+from ctxtrim.tokens.tokenizer import without_lone_surrogates
 
 
 class Identifiers:
@@ -40,4 +40,4 @@ class Identifiers:
 
     def _valid(self, text: str) -> str:
         identifier = self._invalid.sub("_", text) if self._invalid is not None else text
-        return _SURROGATES.sub("\ufffd", identifier)[: self._longest]
+        return without_lone_surrogates(identifier)[: self._longest]

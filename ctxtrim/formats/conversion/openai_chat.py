@@ -133,12 +133,9 @@ def _grammar(grammar: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
-    function: dict[str, Any] = {"name": tool.name}
-    if tool.description is not None:
-        function["description"] = tool.description
     if tool.is_custom:
-        return {"type": "custom", "custom": function | _grammar(tool.grammar)}
-    function |= {"parameters": tool.schema, **tool.members}
+        return {"type": "custom", "custom": tool.head | _grammar(tool.grammar)}
+    function = {**tool.head, "parameters": tool.schema, **tool.members}
     return {"type": "function", "function": function}
 
 

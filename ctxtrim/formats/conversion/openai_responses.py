@@ -162,14 +162,13 @@ def _tools(tools: Iterable[Tool]) -> Iterator[dict[str, Any]]:
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
-    description = {} if tool.description is None else {"description": tool.description}
     if tool.is_custom:
         format_ = {} if tool.grammar is None else {"format": tool.grammar}
-        return {"type": "custom", "name": tool.name, **description, **format_, **tool.members}
+        return {"type": "custom", **tool.head, **format_, **tool.members}
     # the default of other APIs is false
     strict = {} if tool.is_of_responses else {"strict": False}
-    function = {"name": tool.name, **description, "parameters": tool.schema}
-    return {"type": "function", **function, **strict, **tool.members}
+    function = {"type": "function", **tool.head, "parameters": tool.schema}
+    return {**function, **strict, **tool.members}
 
 
 def _is_native(value: Any) -> bool:

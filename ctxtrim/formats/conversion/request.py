@@ -1,6 +1,5 @@
 """From a transcript to the request of a target, and the list of its losses."""
 
-import re
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,10 +13,10 @@ from ctxtrim.formats.fields import members
 from ctxtrim.formats.lines import SourceValues
 from ctxtrim.model import Span, Transcript
 from ctxtrim.text.records import dump
+from ctxtrim.tokens.tokenizer import without_lone_surrogates
 
 _TOOLS = ("tools", "functions", "function")  # the members of a request with tool schemas
 _KINDS = {"mcp_servers": "MCP setting"}
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def convert(
@@ -44,10 +43,10 @@ def convert(
     text = dump(request)
     if "null" in text and not is_finite(request):
         losses.lose("number", "a number that JSON does not have is null now")
-    if _SURROGATES.search(text):
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    valid_text = without_lone_surrogates(text)
+    if valid_text != text:
         losses.change("character", "halves of surrogate pairs are U+FFFD now")
-    return Conversion(text, losses.findings, to)
+    return Conversion(valid_text, losses.findings, to)
 
 
 def _has_lost_numbers(transcript: Transcript) -> bool:

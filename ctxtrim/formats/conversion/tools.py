@@ -53,6 +53,12 @@ class Tool(Struct, frozen=True):
     is_of_responses: bool = False
     namespace: Namespace | None = None
 
+    @property
+    def head(self) -> dict[str, Any]:
+        """The name and the description, as all APIs write them."""
+        description = {} if self.description is None else {"description": self.description}
+        return {"name": self.name, **description}
+
 
 def tools_in(text: str) -> Iterator[Tool | dict[str, Any]]:
     """The tools in JSON text; the JSON value itself for a tool that its provider defines."""

@@ -93,17 +93,14 @@ class _Bounded:
             tokens = self._fallback(data)
             return len(self._encode(data)) if tokens is None else tokens  # type: ignore[misc]
         except _REFUSED:
-            return self._count_refused(text)
+            self._left += len(text)  # `encode` subtracts them again
+            return self._count_piece(text)
 
     def _count_piece(self, piece: str) -> int:
-        """The number of tokens of a piece of a long text."""
-        tokens = None if piece.isascii() else self._fallback(_utf_8(piece))
+        """The number of tokens of a piece of a long text, or of a text that gigatoken refused."""
+        is_ascii = piece.isascii()
+        tokens = None if is_ascii else self._fallback(without_lone_surrogates(piece).encode())
         return len(self.encode(piece)) if tokens is None else tokens
-
-    def _count_refused(self, text: str) -> int:
-        """The number of tokens of a text that gigatoken refused."""
-        tokens = self._fallback(_utf_8(text))
-        return len(self._encode_with_lock(text)) if tokens is None else tokens
 
     def encode(self, text: str) -> Any:
         """The token ids of a text, as an array."""
@@ -161,11 +158,6 @@ def _forget_all() -> None:
 
 
 call_when_forked(_forget_all)
-
-
-def _utf_8(text: str) -> bytes:
-    """The UTF-8 form of a text, with U+FFFD for lone surrogates."""
-    return without_lone_surrogates(text).encode()
 
 
 def _resident() -> int:

@@ -68,27 +68,23 @@ def separate_prompts(
         if position in dropped:
             between.append(position)
         elif message.role == "user" and not message.continues:
-            if alternates or _ends_with_system(messages, before):
+            if before and (alternates or messages[before[-1]].role == "system"):
                 answer = _cheapest(answers.intersection(between), costs, room)
-                while before and before[-1] not in protected and answer is None:
-                    room += costs[before[-1]]
-                    dropped.add(before.pop())
-                if before and answer is not None:
+                if answer is not None:
                     room -= costs[answer]
                     dropped.remove(answer)
-                elif before and position not in protected:
-                    room += _drop(position, shape, costs, dropped)
-                    continue
+                else:
+                    while before and before[-1] not in protected:
+                        room += costs[before[-1]]
+                        dropped.add(before.pop())
+                    if before and position not in protected:
+                        room += _drop(position, shape, costs, dropped)
+                        continue
             before, between = [position], []
         elif message.role != "system":
             before, between = [], []
         elif message.continues:  # no prompt may follow it, either
             before.append(position)
-
-
-def _ends_with_system(messages: Sequence[Message], positions: Sequence[int]) -> bool:
-    """Whether the last of some messages is a system message."""
-    return bool(positions) and messages[positions[-1]].role == "system"
 
 
 def _whole_answers(shape: Shape) -> set[int]:

@@ -42,7 +42,7 @@ def _renamed(pipeline: StagePipeline, result: PipelineRun, again: Transcript) ->
     count = named.counter.count(again)
     if _is_to_fit(pipeline, result) and count.tokens > named.budget.available:
         return None
-    if named.counter != meter.counter:  # another name may mean the same numbers
+    if not named.counter.counts_like(meter.counter):  # another name may mean the same numbers
         text = (
             f"stages counted for {meter.model or 'no model'}; the output names "
             f"{again.model or 'none'} and is counted so"

@@ -63,16 +63,9 @@ class Counter(Struct, frozen=True, eq=False):
     _overheads: dict[int, tuple[Transcript, Addends]] = field(default_factory=dict)
     _labels: dict[int, tuple[Transcript, Exactness]] = field(default_factory=dict)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Counter):
-            return False
+    def counts_like(self, other: "Counter") -> bool:
+        """Whether another counter has the same tokenizer and framing."""
         return (self.tokenizer, self.framing) == (other.tokenizer, other.framing)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other  # Struct has its own
-
-    def __hash__(self) -> int:
-        return hash((self.tokenizer, self.framing))
 
     def fresh(self) -> "Counter":
         """A counter for another transcript."""

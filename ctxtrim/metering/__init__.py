@@ -123,8 +123,8 @@ class Metering:
 
     def _make(self, name: str | None, api: Api | None) -> Meter:
         model = self.model_of(name)
-        chosen = self.tokenizer if self.tokenizer not in _BY_MODEL else model.tokenizer
-        tokenizer = self.tokenizer_of(chosen or model.tokenizer)
+        chosen = model.tokenizer if self.tokenizer in _BY_MODEL else self.tokenizer
+        tokenizer = self.tokenizer_of(chosen)
         framing = framing_of(model, tokenizer.exactness, api)
         is_own = chosen in (
             model.tokenizer,
@@ -139,7 +139,7 @@ class Metering:
         is_limited = self.context_window is None and not isinstance(self.limit, int)
         if name is not None and model.is_derived and is_limited:
             notes.append(_derived_model(name, model, budget))
-        if tokenizer.name.endswith(BOUND) and not (chosen or "").endswith(BOUND):
+        if tokenizer.name.endswith(BOUND) and not chosen.endswith(BOUND):
             notes.append(BOUNDED)
         return Meter(name, Counter(tokenizer, framing), budget, tuple(notes))
 
@@ -149,13 +149,13 @@ class Metering:
         )
         reserve = self._reserve(window)
         limit = self.limit.of(window) if isinstance(self.limit, Share) else self.limit
-        if reserve >= window and limit is None:
+        if limit is not None:
+            return Budget(window, reserve, model.max_input, limit, safety, limit)
+        if reserve >= window:
             raise UsageError(
                 f"a reserve of {reserve:,} tokens leaves no room in a context window of "
                 f"{window:,}; use a smaller --reserve or a larger --context-window"
             )
-        if limit is not None:
-            return Budget(window, reserve, model.max_input, limit, safety, limit)
         known_room = self._known_room(model, window, reserve)
         if known_room is None and self.session_limit:
             max_input = model.max_input or self.session_limit
@@ -178,8 +178,6 @@ class Metering:
         if self.reserve is None and self.default_reserve not in (None, reserve):
             return None
         room = window - reserve
-        if room <= 0:
-            return None
         return min(room, model.max_input or room)
 
 

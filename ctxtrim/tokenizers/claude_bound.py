@@ -129,13 +129,9 @@ def _take(
     return size, " ".join((*parts, text[done:])) if done else text
 
 
-def _bytes(text: str) -> int:
-    return len(text.encode(errors="surrogatepass"))
-
-
 def _spelled_out(text: str) -> int:
     """One token per byte, and one for the mark of each capital and each single space."""
-    return _bytes(text) + len(_MARKED.findall(text))
+    return len(text.encode(errors="surrogatepass")) + len(_MARKED.findall(text))
 
 
 def _repetitions(text: str) -> Iterator[tuple[int, int]]:

@@ -89,10 +89,8 @@ class RequestFraming(Struct, frozen=True):
                 for message in transcript.messages
             )
         if options.output is not None and self.writes_output is not None:
-            costs["output_format"] = count(self.writes_output(options.output)) + self._output(
-                options
-            )
-            costs["output_format"] += self.output_answer * answers
+            text = count(self.writes_output(options.output))
+            costs["output_format"] = text + self._output(options) + self.output_answer * answers
         if options.reasoning is not None or self.kept:
             costs |= self._reasoning(options, answers)
         if options.task_budget:

@@ -100,7 +100,7 @@ class PieceReader:
                 yield self._reasoning(group)
             elif part.media is not None:
                 if part.media.kind == "sealed" or part.source not in spans:
-                    yield from self._attachment(message, part)
+                    yield from self._attachment(message, part, part.media)
             elif part.kind != "tool_call" and part.source not in spans:
                 if part.source is not None:
                     spans.add(part.source)
@@ -185,18 +185,16 @@ class PieceReader:
             signature = ""
         return Piece("reasoning", text, value, signature)
 
-    def _attachment(self, message: Message, part: Part) -> Iterator[Piece]:
-        value, media = self.value_of(part), part.media
+    def _attachment(self, message: Message, part: Part, media: Media) -> Iterator[Piece]:
+        value = self.value_of(part)
         if part.server and isinstance(value, dict):  # the result of a server tool, with its file
             yield from self._block(message, part, value)
-            return
-        if media is None or media.kind == "sealed":
-            if value is not None and self._is_native(value):
-                yield Piece("native", value=value)
-            else:
-                self._losses.lose("encrypted text", "a text that only its provider reads", message)
-            return
-        yield from self._attached(message, value, media)
+        elif media.kind != "sealed":
+            yield from self._attached(message, value, media)
+        elif self._is_native(value):
+            yield Piece("native", value=value)
+        else:
+            self._losses.lose("encrypted text", "a text that only its provider reads", message)
 
     def _attached(self, message: Message, value: Any, media: Media) -> Iterator[Piece]:
         """An image or a file, if the source has it."""

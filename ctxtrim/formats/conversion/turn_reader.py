@@ -69,7 +69,7 @@ class TurnReader:
             what = f"the call of {call.name}, which a user made, and its result"
             self._losses.lose("user's call", what, message)
         pieces = tuple(self._target_pieces(message, message.parts, message.role))
-        if pieces or not any(message.calls):
+        if pieces or not message.calls:
             is_developer = self._pieces.is_developer(message)
             members = self._members_beside(message)
             turn = Turn(

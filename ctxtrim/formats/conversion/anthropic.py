@@ -172,6 +172,7 @@ TARGET = Target(
     calls_last=True,
     is_blank=lambda text: not text.strip(),
     flags_errors=True,
+    has_mcp_servers=True,
     members=("cache_control", "citations", "context", "toolset_name", "caller"),
     tool_members=(
         "cache_control",
@@ -181,5 +182,4 @@ TARGET = Target(
         "allowed_callers",
         "eager_input_streaming",
     ),
-    request_members=("mcp_servers",),
 )

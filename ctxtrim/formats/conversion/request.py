@@ -9,6 +9,7 @@ from ctxtrim.formats.conversion import TARGETS, Conversion
 from ctxtrim.formats.conversion.dialogue import dialogue_of
 from ctxtrim.formats.conversion.losses import Losses
 from ctxtrim.formats.conversion.numbers import is_finite
+from ctxtrim.formats.conversion.target import Target
 from ctxtrim.formats.fields import members
 from ctxtrim.formats.lines import SourceValues
 from ctxtrim.model import Span, Transcript
@@ -16,7 +17,7 @@ from ctxtrim.text.records import dump
 from ctxtrim.tokens.tokenizer import without_lone_surrogates
 
 _TOOLS = ("tools", "functions", "function")  # the members of a request with tool schemas
-_KINDS = {"mcp_servers": "MCP setting"}
+_MCP_SERVERS = "mcp_servers"
 
 
 def convert(
@@ -39,7 +40,7 @@ def convert(
         reason = "cannot be converted: no user or assistant message has content"
         return Conversion(None, (Finding("not-converted", "error", reason, transcript.line),))
     request = target.write(replace(dialogue, model=model or dialogue.model), losses)
-    request |= _members(transcript, target.request_members, losses)
+    request |= _mcp_servers(transcript, target, losses)
     text = dump(request)
     if "null" in text and not is_finite(request):
         losses.lose("number", "a number that JSON does not have is null now")
@@ -57,18 +58,15 @@ def _has_lost_numbers(transcript: Transcript) -> bool:
     return not is_finite([fields.get(key) for key in _TOOLS])
 
 
-def _members(transcript: Transcript, names: tuple[str, ...], losses: Losses) -> dict[str, Any]:
-    """The other members of the request that are in `names`; the rest is listed as lost."""
-    request_members = {}
-    for key, kind in _KINDS.items():
-        if key not in transcript.options.hidden:
-            continue
-        value = _fields(transcript).get(key) if key in names else None
-        if value is not None:
-            request_members[key] = value
-        else:
-            losses.lose(kind, f"the member {key} of the request")
-    return request_members
+def _mcp_servers(transcript: Transcript, target: Target, losses: Losses) -> dict[str, Any]:
+    """The MCP servers of the request, if the target has them; else they are listed as lost."""
+    if _MCP_SERVERS not in transcript.options.hidden:
+        return {}
+    servers = _fields(transcript).get(_MCP_SERVERS)
+    if servers is None or not target.has_mcp_servers:
+        losses.lose("MCP setting", f"the member {_MCP_SERVERS} of the request")
+        return {}
+    return {_MCP_SERVERS: servers}
 
 
 def _fields(transcript: Transcript) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class Target(Struct, frozen=True):
     - `invalid_name`, `invalid_id`: characters that tool names and call ids cannot have;
       `longest_id`: the characters of the longest call id
     - `members`: the members of blocks and calls that the API accepts besides their content;
-      `message_members`, `tool_members`, `request_members`: the same for messages, tools, requests
+      `message_members`, `tool_members`: the same for messages and tools
 
     Its rules for messages:
 
@@ -87,6 +87,7 @@ class Target(Struct, frozen=True):
     - `has_namespaces`: tools may be in namespaces of OpenAI
     - `has_custom_tools`: calls and tools may be custom ones of OpenAI
     - `has_refusals`: texts of an answer may be refusals
+    - `has_mcp_servers`: requests may have MCP servers (`mcp_servers`)
     - `takes_unions`: schemas of tools may have alternatives (`anyOf`) at the top
     """
 
@@ -111,8 +112,8 @@ class Target(Struct, frozen=True):
     has_namespaces: bool = False
     has_custom_tools: bool = False
     has_refusals: bool = False
+    has_mcp_servers: bool = False
     takes_unions: bool = False
     members: tuple[str, ...] = ()
     message_members: tuple[str, ...] = ()
     tool_members: tuple[str, ...] = ()
-    request_members: tuple[str, ...] = ()

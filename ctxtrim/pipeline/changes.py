@@ -57,8 +57,6 @@ def originals(
         for change in changes
         if change.action != "kept" and change.message is not None
     }
-    if not changed:
-        return []
     shape = counter.shape(transcript.messages)
     results = []
     for position, message in enumerate(transcript.messages):

@@ -43,20 +43,12 @@ class _NoToolError(Exception):
     """The schemas are not a list of named functions, or have too many references."""
 
 
-def render(tools: str) -> str | None:
-    """Tool schemas (JSON text) as a model reads them, without the empty lines of descriptions.
+def render(tools: str, *, has_empty_lines: bool = False) -> str | None:
+    """Tool schemas (JSON text) as a model reads them.
 
-    None if they are not a list of named functions, or have too many references.
+    None if they are not a list of named functions, or have too many references. `has_empty_lines`:
+    an empty line between others in a description is an empty comment; else it is left out.
     """
-    return _rendered(tools, has_empty_lines=False)
-
-
-def render_empty_lines(tools: str) -> str | None:
-    """The same with an empty comment for each empty line between others."""
-    return _rendered(tools, has_empty_lines=True)
-
-
-def _rendered(tools: str, *, has_empty_lines: bool) -> str | None:
     try:
         declarations = [_declaration(tool, has_empty_lines) for tool in json.loads(tools)]
     except (_NoToolError, AttributeError, KeyError, TypeError, OverflowError, RecursionError):

@@ -1,5 +1,7 @@
 """OpenAI: Chat Completions, Responses, and gpt-oss, whose prompt is public."""
 
+from functools import partial
+
 from ctxtrim.tokens import tool_schemas, tool_schemas_harmony
 from ctxtrim.tokens.facts import Fact, FactTable
 from ctxtrim.tokens.request import harmony_output, openai_output
@@ -56,7 +58,7 @@ _VERIFIED = Fact(True, COOKBOOK, 617)
 _REASONING: FactTable = _OPENAI | {
     "assistant": Fact(2, "the channel of an answer in openai-harmony", 9),
     "sealed": Fact(0.1, f"{PAIRS}: reasoning_details of gpt-5", 6),
-    "declares": Fact(tool_schemas.render_empty_lines, f"{N0ISY}; {PAIRS}", 280),
+    "declares": Fact(partial(tool_schemas.render, has_empty_lines=True), f"{N0ISY}; {PAIRS}", 280),
     "empty_line": Fact(3, EMPTY_LINES),
 }
 _GPT_5: FactTable = _REASONING | {

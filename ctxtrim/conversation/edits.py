@@ -167,8 +167,7 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
     result. The result of a server tool stays, because its use needs it.
     """
     parts: list[Part] = []
-    lines: dict[int, list[str]] = {}
-    last: int | None = None
+    last: int | None = None  # the last text that can be rewritten
     stuck = 0
     for position, part in enumerate(message.parts):
         text = texts.get(position)
@@ -181,13 +180,11 @@ def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message,
         elif is_replaceable and part.text_block is not None:
             parts.append(_text_part(message, text, part))
         elif is_replaceable and last is not None:
-            lines.setdefault(last, []).append(text)
+            lines = filter(None, (parts[last].text, text))
+            parts[last] = replace(parts[last], text="\n".join(lines))
         else:
             parts.append(part)
             stuck += 1
-    for position, added in lines.items():
-        before = [parts[position].text] if parts[position].text else []
-        parts[position] = replace(parts[position], text="\n".join((*before, *added)))
     if stuck == len(texts):
         return message, stuck
     if any(message.parts[position].text_block is not None for position in texts):

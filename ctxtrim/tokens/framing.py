@@ -65,11 +65,8 @@ class Framing(Struct, frozen=True):
         `is_parallel`: its exchange makes several calls at once. `count` returns the tokens of a
         name.
         """
-        addends = {
-            "frame": self.message
-            if message.role != "system" or self.system is None
-            else self.system
-        }
+        frame = self.system if message.role == "system" else None
+        addends = {"frame": self.message if frame is None else frame}
         if message.name is not None:
             addends["participant"] = self._extra_of_name(message) + count(message.name)
         if message.role == "tool":

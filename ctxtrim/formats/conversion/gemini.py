@@ -6,7 +6,7 @@ takes its place.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ctxtrim.formats.conversion.arguments import object_of
@@ -45,9 +45,8 @@ def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
     return request | ({"tools": tools} if tools else {})
 
 
-def _contents(turns: Iterable[Turn], losses: Losses) -> list[dict[str, Any]]:
+def _contents(turns: Sequence[Turn], losses: Losses) -> list[dict[str, Any]]:
     """The contents; results and the user texts after them share one."""
-    turns = list(turns)
     prompts = (position for position, turn in enumerate(turns) if turn.role == "user")
     last_prompt = max(prompts, default=0)
     contents: list[dict[str, Any]] = []

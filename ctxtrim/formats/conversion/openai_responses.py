@@ -49,7 +49,7 @@ def write(dialogue: Dialogue, losses: Losses) -> dict[str, Any]:
     """The request of a dialogue."""
     request: dict[str, Any] = {} if dialogue.model is None else {"model": dialogue.model}
     turns = list(dialogue.turns)
-    first = turns[0] if turns else Turn("system")
+    first = turns[0]
     is_instruction = first.role == "system" and not first.is_developer
     if is_instruction and [piece.kind for piece in first.pieces] == ["text"]:
         request["instructions"] = turns.pop(0).pieces[0].text

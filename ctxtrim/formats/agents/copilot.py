@@ -6,7 +6,7 @@ repeats the system prompt, so only the last `system.message` counts. A completed
 everything before it by its summary, and a cleared context by its `initialMessage`, if it has one.
 Bytes of attachments are in `session.binary_asset` events, which may come after their use. Events of
 subagents, and all other events, are not sent. Checked against the event schema of
-github/copilot-sdk (nodejs/src/generated/session-events.ts).
+github/copilot-sdk (nodejs/src/generated/session-events.ts). `copilot_edits` inserts events.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -8,7 +8,7 @@ from pathlib import Path
 from builders import conversation, step, user
 from harness import run
 
-from ctxtrim.config.resolution import configured
+from ctxtrim.config.from_command import command_config
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.pipeline import StagePipeline
 from ctxtrim.stages import STAGES
@@ -28,7 +28,7 @@ def outputs(pipeline: StagePipeline) -> list[tuple[bytes | None, object]]:
 def test_a_pickled_pipeline_of_all_stages_has_the_same_output(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(OWN_MODEL)
     options = {"model": "ours", "reserve": 1400, "max_age": 1, "max_messages": 10}
-    config = configured(options, {}, tmp_path)
+    config = command_config(options, {}, tmp_path)
     metering = config.metering(partial(tokenizer, is_light=True), config.model_of)
     pipeline = StagePipeline(tuple(config.spec(name) for name in STAGES), metering)
     expected = outputs(pipeline)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ctxtrim.archive.locations import own_archive, own_settings
 from ctxtrim.cli.command_types import HelpfulOption, file_names
-from ctxtrim.config.resolution import configured
+from ctxtrim.config.from_command import command_config
 from ctxtrim.errors import NoArchiveError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def open_archive(folder: str | None) -> "Archive":
     from ctxtrim.archive.index import Archive
 
     if not folder:
-        config = configured({}, os.environ, own_settings(), reads_project=False)
+        config = command_config({}, os.environ, own_settings(), reads_project=False)
         folder = config.shared("archive").value
     path = Path(folder) if folder else own_archive()
     if path is None:

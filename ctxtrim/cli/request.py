@@ -15,9 +15,10 @@ from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_target
 from ctxtrim.cli.report_options import ReportOptions, needs_counts, report_options
 from ctxtrim.cli.sources import run_inputs
 from ctxtrim.cli.summary_services import has_summary_service, store_of, summarizer_of
+from ctxtrim.config.from_command import command_config, unused_options
 from ctxtrim.config.from_environment import DEBUG
 from ctxtrim.config.option import Values
-from ctxtrim.config.resolution import Config, configured
+from ctxtrim.config.resolution import Config
 from ctxtrim.config.run_settings import given
 from ctxtrim.config.source import PathSection
 from ctxtrim.errors import InputError, UsageError
@@ -238,7 +239,7 @@ def _unused_options(pipeline: FilePipeline, config: Config) -> Iterator[tuple[st
     """A warning for each option that has no effect on the stages of the run, if it has any."""
     jobs = (pipeline.job, *pipeline.jobs.values())
     specs = [spec for job in jobs for spec in job.pipeline.stages]
-    return config.unused_options(specs) if specs else iter(())
+    return unused_options(config, specs) if specs else iter(())
 
 
 def _file_pipeline(jobs: _Jobs, config: Config) -> FilePipeline:
@@ -279,7 +280,7 @@ def _path(values: Values, name: str) -> Path | None:
 
 def configuration(values: Values, *, is_automatic: bool = False) -> Config:
     """The configuration from options and all other sources."""
-    return configured(values, os.environ, own_settings(), is_automatic=is_automatic)
+    return command_config(values, os.environ, own_settings(), is_automatic=is_automatic)
 
 
 def _specs(stages: Sequence[str] | None, values: Values, config: Config) -> tuple[Spec, ...]:

@@ -11,8 +11,8 @@ from conftest import FIXTURES, Run
 from ctxtrim.config.aliases import ALIASES, AMBIGUOUS, VALUE_ALIASES
 from ctxtrim.config.from_agents_json import agents_file
 from ctxtrim.config.from_call import call_config
+from ctxtrim.config.from_command import command_config
 from ctxtrim.config.from_toml import own_file, project_table
-from ctxtrim.config.resolution import configured
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
@@ -251,10 +251,10 @@ def test_a_file_can_turn_off_summaries_of_a_file_with_less_precedence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("agents.config.json").write_text('{"contextManagement": {"summarizeOnTruncate": true}}')
-    config = configured({}, {}, tmp_path / "user")
+    config = command_config({}, {}, tmp_path / "user")
     assert config.settings("truncate")["replace"].value == "summary"
     Path("ctxtrim.toml").write_text("summarizeOnTruncate = false\n")
-    config = configured({}, {}, tmp_path / "user")
+    config = command_config({}, {}, tmp_path / "user")
     assert config.settings("truncate")["replace"] == (
         "placeholder",
         "ctxtrim.toml: summarizeOnTruncate",
@@ -275,7 +275,7 @@ def test_no_summaries_is_no_choice_against_another_replacement(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("ctxtrim.toml").write_text(text)
-    settings = configured({}, {}, tmp_path / "user").settings("truncate")
+    settings = command_config({}, {}, tmp_path / "user").settings("truncate")
     assert settings["replace"].value == ("head" if "preset" in text else "stub")
 
 

@@ -12,7 +12,8 @@ import pytest
 from builders import conversation, says, user
 from conftest import Run
 
-from ctxtrim.config.resolution import Config, configured
+from ctxtrim.config.from_command import command_config
+from ctxtrim.config.resolution import Config
 from ctxtrim.errors import InputError, UsageError
 
 TALK = conversation([user("Good morning."), says("And a good one to you.")])
@@ -28,7 +29,7 @@ class Sources:
         self.values: dict[str, Any] = {}
 
     def config(self, **more: Any) -> Config:
-        return configured(self.values, self.variables, self.user, **more)
+        return command_config(self.values, self.variables, self.user, **more)
 
     def command_line(self, age: int) -> str:
         self.values |= {"max_age": str(age)}

@@ -11,7 +11,7 @@ import pytest
 from builders import conversation, says, user
 from conftest import Run
 
-from ctxtrim.config.resolution import configured
+from ctxtrim.config.from_command import command_config
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.errors import InputError
 
@@ -137,7 +137,7 @@ def test_limits_patterns_and_names_of_a_discovered_file_apply(
     (tmp_path / "ctxtrim.toml").write_text(
         'budget = 900\npin = ["id:a"]\ntokenizer = "chars4"\n[trim]\ntarget = 0.5\n'
     )
-    config = configured({}, {}, tmp_path / "user")
+    config = command_config({}, {}, tmp_path / "user")
     assert config.notes == []
     assert (config.values["budget"], config.values["tokenizer"]) == (900, "chars4")
     assert config.settings("trim")["pin"].value == ("id:a",)
@@ -150,14 +150,14 @@ def test_a_tokenizer_file_of_a_model_is_ignored_and_its_limits_apply(
     (tmp_path / "ctxtrim.toml").write_text(
         '[models.m]\ntokenizer = "../x/tokenizer.json"\ncontext-window = 9000\n'
     )
-    config = configured({}, {}, tmp_path / "user")
+    config = command_config({}, {}, tmp_path / "user")
     model = config.model_of("m")
     assert model.context_window == 9000
     assert "tokenizer.json" not in model.tokenizer
     [(path, note)] = config.notes
     assert path == "ctxtrim.toml"
     assert note.message.startswith("models.m.tokenizer is ignored, ")
-    named = configured({"config": "ctxtrim.toml"}, {}, tmp_path / "user")
+    named = command_config({"config": "ctxtrim.toml"}, {}, tmp_path / "user")
     assert named.model_of("m").tokenizer == "../x/tokenizer.json"
     assert named.notes == []
 
@@ -167,11 +167,11 @@ def test_a_folder_cannot_turn_off_the_masking_of_secrets(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ctxtrim.toml").write_text("redact = false\n")
-    config = configured({}, {}, tmp_path / "user")
+    config = command_config({}, {}, tmp_path / "user")
     assert config.settings("summarize")["redact"].value is True
     assert [note.message.split(" is ignored")[0] for _, note in config.notes] == ["redact"]
     assert (
-        configured({"config": "ctxtrim.toml"}, {}, tmp_path / "user")
+        command_config({"config": "ctxtrim.toml"}, {}, tmp_path / "user")
         .settings("trim")["redact"]
         .value
         is False
@@ -194,14 +194,14 @@ def test_a_pipeline_of_a_folder_cannot_turn_off_the_masking_of_secrets(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_text(text)
-    config = configured({}, {}, tmp_path / "user")
+    config = command_config({}, {}, tmp_path / "user")
     summarize = config.pipeline()[1]
     assert (summarize.settings["redact"], summarize.settings["keep_recent_turns"]) == (True, 2)
     assert [note.message.split(" is ignored")[0] for _, note in config.notes] == [
         "redact of summarize in pipeline"
     ]
     if name == "ctxtrim.toml":
-        named = configured({"config": name}, {}, tmp_path / "user")
+        named = command_config({"config": name}, {}, tmp_path / "user")
         assert named.pipeline()[1].settings["redact"] is False
 
 
@@ -213,7 +213,7 @@ def test_a_pipe_in_an_untrusted_folder_is_not_read(
     with pytest.raises(
         InputError, match=r"ctxtrim\.toml: cannot be read: it is not a regular file"
     ):
-        configured({}, {}, tmp_path / "user")
+        command_config({}, {}, tmp_path / "user")
 
 
 def test_an_endless_configuration_is_refused(
@@ -221,4 +221,4 @@ def test_an_endless_configuration_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=r"/dev/zero: cannot be read: it has more than"):
-        configured({"config": "/dev/zero"}, {}, tmp_path / "user")
+        command_config({"config": "/dev/zero"}, {}, tmp_path / "user")

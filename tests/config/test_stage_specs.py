@@ -6,7 +6,7 @@ import pytest
 from conftest import Run
 from samples import line
 
-from ctxtrim.config.resolution import configured
+from ctxtrim.config.from_command import command_config
 from ctxtrim.config.stage_specs import parse_stage
 from ctxtrim.errors import UsageError
 
@@ -80,24 +80,24 @@ def test_deep_json_is_an_error_of_its_source(
     assert ran.code == 2 and len(ran.err) < 200
     assert ran.err.startswith('ctxtrim: -s truncate:{"pin": [[[')
     with pytest.raises(UsageError, match=r"^CTXTRIM_PIN: expected a string") as pin:
-        configured({}, {"CTXTRIM_PIN": DEEP}, tmp_path / "user")
+        command_config({}, {"CTXTRIM_PIN": DEEP}, tmp_path / "user")
     assert len(str(pin.value)) < 400
     Path("ctxtrim.toml").write_text(f"pipeline = ['{stage}']")
     with pytest.raises(UsageError, match=r"^ctxtrim\.toml: pipeline truncate:\{.*expected a JSON"):
-        configured({}, {}, tmp_path / "user")
+        command_config({}, {}, tmp_path / "user")
 
 
 def test_a_list_in_the_environment_has_strings_only(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="CTXTRIM_PIN: expected a string or a list of strings"):
-        configured({}, {"CTXTRIM_PIN": '["a", 1]'}, tmp_path)
+        command_config({}, {"CTXTRIM_PIN": '["a", 1]'}, tmp_path)
 
 
 def test_a_text_in_the_environment_that_begins_like_an_array_has_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        configured({}, {"CTXTRIM_PIN": "[a-z]+"}, tmp_path)
+        command_config({}, {"CTXTRIM_PIN": "[a-z]+"}, tmp_path)
     assert str(caught.value) == (
         "CTXTRIM_PIN: expected a string or a JSON array of strings, found [a-z]+; "
         'if it is one string that begins with [, write ["[a-z]+"]'
     )
-    config = configured({}, {"CTXTRIM_PIN": '["[a-z]+"]'}, tmp_path)
+    config = command_config({}, {"CTXTRIM_PIN": '["[a-z]+"]'}, tmp_path)
     assert config.spec("trim").settings["pin"] == ("[a-z]+",)

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlparse
 import pytest
 from conftest import Run
 
-from ctxtrim.config.resolution import configured
+from ctxtrim.config.from_command import command_config
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.schema import schema
 from ctxtrim.config.stage_specs import SETTINGS
@@ -31,7 +31,7 @@ def test_the_template_has_every_setting_and_changes_nothing(tmp_path: Path) -> N
 def test_every_setting_of_the_template_is_valid_without_its_comment(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text(SETTING.sub(r"\1", template()))
-    config = configured({"config": str(path)}, {}, tmp_path)
+    config = command_config({"config": str(path)}, {}, tmp_path)
     assert config.notes == []
     assert [section.glob.text for section in config.sources[2].sections] == ["tests/recordings/**"]
     for stage, settings in SETTINGS.items():

@@ -60,6 +60,11 @@ class StageCommand(NamedTuple):
         """Whether it writes requests for another API."""
         return "converting" in self.first
 
+    @property
+    def edits(self) -> bool:
+        """Whether it writes edited transcripts."""
+        return self.writes and not self.converts
+
 
 STAGE_COMMANDS = {
     "count": StageCommand(

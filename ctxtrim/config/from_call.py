@@ -8,8 +8,7 @@ from typing import Any
 
 from ctxtrim.config import mappings
 from ctxtrim.config.option import Option
-from ctxtrim.config.preference import Preference
-from ctxtrim.config.resolution import Config
+from ctxtrim.config.resolution import DEFAULT, Config
 from ctxtrim.config.source import SettingsSource, Value
 from ctxtrim.errors import UsageError
 from ctxtrim.text.names import option_name
@@ -36,14 +35,8 @@ def call_config(location: str, preset: str, *options: Mapping[str, Any]) -> Conf
         call.models.update(source.models)
         for stage in {**source.settings, **source.refused}:
             call.settings[stage] = source.over(stage, call.settings.get(stage, {}))
-    assumed = {"preset": Value(preset, "default"), "enabled": Value(True, "default")}
-    return Config(
-        (
-            call,
-            SettingsSource("default", shared=assumed),
-        ),
-        Preference(None),
-    )
+    assumed = {"preset": Value(preset, DEFAULT), "enabled": Value(True, DEFAULT)}
+    return Config((call, SettingsSource(DEFAULT, shared=assumed)))
 
 
 def _must_have_names(location: str, options: object) -> None:

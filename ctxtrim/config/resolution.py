@@ -43,7 +43,7 @@ class Config(Struct, frozen=True, dict=True):
     """
 
     sources: tuple[SettingsSource, ...]
-    preference: Preference
+    preference: Preference = Preference(None)
     is_automatic: bool = False
 
     def sections_of(self, path: str) -> tuple[PathSection, ...]:
@@ -151,11 +151,13 @@ class Config(Struct, frozen=True, dict=True):
         if name == "preset":
             return self._preset
         value, origin = self.shared(name), f"preset {self._preset.value}"
-        if name == "reserve" and value.value is None and self.preset.reserve is not None:
+        if value.value is not None:
+            return value
+        if name == "reserve" and self.preset.reserve is not None:
             return Value(self.preset.reserve, origin)
-        if name == "reserve" and value.value is None:
+        if name == "reserve":
             return Value(RESERVE, value.origin)
-        if name == "context_window" and value.value is None and self.preset.window is not None:
+        if name == "context_window" and self.preset.window is not None:
             return Value(self.preset.window, f"{origin}: at most")
         return value
 
@@ -184,15 +186,20 @@ class Config(Struct, frozen=True, dict=True):
         texts, origin = self.shared("pipeline")
         if not texts:
             return ()
-        owner = next(source for source in self.sources if "pipeline" in source.shared)
+        place = next(
+            place for place, source in enumerate(self.sources) if "pipeline" in source.shared
+        )
+        stronger, weaker = self.sources[:place], self.sources[place:]
         entries = []
         for text in texts:
             name, settings = parse_stage(text, origin)
-            ignored = () if owner.is_trusted else restricted_settings(name, settings)
+            ignored = () if weaker[0].is_trusted else restricted_settings(name, settings)
             own = {
                 key: Value(value, origin) for key, value in settings.items() if key not in ignored
             }
-            entries.append(PipelineEntry(name, tuple(settings), self.settings(name, owner, own)))
+            entry = SettingsSource(origin, settings={name: own})
+            config = replace(self, sources=(*stronger, entry, *weaker))
+            entries.append(PipelineEntry(name, tuple(settings), config.settings(name)))
         return tuple(entries)
 
     def spec(self, text: str) -> Spec:
@@ -203,20 +210,13 @@ class Config(Struct, frozen=True, dict=True):
         name, settings = parse_stage(text, f"-s {excerpt(text)}")
         return Spec(name, _values(self.settings(name)) | settings)
 
-    def settings(
-        self,
-        stage: str,
-        owner: SettingsSource | None = None,
-        entry: Mapping[str, Value] | None = None,
-    ) -> dict[str, Value]:
-        """The settings of a stage. `entry` has those of a pipeline entry in the source `owner`."""
+    def settings(self, stage: str) -> dict[str, Value]:
+        """The settings of a stage."""
         preset, origin = self.preset.stages.get(stage, {}), f"preset {self._preset.value}"
         settings = {key: Value(option.default, DEFAULT) for key, option in SETTINGS[stage].items()}
         settings |= {key: Value(value, origin) for key, value in preset.items()}
         for source in reversed(self.sources):
             settings = source.over(stage, settings)
-            if source is owner and entry:
-                settings |= entry
         return settings
 
     @property

@@ -13,6 +13,7 @@ from ctxtrim.cli.command_types import COMPLETE, PROGRAM, VERSION, HelpfulGroup, 
 from ctxtrim.cli.commands import COMMANDS, STAGE_COMMANDS
 from ctxtrim.cli.messages import print_error
 from ctxtrim.errors import OutputError, reason
+from ctxtrim.loading import lazy_function
 from ctxtrim.text.escaping import clean
 from ctxtrim.text.names import suggestion
 
@@ -45,24 +46,18 @@ def _show_help(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-def _install(ctx: click.Context, parameter: click.Parameter, shell: str | None) -> None:
-    if shell is not None and not ctx.resilient_parsing:
-        from ctxtrim.cli.completion import install
+def _completion_option(name: str, text: str, function: str) -> click.Option:
+    """An option with the name of a shell, empty for the shell of the user.
 
-        click.echo(install(ctx.command, shell))
-        ctx.exit()
+    It prints the result of a function of `ctxtrim.cli.completion`.
+    """
+    answer = lazy_function(f"ctxtrim.cli.completion:{function}")
 
+    def callback(ctx: click.Context, parameter: click.Parameter, shell: str | None) -> None:
+        if shell is not None and not ctx.resilient_parsing:
+            click.echo(answer(ctx.command, shell))
+            ctx.exit()
 
-def _show_script(ctx: click.Context, parameter: click.Parameter, shell: str | None) -> None:
-    if shell is not None and not ctx.resilient_parsing:
-        from ctxtrim.cli.completion import script
-
-        click.echo(script(ctx.command, shell))
-        ctx.exit()
-
-
-def _completion_option(name: str, text: str, callback: Any) -> click.Option:
-    """An option with the name of a shell, empty for the shell of the user."""
     return HelpfulOption(
         [name],
         metavar="[SHELL]",
@@ -91,10 +86,10 @@ app = LazyGroup(
         _completion_option(
             "--install-completion",
             "Install completion for the shell: bash, zsh or fish.",
-            _install,
+            "install",
         ),
         _completion_option(
-            "--show-completion", "Print the completion script of the shell.", _show_script
+            "--show-completion", "Print the completion script of the shell.", "script"
         ),
     ],
 )

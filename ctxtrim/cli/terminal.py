@@ -67,13 +67,11 @@ def print_findings(report: Report, request: Request, problems: Problems | None) 
     `problems` is None if the report on standard output shows the findings about transcripts.
     """
     severities = _severities(request.is_quiet)
-    is_annotated = request.shows and request.report.shown == "github"
-    for line in text.file_lines(
-        item
-        for item in (() if is_annotated else report.findings)
-        if item[1].severity in severities and item[1].code != "undo"
-    ):
-        print_error(line)
+    has_annotations = request.shows and request.report.shown == "github"
+    if not has_annotations:
+        shown = (item for item in report.findings if item[1].severity in severities)
+        for line in text.file_lines(item for item in shown if item[1].code != "undo"):
+            print_error(line)
     if problems is None:
         return
     for line in text.finding_lines(problems.rows):

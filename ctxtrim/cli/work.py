@@ -53,6 +53,11 @@ class InputResults(Struct):
     is_changed: bool = False
     is_lossy: bool = False
 
+    @property
+    def has_transcript(self) -> bool:
+        """Whether the input has a transcript, which may be left out."""
+        return self.has_rows or self.is_lossy
+
     def add(self, done: Done) -> None:
         """Add the result of a chunk, but not its rows."""
         self.start = self.start or done.read[:START].removeprefix(BOM).strip()
@@ -123,7 +128,7 @@ class Work:
             self._report.note(folder, NO_TRANSCRIPT_INSIDE)
         self._recordings.close()
 
-    def _start(self, source: Input, readings: Mapping[str, Reading]) -> "_Started | None":
+    def _start(self, source: Input, readings: Mapping[str, Reading]) -> _Started | None:
         """Let a process work on a file; None if it is read in its turn."""
         if self._parallel is None or source.path in readings or not self._parallel.ahead:
             return None
@@ -140,7 +145,7 @@ class Work:
         return _Started(pending, sink) if pending is not None else None
 
     def _attempt(
-        self, source: Input, started: "_Started | None", readings: Mapping[str, Reading]
+        self, source: Input, started: _Started | None, readings: Mapping[str, Reading]
     ) -> None:
         """Write and report the results of an input, or report its errors."""
         targets = self._request.targets
@@ -164,7 +169,7 @@ class Work:
             finding = not_handled(error, None, self._request.job.shows_tracebacks)
             self._report.note(source.path, finding)
 
-    def _take(self, source: Input, started: "_Started") -> bool:
+    def _take(self, source: Input, started: _Started) -> bool:
         """Write the results of a process; False if the file must be read here."""
         from ctxtrim.cli.workers.parallel_run import dead_worker_finding, stored_results
         from ctxtrim.cli.workers.pool import DeadWorkerError
@@ -219,7 +224,7 @@ class Work:
         self._write_results(source, content.detection, results_with, sink)
 
     def _write_results(
-        self, source: Input, detection: Detection, results_with: "_Results", sink: Sink | None
+        self, source: Input, detection: Detection, results_with: _Results, sink: Sink | None
     ) -> None:
         """Write the results of one input to its target, and report them."""
         request = self._request
@@ -239,7 +244,7 @@ class Work:
                     results.rows.extend(done.rows)
                 else:
                     self._report.add(done.rows)
-            if results.has_rows:
+            if results.has_transcript:
                 self._empty_folders.discard(source.folder)
             self._finish(results, recording, sink)
             self._note_findings(source, detection, results)
@@ -297,13 +302,11 @@ class Work:
 
     def _note_findings(self, source: Input, detection: Detection, results: InputResults) -> None:
         findings: Iterable[Finding] = joined_findings(results.findings)
-        if not results.has_rows and not results.is_lossy:
+        if not results.has_transcript:
             from ctxtrim.cli.missing_transcripts import no_transcript
 
             first = next(iter(findings), None)
             findings = [no_transcript(source, detection, results.start, self._request, first)]
-        else:
-            self._empty_folders.discard(source.folder)
         if results.is_changed and not results.is_lossy:
             findings = chain(findings, self._recordings.undo(source))
         for finding in chain(_format_findings(detection, self._request), findings):

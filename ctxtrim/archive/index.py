@@ -77,7 +77,6 @@ class Archive:
         self.folder = folder
         self._packs = folder / "packs"
         self._objects = Objects(objects_of(folder))
-        self._old: OldIndex | None = None
         self._lock: FolderLock | None = None
         index = folder / "index.sqlite3"
         with self._errors():
@@ -91,8 +90,7 @@ class Archive:
                 make_folder(self._packs)
                 self._lock = FolderLock(self._packs, is_shared=True)
             self._must_be_ours()
-            if index.exists():
-                self._old = OldIndex(index)
+            self._old = OldIndex(index)
 
     def _must_be_ours(self) -> None:
         """Raise `ArchiveError` if others can change the archive, or if links lead out of it."""
@@ -109,8 +107,7 @@ class Archive:
 
     def close(self) -> None:
         """Close the index and end the lock."""
-        if self._old is not None:
-            self._old.close()
+        self._old.close()
         if self._lock is not None:
             self._lock.close()
 
@@ -152,9 +149,7 @@ class Archive:
 
     def runs(self, output: str) -> list[Run]:
         """The runs that produced an output, the newest last."""
-        matches = []
-        if self._old is not None:
-            matches += [Run(output, *row) for row in self._old.runs(output)]
+        matches = [Run(output, *row) for row in self._old.runs(output)]
         for pack in self.packs():
             if pack.output == output:
                 with suppress(PackGoneError):
@@ -163,12 +158,12 @@ class Archive:
 
     def old_runs(self) -> list[Run]:
         """The runs in the index of version 1."""
-        return [Run(*row) for row in self._old.all_runs()] if self._old is not None else []
+        return [Run(*row) for row in self._old.all_runs()]
 
     def outputs(self) -> set[str]:
         """The SHA-256 of every output that can be undone."""
-        old = self._old.outputs() if self._old is not None else []
-        return {*old, *(pack.output for pack in self.packs() if not pack.is_partial)}
+        packed = (pack.output for pack in self.packs() if not pack.is_partial)
+        return {*self._old.outputs(), *packed}
 
     @cached_property
     def known_outputs(self) -> set[str]:
@@ -177,14 +172,14 @@ class Archive:
 
     def inputs(self) -> set[str]:
         """The SHA-256 of every input that can be restored."""
-        old = self._old.inputs() if self._old is not None else []
-        return {*old, *(pack.input for pack in self.packs() if not pack.is_partial)}
+        packed = (pack.input for pack in self.packs() if not pack.is_partial)
+        return {*self._old.inputs(), *packed}
 
     def restored(self, run: Run, output: bytes) -> Iterator[bytes]:
         """The input of a run, in parts, made from its output."""
         if isinstance(run.recipe, Pack):
             yield from run.recipe.restored(output)
-        elif self._old is not None:
+        else:
             yield from self._old.restored(run.recipe, output, self._objects.take)
 
     def traces(self, name: str | None = None) -> tuple[list[Trace], list[str]]:
@@ -193,7 +188,7 @@ class Archive:
         An id with unprintable characters is also found by its escaped form, as `trace list` shows
         it.
         """
-        matches = [Trace(*row) for row in self._old.traces()] if self._old is not None else []
+        matches = [Trace(*row) for row in self._old.traces()]
         packed, errors = self.each(lambda pack: self._packed_traces(pack, name))
         for _, traces in packed:
             matches += traces
@@ -206,9 +201,8 @@ class Archive:
 
     def damage(self) -> tuple[int, list[str]]:
         """The number of originals, and an error for each file that is missing or was changed."""
-        names, errors = set(self._objects.names()), []
-        if self._old is not None:
-            names |= {row[1] for row in self._old.traces()} | set(self._old.recipes())
+        old = (row[1] for row in self._old.traces())
+        names, errors = {*self._objects.names(), *old, *self._old.recipes()}, []
         referring, _ = self.each(Pack.objects)
         names = names.union(*(objects or () for _, objects in referring))
         for name in sorted(names):
@@ -247,7 +241,7 @@ class Archive:
 
         There are none to remove in an archive with an index of version 1, which may need them.
         """
-        return [] if self._old is not None else self._objects.names()
+        return [] if self._old.exists else self._objects.names()
 
     def _packed_traces(self, pack: Pack, name: str | None) -> list[Trace]:
         path = pack.about().path

@@ -22,10 +22,16 @@ _PATIENCE = 30.0  # seconds to wait for another process that is writing
 
 
 class OldIndex:
-    """An index in a file. Methods raise `ArchiveError` if it cannot be read."""
+    """An index in a file; without the file it is empty.
+
+    Methods raise `ArchiveError` if it cannot be read.
+    """
 
     def __init__(self, path: Path) -> None:
         self._folder = path.parent
+        self._index: sqlite3.Connection | None = None
+        if not path.exists():
+            return
         with self._errors():
             self._index = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
             self._index.execute("PRAGMA trusted_schema = OFF")
@@ -36,9 +42,15 @@ class OldIndex:
                 f"this ctxtrim reads {_VERSION}"
             )
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file."""
+        return self._index is not None
+
     def close(self) -> None:
         """Close the file."""
-        self._index.close()
+        if self._index is not None:
+            self._index.close()
 
     def runs(self, output: str) -> list[tuple[str, ...]]:
         """(input, recipe, path, pipeline, time) of the runs with an output, the newest last."""
@@ -87,6 +99,8 @@ class OldIndex:
         return restored(recipe, output, original)
 
     def _rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        if self._index is None:
+            return []
         with self._errors():
             return [tuple(map(_read, row)) for row in self._index.execute(query, values)]
 

@@ -17,7 +17,6 @@ from ctxtrim.config.resolution import Config
 from ctxtrim.errors import UsageError
 from ctxtrim.metering import USAGE, Metering
 from ctxtrim.pipeline import Spec, StagePipeline
-from ctxtrim.stages.reasoning import ReasoningMode
 from ctxtrim.tokenizers import family_of, registrations, tokenizer
 from ctxtrim.tokens.models import Model, assumed_model
 
@@ -28,19 +27,17 @@ Options = Mapping[str, Any]
 class Settings:
     """The settings of a call: tokenizer, model, budget and stages.
 
-    `is_on` is false if the config disables the layer. `thinking`: None for the default of the
-    model.
+    `is_on` is false if the config disables the layer.
     """
 
     config: Config
     metering: Metering
     stages: tuple[Spec, ...]
     is_on: bool
-    thinking: ReasoningMode | None
 
     def pipeline(self, *stages: Spec) -> StagePipeline:
         """Some stages with these settings."""
-        return StagePipeline(stages, self.metering, self.thinking)
+        return StagePipeline(stages, self.metering, self.config.thinking)
 
     def of_stage(self, name: str) -> dict[str, Any]:
         """The settings of a stage, which need not be one of `stages`."""
@@ -57,8 +54,7 @@ def parse_options(
     `is_session`: as in `Config.metering`.
     """
     config = call_config(location, preset, *(mapping for mapping in options if mapping is not None))
-    values = config.values
-    if values["tokenizer"] == USAGE:
+    if config.values["tokenizer"] == USAGE:
         raise UsageError(
             f"{location}: tokenizer {USAGE}: recorded usage cannot be used to trim; name "
             "another tokenizer"
@@ -66,8 +62,7 @@ def parse_options(
     metering = config.metering(
         tokenizer, _model_of, is_session=is_session, registrations=registrations
     )
-    thinking = None if values["thinking"] == "auto" else values["thinking"]
-    return Settings(config, metering, config.pipeline(), config.enabled.value, thinking)
+    return Settings(config, metering, config.pipeline(), config.enabled.value)
 
 
 def _model_of(name: str | None) -> Model:

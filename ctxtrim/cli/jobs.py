@@ -22,7 +22,6 @@ from ctxtrim.metering import USAGE, Metering
 from ctxtrim.model import Transcript
 from ctxtrim.pipeline import Spec, StagePipeline
 from ctxtrim.reports.rows import Details
-from ctxtrim.stages.reasoning import ReasoningMode
 from ctxtrim.stream.files import FilePipeline, FileReader
 from ctxtrim.stream.job import Job
 from ctxtrim.tokenizers import LIGHT, tokenizer
@@ -59,7 +58,7 @@ class Jobs(Struct, frozen=True):
         pipeline = StagePipeline(
             specs_of(command, values, config),
             _metering(self.sources, config),
-            _thinking(values) if command.edits else "keep",
+            config.thinking if command.edits else "keep",
         )
         return Job(
             pipeline,
@@ -164,8 +163,3 @@ def _on_overflow(values: Values, edits: bool) -> Any:
     if values["fix"]:
         return "write"
     return values["on_overflow"] if edits else "fail"
-
-
-def _thinking(values: Values) -> ReasoningMode | None:
-    mode: Any = values["thinking"]
-    return None if mode == "auto" else mode

@@ -19,6 +19,7 @@ from ctxtrim.errors import excerpt
 from ctxtrim.findings import Finding
 from ctxtrim.metering import RESERVE, Metering
 from ctxtrim.pipeline import Spec
+from ctxtrim.stages.reasoning import ReasoningMode
 from ctxtrim.tokens.tokenizer import Tokenizer
 
 DEFAULT = "default"
@@ -80,6 +81,12 @@ class Config(Struct, frozen=True, dict=True):
         """
         values = {name: self.shared(name).value for name in SHARED}
         return {name: None if value == "" else value for name, value in values.items()}
+
+    @property
+    def thinking(self) -> ReasoningMode | None:
+        """What happens to reasoning; None for the default of the model."""
+        mode = self.values["thinking"]
+        return None if mode == "auto" else mode
 
     def metering(
         self,

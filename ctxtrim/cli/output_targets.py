@@ -98,32 +98,27 @@ def must_be_distinct(
     targets: Targets,
     others: Mapping[str, Path | None],
     files_read: Sequence[tuple[str, Path]],
+    archive: Path | None,
     *,
     can_replace: bool,
 ) -> None:
     """Raise `UsageError` if two outputs are one file, if an output is an input, or if a path is
     inside the archive.
 
-    `others` are the other outputs by option, including `--archive` (a folder). `files_read` are
-    read next to the inputs: names and paths. Symbolic links, hard links and different forms of a
-    path are resolved. Devices, such as /dev/null, may be named twice. `can_replace`: the command
-    has --in-place.
+    `others` are the other outputs by option. `files_read` are read next to the inputs: names and
+    paths. Symbolic links, hard links and different forms of a path are resolved. Devices, such as
+    /dev/null, may be named twice. `can_replace`: the command has --in-place.
     """
-    archive = others.get("--archive")
     outputs = [(f"-o {path}", path) for path in (targets.files or {}).values()]
     if not targets.frees_stdout:
         outputs.append(("standard output", Path("/dev/stdout")))
     replaceable = {name for name, _ in outputs} if can_replace else set()
-    outputs += [
-        (f"{option} {path}", path)
-        for option, path in others.items()
-        if path and option != "--archive"
-    ]
+    outputs += [(f"{option} {path}", path) for option, path in others.items() if path]
     written: dict[FileIdentity, str] = {}
     for name, place in _places(outputs):
         _must_be_new(name, place, written)
         written[place] = name
-    for name, place in _places(files_read) if written else ():
+    for name, place in _places(files_read):
         _must_be_new(name, place, written)
     named = [(source.path, _STDIN if source.is_stdin else Path(source.path)) for source in sources]
     read: dict[FileIdentity, str] = {}

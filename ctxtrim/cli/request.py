@@ -91,9 +91,10 @@ def parse_request(command: StageCommand, values: Values) -> Request:
     named = {spec.name for spec in specs_of(command, values, config)}
     kept = _archive(values, not named.isdisjoint(config.preset.archives)) if stores else None
     gate = gate_of(values) if command.checks else Gate()
-    written = _files_written(command, values, report, gate, targets, kept)
+    archive = kept if targets.writes else None
+    written = _files_written(command, values, report, gate, targets)
     read = _files_read(values, config, gate)
-    must_be_distinct(sources, targets, written, read, can_replace=command.edits)
+    must_be_distinct(sources, targets, written, read, archive, can_replace=command.edits)
     store = _store(values) if command.edits else None
     pipeline = Jobs(command, sources, values, report, api, store).pipeline(config)
     return Request(
@@ -104,7 +105,7 @@ def parse_request(command: StageCommand, values: Values) -> Request:
         explains_format=bool(values["explain_format"]),
         report=report,
         gate=gate,
-        archive=written["--archive"],
+        archive=archive,
         spills=_spills(pipeline.job.pipeline.stages, kept) if stores else None,
         shows=_shows(values, report, targets),
         writes=command.writes,
@@ -141,7 +142,6 @@ def _files_written(
     report: ReportOptions,
     gate: Gate,
     targets: Targets,
-    archive: Path | None,
 ) -> dict[str, Path | None]:
     """The files that the run writes next to its outputs, by their names in messages."""
     return {
@@ -149,7 +149,6 @@ def _files_written(
         "--log": _path(values, "log"),
         "--events": _path(values, "events") if command.edits and targets.writes else None,
         "--summary-store": _path(values, "summary_store") if command.edits else None,
-        "--archive": archive if targets.writes else None,
         "--baseline": gate.file if values["update_baseline"] else None,
         "GITHUB_STEP_SUMMARY": report.step_summary,
     }

@@ -13,7 +13,7 @@ from ctxtrim.reports.report import Report
 def write_report(report: Report, request: Request, sink: Sink) -> None:
     """Write the report with every row."""
     whole = replace(report, view=replace(report.view, passing=True, totals=True))
-    for block in rendered(whole, request.report.file_report_format or "text"):
+    for block in rendered(whole, request.report.file_format):
         sink.write(block.encode(errors="backslashreplace"))
     sink.commit()
 

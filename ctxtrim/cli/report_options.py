@@ -22,14 +22,14 @@ class ReportOptions(Struct, frozen=True):
     """The reports of a run.
 
     - `shown`: the format of the report on standard output; None if the options do not name it
-    - `file`, `file_report_format`: the file of the report and its format; None without a file
+    - `file`, `file_format`: the file of the report, None without one, and its format
     - `view`, `color`: what the report on standard output shows
     - `step_summary`: the file to which the report `github` appends its summary
     """
 
     shown: str | None
     file: Path | None
-    file_report_format: str | None
+    file_format: str
     view: View
     color: str
     step_summary: Path | None
@@ -42,19 +42,19 @@ class ReportOptions(Struct, frozen=True):
     @property
     def has_changes(self) -> bool:
         """Whether a report shows the changes of a transcript: all except the text do."""
-        return not {self.shown, self.file_report_format} <= {None, "text"}
+        return not {self.shown, self.file_format} <= {None, "text"}
 
 
 def report_options(command: StageCommand, values: Values) -> ReportOptions:
     """The options about the report of a command. Raises `UsageError` if they do not agree."""
     path, report_format = _path_and_format(values)
     file = None if path in (None, STDOUT) else Path(str(path))
-    shown = file_report_format = None
-    if file is None or report_format == "github":  # GitHub reads annotations from standard output
-        shown = report_format
+    shown, file_format = report_format, report_format or "text"
     if file is not None:
-        has_own = report_format in (None, "github")
-        file_report_format = _format_by_name(file) if has_own else report_format
+        if report_format in (None, "github"):
+            file_format = _format_by_name(file)
+        if report_format != "github":  # GitHub reads annotations from standard output
+            shown = None
     if shown is not None and command.writes and not _frees_stdout(values):
         other = "" if command.checks else " or the transcript with -o"
         raise UsageError(
@@ -62,7 +62,7 @@ def report_options(command: StageCommand, values: Values) -> ReportOptions:
             f"FILE{other}"
         )
     view, summary = _view(command, values, shown), _step_summary(shown)
-    return ReportOptions(shown, file, file_report_format, view, values["color"], summary)
+    return ReportOptions(shown, file, file_format, view, values["color"], summary)
 
 
 def _path_and_format(values: Values) -> tuple[str | None, str | None]:

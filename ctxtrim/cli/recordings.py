@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ctxtrim.archive.recorder import Recording, Spills
 
 
-def open_recordings(request: Request) -> "Archive | None":
+def _archive(request: Request) -> "Archive | None":
     """The archive of a run, created if it does not exist; None for a run without an archive."""
     if request.archive is None:
         return None
@@ -51,14 +51,15 @@ def _spills(request: Request) -> "Spills | None":
 
 
 class Recordings:
-    """The archive recording of each output.
+    """The archive of a run, with a recording of each output.
 
     Inputs that share standard output have one recording.
     """
 
-    def __init__(self, archive: "Archive | None", request: Request) -> None:
-        self._archive, self._request = archive, request
-        self.spills = _spills(request) if archive is None else None
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._archive = _archive(request)
+        self.spills = _spills(request) if self._archive is None else None
         self._shared: Recording | None = None
         if request.targets.shares_stdout:
             paths = ", ".join(source.path for source in request.sources)
@@ -89,7 +90,7 @@ class Recordings:
             words += ["--archive", str(self._archive.folder)]
         yield Finding("undo", "info", f"undo: {' '.join(map(shell_word, words))}")
 
-    def close(self) -> None:
+    def finish_shared(self) -> None:
         """Finish the shared recording."""
         if self._shared is not None:
             self._shared.finish()
@@ -108,10 +109,12 @@ class Recordings:
         if recording is not None and recording is not self._shared:
             recording.discard()
 
-    def discard_shared(self) -> None:
-        """Discard the shared recording if it is unfinished."""
+    def close(self) -> None:
+        """Discard the shared recording if it is unfinished, and close the archive."""
         if self._shared is not None:
             self._shared.discard()
+        if self._archive is not None:
+            self._archive.close()
 
     def _new(self, path: str, target: Path | None) -> "Recording | None":
         if self._archive is None:

@@ -4,16 +4,15 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ctxtrim.cli.request import Request
 from ctxtrim.io.outputs import Appended, Sink
 from ctxtrim.reports import joined_pieces, rendered
 from ctxtrim.reports.report import Report
 
 
-def write_report(report: Report, request: Request, sink: Sink) -> None:
+def write_report(report: Report, report_format: str, sink: Sink) -> None:
     """Write the report with every row."""
     whole = replace(report, view=replace(report.view, passing=True, totals=True))
-    for block in rendered(whole, request.report.file_format):
+    for block in rendered(whole, report_format):
         sink.write(block.encode(errors="backslashreplace"))
     sink.commit()
 

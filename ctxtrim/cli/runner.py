@@ -15,7 +15,7 @@ from ctxtrim.cli.commands import StageCommand
 from ctxtrim.cli.machine import PARALLEL_SIZE, collect_rarely, cores
 from ctxtrim.cli.messages import is_terminal
 from ctxtrim.cli.progress import progress_bar
-from ctxtrim.cli.recordings import Recordings, open_recordings
+from ctxtrim.cli.recordings import Recordings
 from ctxtrim.cli.request import Request, parse_request
 from ctxtrim.cli.work import FINDING, Work
 from ctxtrim.config.option import Values
@@ -54,16 +54,13 @@ def _run(request: Request) -> int:
             request = _with_events(request, Appended(request.events), stack)
         shares_lines = request.targets.shares_stdout and request.api is None
         readings = _open_all(request, stack) if shares_lines else {}
-        archive = open_recordings(request)
-        if archive is not None:
-            stack.callback(archive.close)
+        recordings = Recordings(request)
+        stack.callback(recordings.close)
         with progress_bar(
             request.sources,
             enabled=request.has_progress,
             fills_stdout=not request.targets.frees_stdout,
         ) as watch:
-            recordings = Recordings(archive, request)
-            stack.callback(recordings.discard_shared)
             parallel = _parallel_run(request)
             if parallel is not None:
                 stack.callback(parallel.close)
@@ -165,7 +162,7 @@ def _reports(report: Report, request: Request, sink: Sink | None) -> Iterator["_
     if summary is not None:
         yield summary, partial(append_summary, report, summary)
     if sink is not None and file is not None:
-        yield file, partial(write_report, report, request, sink)
+        yield file, partial(write_report, report, request.report.file_format, sink)
 
 
 _Write = tuple[Path, Callable[[], None]]

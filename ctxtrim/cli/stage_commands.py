@@ -27,18 +27,6 @@ _EVERYWHERE = ("preset", "input", "scanning", "budget", "reporting")  # sections
 def stage_command(name: str) -> HelpfulCommand:
     """A command that runs stages, with its options."""
     row = STAGE_COMMANDS[name]
-
-    def body(**values: Any) -> int:
-        from ctxtrim.cli.runner import run_command
-
-        _refuse_paths(options, values)
-        values = dict.fromkeys(OPTIONS) | values
-        if not values["fix"]:
-            _refuse_without_fix(row.fixing, values)
-            return run_command(row, values)
-        in_place = values["latest"] or values["files"] not in ((), ("-",))
-        return run_command(row.with_fix, values | {"in_place": in_place, "thinking": "keep"})
-
     names = tuple(STAGES) if row.stages is None else (*row.stages, *row.fixing)
     sections = [*row.first, *_EVERYWHERE, *(row.output if row.writes else ())]
     if any("summarizer" in STAGES[name].run_fields() for name in names):
@@ -52,6 +40,18 @@ def stage_command(name: str) -> HelpfulCommand:
     parameters += [_parameter_of(option) for option in options]
     panel = IN_STAGES if row.stages is None else ""
     parameters += [_parameter_of(option, panel) for option in _settings(names, row.fixing)]
+
+    def body(**values: Any) -> int:
+        from ctxtrim.cli.runner import run_command
+
+        _refuse_paths(options, values)
+        values = dict.fromkeys(OPTIONS) | values
+        if not values["fix"]:
+            _refuse_without_fix(row.fixing, values)
+            return run_command(row, values)
+        in_place = values["latest"] or values["files"] not in ((), ("-",))
+        return run_command(row.with_fix, values | {"in_place": in_place, "thinking": "keep"})
+
     return HelpfulCommand(name, body, parameters, row.text or COMMANDS[name])
 
 

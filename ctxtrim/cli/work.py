@@ -126,7 +126,7 @@ class Work:
             from ctxtrim.cli.missing_transcripts import NO_TRANSCRIPT_INSIDE
 
             self._report.note(folder, NO_TRANSCRIPT_INSIDE)
-        self._recordings.close()
+        self._recordings.finish_shared()
 
     def _start(self, source: Input, readings: Mapping[str, Reading]) -> _Started | None:
         """Let a process work on a file; None if it is read in its turn."""

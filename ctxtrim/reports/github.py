@@ -43,12 +43,12 @@ def summary(report: Report, size: int = 0) -> Iterator[str]:
     more = 0
     for entry in failures:
         line = row(entry)
-        is_whole = len(rows) < _MAX_ENTRIES and room.takes(line)
-        if is_whole:
-            rows.append(line)
-            items += takewhile(room.takes, findings([entry]))
-            is_whole = not room.is_full
-        more += not is_whole
+        if len(rows) == _MAX_ENTRIES or not room.takes(line):
+            more += 1
+            continue
+        rows.append(line)
+        items += takewhile(room.takes, findings([entry]))
+        more += room.is_full
     if rows:
         yield from chain(["\n"], table(rows), ["\n"], items)
     if more:

@@ -64,6 +64,9 @@ class SummaryEntry:
     kept: tuple[str, ...] = ()
 
 
+_NO_ENTRY = SummaryEntry("", 0, 0, "", "", 0)
+
+
 class SummaryStore:
     """A summary store in a file, which need not exist yet.
 
@@ -71,29 +74,26 @@ class SummaryStore:
     """
 
     def __init__(self, path: Path) -> None:
+        """Read the file. Raises `InputError` if it cannot be read."""
         self.path = path
-        self._known: dict[str, SummaryEntry] | None = None
+        self._known = self._entries()
         self._changed: dict[str, SummaryEntry] = {}
 
     def check(self) -> None:
-        """Read the file and make sure that it can be written. Changes nothing.
-
-        Raises `InputError` if it cannot be read, `OutputError` if it cannot be written.
-        """
-        self._known = dict(self._entries())
+        """Raise `OutputError` if the file cannot be written. Changes nothing."""
         private(self.path).discard()
 
     def recall(self, identity: Identity) -> Recalled:
         """The stored summary of a transcript; a warning if it belongs to another conversation."""
         key = self._key(identity)
         if key is not None:
-            entry = self._all[key]
+            entry = self._known[key]
             indices = identity.indices(entry.covered, entry.kept)
             return Recalled(
                 StoredSummary(entry.content, entry.tokens, entry.messages_included, indices)
             )
         is_known = any(
-            self._all[key].fingerprint in ("", identity.opening)
+            self._known[key].fingerprint in ("", identity.opening)
             for key in self._candidates(identity)
         )
         return Recalled(None, _NOT_HERE if is_known else None)
@@ -105,13 +105,11 @@ class SummaryStore:
 
         `covered` are the fingerprints of the last messages that it covers.
         """
-        key = self._key(identity)
-        known = self._all.get(key or identity.key)
-        if key is None and known is not None and known.fingerprint != identity.opening:
-            known = None  # of another conversation
-        fingerprint = known.fingerprint if known is not None else ""
-        known_covered = known.covered if known is not None else ()
-        known_kept = known.kept if known is not None else ()
+        known_key = self._key(identity)
+        key = known_key or identity.key
+        earlier = self._known.get(key, _NO_ENTRY)
+        if known_key is None and earlier.fingerprint != identity.opening:
+            earlier = _NO_ENTRY  # of another conversation
         entry = SummaryEntry(
             content=written.text,
             tokens=written.tokens,
@@ -120,43 +118,38 @@ class SummaryStore:
             updated="",
             version=0,
             id=identity.name,
-            fingerprint=fingerprint or identity.opening,
-            covered=covered or known_covered,
-            kept=identity.kept(covered, written.indices) if covered else known_kept,
+            fingerprint=earlier.fingerprint or identity.opening,
+            covered=covered or earlier.covered,
+            kept=identity.kept(covered, written.indices) if covered else earlier.kept,
         )
-        self._all[key or identity.key] = self._changed[key or identity.key] = entry
+        self._known[key] = self._changed[key] = entry
 
     def commit(self) -> None:
         """Write the summaries remembered since the last commit, if they change the store."""
         if not self._changed:
             return
         with self._locked():
-            entries = dict(self._entries())
-            time = now()
+            stored, time = self._entries(), now()
+            entries = dict(stored)
             for key, new in self._changed.items():
-                entries[key] = _continued(entries.get(key), new, time)
-            if entries != self._entries():
+                entries[key] = _continued(stored.get(key), new, time)
+            if entries != stored:
                 self._write(entries)
         self._known, self._changed = entries, {}
 
-    @property
-    def _all(self) -> dict[str, SummaryEntry]:
-        if self._known is None:
-            self._known = dict(self._entries())
-        return self._known
-
     def _key(self, identity: Identity) -> str | None:
         """The key of a transcript's entry: its identity key if it has one, else the newest."""
-        owned = [key for key in self._candidates(identity) if _owns(identity, self._all[key])]
+        owned = [key for key in self._candidates(identity) if _owns(identity, self._known[key])]
         if identity.key in owned:
             return identity.key
-        return max(owned, key=lambda key: (self._all[key].updated, key), default=None)
+        return max(owned, key=lambda key: (self._known[key].updated, key), default=None)
 
     def _candidates(self, identity: Identity) -> list[str]:
         """The keys of the entries with the id of a transcript, or with its path and position."""
-        return [key for key, entry in self._all.items() if (entry.id or key) == identity.name]
+        return [key for key, entry in self._known.items() if (entry.id or key) == identity.name]
 
-    def _entries(self) -> Mapping[str, SummaryEntry]:
+    def _entries(self) -> dict[str, SummaryEntry]:
+        """The entries in the file."""
         try:
             if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
                 raise self._invalid("it is not a regular file")

@@ -163,30 +163,21 @@ def test_s1_7_store_that_is_unreadable_is_reported_and_unchanged(
 ) -> None:
     path = tmp_path / "s.json"
     path.write_bytes(data)
-    for use in (
-        SummaryStore(path).check,
-        lambda: SummaryStore(path).recall(identity_of("a")),
-        lambda: store_entry(SummaryStore(path), "a", "said", 1, 2),
-    ):
-        with pytest.raises(InputError) as caught:
-            use()
-        assert str(caught.value) == (
-            f"{path}: the summary store cannot be read: {what}; the file is unchanged: "
-            "name another file, or move this one away"
-        )
+    with pytest.raises(InputError) as caught:
+        SummaryStore(path)
+    assert str(caught.value) == (
+        f"{path}: the summary store cannot be read: {what}; the file is unchanged: "
+        "name another file, or move this one away"
+    )
     assert path.read_bytes() == data
 
 
 def test_s1_7_store_at_an_impossible_path_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the summary store cannot be read: is a directory"):
-        SummaryStore(tmp_path).recall(identity_of("a"))
+        SummaryStore(tmp_path)
     (tmp_path / "file").write_bytes(b"")
-    for use in (
-        SummaryStore(tmp_path / "file" / "s.json").check,
-        lambda: SummaryStore(tmp_path / "file" / "s.json").recall(identity_of("a")),
-    ):
-        with pytest.raises(InputError, match="cannot be read: not a directory"):
-            use()
+    with pytest.raises(InputError, match="cannot be read: not a directory"):
+        SummaryStore(tmp_path / "file" / "s.json")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere" / "s.json")
     store = SummaryStore(tmp_path / "link")
     store.remember(identity_of("a"), StoredSummary("said", 1, 2), ())
@@ -198,18 +189,14 @@ def test_s1_7_store_at_an_impossible_path_is_an_error(tmp_path: Path) -> None:
 def test_a_store_that_is_a_device_or_a_pipe_is_not_read(tmp_path: Path, path: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="it is not a regular file"):
-        SummaryStore(tmp_path / path).check()
+        SummaryStore(tmp_path / path)
 
 
 def test_s1_7_store_that_is_unwritable_is_reported_before_any_edit(tmp_path: Path) -> None:
     pipe = tmp_path / "round"
     pipe.symlink_to(pipe)
-    for use in (
-        SummaryStore(pipe).check,
-        lambda: store_entry(SummaryStore(pipe), "a", "said", 1, 2),
-    ):
-        with pytest.raises((InputError, OutputError), match="levels of symbolic links"):
-            use()
+    with pytest.raises((InputError, OutputError), match="levels of symbolic links"):
+        SummaryStore(pipe).check()
 
 
 def _put(path: Path, worker: int) -> int:

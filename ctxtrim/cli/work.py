@@ -19,8 +19,8 @@ from ctxtrim.formats.detection import Detection
 from ctxtrim.formats.lines import blocks
 from ctxtrim.formats.reading import Reading
 from ctxtrim.io.inputs import Input
-from ctxtrim.io.outputs import Sink
-from ctxtrim.io.replacement import ATTEMPTS, ChangedError, ReplacedError
+from ctxtrim.io.outputs import Sink, in_attempts
+from ctxtrim.io.replacement import ChangedError, ReplacedError
 from ctxtrim.io.signals import must_continue
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.failures import not_handled
@@ -197,20 +197,10 @@ class Work:
         If a file to replace changed in the meantime, read it again.
         """
         targets = self._request.targets
-        if not (targets.writes and targets.in_place):
+        if targets.writes and targets.in_place:
+            in_attempts(partial(targets.sink, source), partial(self._read, source))
+        else:
             self._read(source)
-            return
-        for attempt in range(1, ATTEMPTS + 1):
-            # created before the file is read, so that it detects every later change
-            sink = targets.sink(source)
-            try:
-                self._read(source, sink)
-                return
-            except ChangedError:
-                if attempt == ATTEMPTS:
-                    raise
-            finally:
-                sink.discard()
 
     def _read(self, source: Input, sink: Sink | None = None) -> None:
         with self._request.pipeline.reader.open(source, self._watch.lines) as content:

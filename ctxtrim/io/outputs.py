@@ -6,16 +6,17 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ctxtrim.errors import OutputError, reason
 from ctxtrim.io.blocking import waiting
 from ctxtrim.io.compression import MAGIC_SIZE, Compression, kind_named, kind_of, packer
-from ctxtrim.io.replacement import InPlace
+from ctxtrim.io.replacement import ATTEMPTS, ChangedError, InPlace
 from ctxtrim.io.storage import stored_session
 from ctxtrim.io.temporary import Temporary, writing_errors
 from ctxtrim.text.escaping import json_text
 
+T = TypeVar("T")
 _BLOCK = 1 << 22  # bytes: each block waits for the disk once
 
 
@@ -147,6 +148,24 @@ def in_place(path: Path, *, checks_first: bool = False) -> Sink:
     if checks_first:
         file.check()
     return _packed(path, file, _kind_in(path))
+
+
+def in_attempts(make: Callable[[], Sink], work: Callable[[Sink], T]) -> T:
+    """The result of some work with a new sink, done again if the file changed in the meantime.
+
+    The sink is made before the work reads the file, so that it detects every later change.
+    """
+    attempt = 0
+    while True:
+        attempt += 1
+        sink = make()
+        try:
+            return work(sink)
+        except ChangedError:
+            if attempt == ATTEMPTS:
+                raise
+        finally:
+            sink.discard()
 
 
 def _kind_in(path: Path) -> Compression | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ctxtrim.archive.index import Archive, Run
@@ -28,8 +29,7 @@ from ctxtrim.errors import (
 )
 from ctxtrim.formats.lines import numbered, whole_lines
 from ctxtrim.io.inputs import Input, reading
-from ctxtrim.io.outputs import Sink, Stdout, in_place, write_to
-from ctxtrim.io.replacement import ATTEMPTS, ChangedError
+from ctxtrim.io.outputs import Sink, Stdout, in_attempts, in_place, write_to
 from ctxtrim.io.storage import stored_session
 
 
@@ -59,7 +59,7 @@ def restore(
         try:
             _must_be_one_input(file)
             task = Restoration(file, output, replaces, source or "", limit, quiet)
-            code = _attempts(opened, task) or code
+            code = in_attempts(task.sink, partial(_restored, opened, task)) or code
         except CtxtrimError as error:
             if len(files) == 1:
                 raise
@@ -115,21 +115,6 @@ class Restoration:
             raise InputError(f"{self.file}: {error}") from error
 
 
-def _attempts(archive: Archive, task: Restoration) -> int:
-    """Restore a file. If it changes in the meantime, read it again."""
-    attempt = 0
-    while True:
-        attempt += 1
-        sink = task.sink()
-        try:
-            return _restored(archive, task, _read(task.file, task.max_size), sink)
-        except ChangedError:
-            if attempt == ATTEMPTS:
-                raise
-        finally:
-            sink.discard()
-
-
 def _read(file: str, max_size: int) -> bytes:
     try:
         with reading(Input(file, file), max_size) as lines:
@@ -138,8 +123,9 @@ def _read(file: str, max_size: int) -> bytes:
         raise InputError(f"{place_of(file, error.line)}: {error}") from error
 
 
-def _restored(archive: Archive, task: Restoration, data: bytes, sink: Sink) -> int:
-    """Write the bytes before the last run, and print what was undone."""
+def _restored(archive: Archive, task: Restoration, sink: Sink) -> int:
+    """Write the bytes before the last run on a file, and print what was undone."""
+    data = _read(task.file, task.max_size)
     name = source_name(task.file)
     path = "" if task.file == STDIN else str(Path(task.file).resolve())
     undo = find_undo(archive, data, path, task.source)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ctxtrim.io.outputs import Appended, Sink
+from ctxtrim.io.outputs import Sink
+from ctxtrim.io.shared_files import Appended
 from ctxtrim.reports import joined_pieces, rendered
 from ctxtrim.reports.report import Report
 

@@ -22,7 +22,7 @@ from ctxtrim.config.option import Values
 from ctxtrim.errors import ArchiveError, InputError, OutputError, UsageError
 from ctxtrim.findings import Finding
 from ctxtrim.formats.reading import Reading
-from ctxtrim.io.outputs import Appended, Sink, write_to
+from ctxtrim.io.outputs import Sink, write_to
 from ctxtrim.io.paths import folder_in_repository
 from ctxtrim.io.spool import Spool
 from ctxtrim.reports.model import Row
@@ -51,7 +51,7 @@ def _run(request: Request) -> int:
         if request.log is not None:
             _log_rows(report, request, request.log, stack)
         if request.events is not None:
-            request = _with_events(request, Appended(request.events), stack)
+            request = _with_events(request, request.events, stack)
         shares_lines = request.targets.shares_stdout and request.api is None
         readings = _open_all(request, stack) if shares_lines else {}
         recordings = Recordings(request)
@@ -119,7 +119,8 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
 
 def _log_rows(report: Report, request: Request, path: Path, stack: ExitStack) -> None:
     """Append a line to the log for each transcript. The first error is noted and ends the log."""
-    from ctxtrim.io.clock import now  # for --log only
+    from ctxtrim.io.clock import now
+    from ctxtrim.io.shared_files import Appended  # for --log only
     from ctxtrim.reports.usage_log import entry
 
     log = Appended(path)
@@ -186,10 +187,12 @@ def _print(request: Request, report: Report, problems: terminal.Problems) -> Non
         terminal.print_totals(report)
 
 
-def _with_events(request: Request, events: Appended, stack: ExitStack) -> Request:
+def _with_events(request: Request, file: Path, stack: ExitStack) -> Request:
     """The request with a callback that appends compaction events to a file."""
-    from ctxtrim.io.clock import now  # for --events only
+    from ctxtrim.io.clock import now
+    from ctxtrim.io.shared_files import Appended  # for --events only
 
+    events = Appended(file)
     stack.callback(events.close)
 
     def append(path: str, line: int, event: Event) -> None:

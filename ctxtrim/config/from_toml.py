@@ -49,21 +49,19 @@ def _read(
         raise UsageError(
             f"{path}: [tool.ctxtrim] is a table of pyproject.toml; write its keys at the top level"
         )
-    dotted = f"{table}.models" if table else "models"
-    models = checked_models(f"{path}: {dotted}", document.get("models", {}))
+    prefix = f"{table}." if table else ""
+    models = checked_models(f"{path}: {prefix}models", document.get("models", {}))
     if not source.is_trusted:
-        _drop_tokenizer_files(source, dotted, models)
+        _drop_tokenizer_files(source, f"{prefix}models", models)
     source.models.update(models)
     if "paths" in document:
         from ctxtrim.config.path_sections import read_sections  # few files have sections
 
-        sections = f"{table}.paths" if table else "paths"
-        read_sections(source, path, sections, document["paths"])
+        read_sections(source, path, f"{prefix}paths", document["paths"])
     own = {key: value for key, value in document.items() if key not in ("models", "paths")}
     for name, keys in AMBIGUOUS.items():
         if name in own:
-            place = f"{path}: {table}.{name}" if table else f"{path}: {name}"
-            raise UsageError(f"{place}: has two meanings; write {keys}")
+            raise UsageError(f"{path}: {prefix}{name}: has two meanings; write {keys}")
     return mappings.read(source, own, table)
 
 

@@ -106,11 +106,11 @@ class Config(Struct, frozen=True, dict=True):
         """
         values = self.values
         reserve, default_reserve = values["reserve"], self.preset.reserve
-        least_room = 1 if is_session else default_reserve or 1
-        if is_session and reserve is not None:
-            reserve, default_reserve = None, reserve
-        session_limit = None
-        if self.preset.is_session and not is_session:
+        least_room, session_limit = default_reserve or 1, None
+        if is_session:
+            default_reserve = default_reserve if reserve is None else reserve
+            reserve, least_room = None, 1
+        elif self.preset.is_session:
             session_limit = self.settings(SESSION)["session_tokens"].value
         return Metering(
             tokenizer_of,
@@ -143,10 +143,10 @@ class Config(Struct, frozen=True, dict=True):
     @cached_property
     def preset(self) -> Preset:
         """The named presets, merged; those of the automatic pipeline if nothing is configured."""
-        return merged(preset_names(self._preset.value))
+        return merged(preset_names(self._preset_names.value))
 
     @property
-    def _preset(self) -> Value:
+    def _preset_names(self) -> Value:
         preset = self.shared("preset")
         is_unset = self.is_automatic and not preset.value and not self.shared("pipeline").value
         return Value(_AUTOMATIC, "automatic pipeline") if is_unset else preset
@@ -156,8 +156,8 @@ class Config(Struct, frozen=True, dict=True):
         default.
         """
         if name == "preset":
-            return self._preset
-        value, origin = self.shared(name), f"preset {self._preset.value}"
+            return self._preset_names
+        value, origin = self.shared(name), f"preset {self._preset_names.value}"
         if value.value is not None:
             return value
         if name == "reserve" and self.preset.reserve is not None:
@@ -219,7 +219,7 @@ class Config(Struct, frozen=True, dict=True):
 
     def settings(self, stage: str) -> dict[str, Value]:
         """The settings of a stage."""
-        preset, origin = self.preset.stages.get(stage, {}), f"preset {self._preset.value}"
+        preset, origin = self.preset.stages.get(stage, {}), f"preset {self._preset_names.value}"
         settings = {key: Value(option.default, DEFAULT) for key, option in SETTINGS[stage].items()}
         settings |= {key: Value(value, origin) for key, value in preset.items()}
         for source in reversed(self.sources):

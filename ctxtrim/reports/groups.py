@@ -11,7 +11,8 @@ from ctxtrim.tokens.counter import Counter
 
 NO_CALL = "(no tool call)"
 OVERHEAD = "(request overhead)"
-OTHER = {"file": "(no file)", "command": "(no command)"}
+NO_FILE = "(no file)"
+NO_COMMAND = "(no command)"
 _SUBCOMMAND = re.compile(r"[a-z][a-z-]*")
 _PREFIX = re.compile(r"(?:cd\s+(?:'[^']*'|\"[^\"]*\"|\S+)\s*(?:&&|;)\s*|\w+=\S*\s+|sudo\s+)+")
 _LONGEST = 60  # characters of a command
@@ -65,14 +66,14 @@ def _file(part: Part, call: Part | None) -> str:
     """The first file that a call names."""
     called = part if part.kind == "tool_call" else call
     paths = paths_of(called) if called is not None else ()
-    return paths[0] if paths else OTHER["file"]
+    return paths[0] if paths else NO_FILE
 
 
 def _command(part: Part, call: Part | None) -> str:
     """The program that a call runs, with its subcommand: `git diff`."""
     called = part if part.kind == "tool_call" else call
     line = command_of(called) if called is not None else None
-    return program(line) if line is not None else OTHER["command"]
+    return program(line) if line is not None else NO_COMMAND
 
 
 def program(line: str) -> str:

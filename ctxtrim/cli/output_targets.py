@@ -34,12 +34,12 @@ class Targets(Struct, frozen=True):
     @property
     def frees_stdout(self) -> bool:
         """Whether a report may be written to standard output."""
-        return not self.writes or self.in_place or self.files is not None
+        return not self.writes or self.holds_back
 
     @property
     def holds_back(self) -> bool:
         """Whether a file is replaced only after all of its transcripts are finished."""
-        return self.writes and self.frees_stdout
+        return self.in_place or self.files is not None
 
     def path(self, source: Input) -> Path | None:
         """The file that gets the output of an input, if the output is a file."""

@@ -133,7 +133,7 @@ class Work:
         if self._parallel is None or source.path in readings or not self._parallel.ahead:
             return None
         sink = None
-        if self._request.targets.in_place and self._request.targets.writes:
+        if self._request.targets.in_place:
             try:
                 # created before the file is read, so that it detects every later change
                 sink = self._request.targets.sink(source)
@@ -197,7 +197,7 @@ class Work:
         If a file to replace changed in the meantime, read it again.
         """
         targets = self._request.targets
-        if targets.writes and targets.in_place:
+        if targets.in_place:
             in_attempts(partial(targets.sink, source), partial(self._read, source))
         else:
             self._read(source)

@@ -1,13 +1,13 @@
-"""Restore an input from the output of a run: common bytes are copied, the other bytes come from an
-archive.
+"""What restores an input from the output of a run: common bytes are copied, the other bytes come
+from an archive.
 
 ::
 
-    input    a  b  c  d            recipe   copy a · take (b c) · copy d
-    output   a  X  d               restored a b c d
+    input    a  b  c  d            segments   copy a · (b) · (c) · copy d
+    output   a  X  d
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 
@@ -44,15 +44,3 @@ def segments(lines: Sequence[bytes], written: Sequence[bytes], start: int) -> It
             cursor = matches[-1] + len(line)
         else:
             yield line
-
-
-def restored(
-    recipe: Sequence[tuple[int, int] | str], output: bytes, original: Callable[[str], bytes]
-) -> Iterator[bytes]:
-    """The input, from ranges of the output and originals by their hash."""
-    for part in recipe:
-        if isinstance(part, str):
-            yield original(part)
-        else:
-            start, length = part
-            yield output[start : start + length]

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ctxtrim.archive.delta import restored
 from ctxtrim.errors import ArchiveError, os_errors_as
 
 _VERSION = 1
@@ -96,7 +95,12 @@ class OldIndex:
             raise ArchiveError(
                 f"{self._folder}: {name} is not a recipe of ctxtrim: the index was changed"
             ) from None
-        return restored(recipe, output, original)
+        for part in recipe:
+            if isinstance(part, str):
+                yield original(part)
+            else:
+                start, length = part
+                yield output[start : start + length]
 
     def _rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         if self._index is None:

@@ -29,7 +29,7 @@ are one token in the encodings, such as `≤` and `✓`, are four in ctok.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
@@ -80,7 +80,7 @@ class ClaudeBound:
         """The bound of a text."""
         tokens, surcharge = 0, 0.0
         for piece in pieces(text):
-            size, piece = _take(_repetitions(piece), piece, _spelled_out)
+            size, piece = _without_repetitions(piece)
             surcharge += size
             if self.spells_capitals:
                 size, piece = _without_capitals(piece)
@@ -117,13 +117,11 @@ def _surcharges(text: str, spells_capitals: bool) -> float:
     return tokens
 
 
-def _take(
-    ranges: Iterable[tuple[int, int]], text: str, cost: Callable[[str], int]
-) -> tuple[int, str]:
-    """The cost of some ranges of a text, and the text with a space instead of each."""
+def _without_repetitions(text: str) -> tuple[int, str]:
+    """The bytes and marks of repetitions, and the text with a space instead of each."""
     parts, size, done = [], 0, 0
-    for start, end in ranges:
-        size += cost(text[start:end])
+    for start, end in _repetitions(text):
+        size += _spelled_out(text[start:end])
         parts.append(text[done:start])
         done = end
     return size, " ".join((*parts, text[done:])) if done else text

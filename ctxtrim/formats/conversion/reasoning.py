@@ -1,11 +1,10 @@
 """Reasoning as its provider wrote it, from the blocks of clients that talk to several providers."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from ctxtrim.formats.fields import elements, first_string, members, string
-from ctxtrim.text.records import dump
+from ctxtrim.text.records import dump, value_in
 
 _SIGNATURES = (
     "signature", "data", "encrypted_content", "thoughtSignature", "thought_signature",
@@ -54,11 +53,7 @@ def _from_pi(block: Mapping[str, Any], signature: str, api: object) -> dict[str,
     if api.startswith("google"):
         return {"text": text, "thought": True, "thoughtSignature": signature}
     if "responses" in api:
-        try:
-            item = json.loads(signature)
-        except (ValueError, RecursionError):
-            return None
-        return item if isinstance(item, dict) else None
+        return members(value_in(signature)) or None
     return None
 
 

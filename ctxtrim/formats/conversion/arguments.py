@@ -1,10 +1,10 @@
 """The arguments of a call as a JSON object."""
 
 import json
-import math
 from typing import Any
 
 from ctxtrim.formats.conversion.losses import Losses
+from ctxtrim.formats.conversion.numbers import is_finite
 from ctxtrim.formats.conversion.pieces import Piece
 from ctxtrim.model import Message
 
@@ -36,10 +36,11 @@ def _object_in(text: str) -> dict[str, Any] | None:
     if not text.strip():
         return {}
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    is_object = isinstance(value, dict) and is_finite(value)  # NaN is no JSON
+    return value if is_object else None
 
 
 def _has_duplicates(text: str) -> bool:
@@ -52,14 +53,3 @@ def _has_duplicates(text: str) -> bool:
     if text.strip():
         json.loads(text, object_pairs_hook=count)
     return any(numbers)
-
-
-def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is not JSON")
-
-
-def _finite(digits: str) -> float:
-    value = float(digits)
-    if not math.isfinite(value):
-        raise ValueError(f"{digits} is too large")
-    return value

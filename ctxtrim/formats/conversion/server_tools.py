@@ -32,10 +32,11 @@ def linked(turns: Sequence[Turn], links: Links, losses: Losses) -> list[Turn]:
     for turn in turns:
         pieces = []
         for piece in turn.pieces:
-            linked_pieces = _linked(piece, uses, past_uses, links)
-            past_uses |= {link.id for link in _links(linked_pieces, links) if link.kind == "use"}
-            pieces += linked_pieces
-            _list_losses(piece, linked_pieces, turn, losses)
+            linked_piece = _linked(piece, uses, past_uses, links)
+            _list_losses(piece, linked_piece, turn, losses)
+            if linked_piece is not None:
+                pieces.append(linked_piece)
+                past_uses |= {name for kind, name in _links([linked_piece], links) if kind == "use"}
         results = tuple(
             replace(answer, members=_with_known_caller(answer.members, past_uses, links))
             for answer in turn.results
@@ -44,26 +45,25 @@ def linked(turns: Sequence[Turn], links: Links, losses: Losses) -> list[Turn]:
     return linked_turns
 
 
-def _linked(piece: Piece, uses: Set[str], past_uses: Set[str], links: Links) -> list[Piece]:
-    """The piece, a call without its caller if that is not before it; nothing for a piece that
-    lacks its use or its result.
+def _linked(piece: Piece, uses: Set[str], past_uses: Set[str], links: Links) -> Piece | None:
+    """The piece, a call without its caller if that is not before it; None for a piece that lacks
+    its use or its result.
     """
     if piece.kind == "call":
-        return [replace(piece, members=_with_known_caller(piece.members, past_uses, links))]
-    if piece.kind != "native":
-        return [piece]
-    for link in links(piece.value):
-        if link.id not in (uses if link.kind == "use" else past_uses):
-            return []
-    return [piece]
+        return replace(piece, members=_with_known_caller(piece.members, past_uses, links))
+    if piece.kind == "native":
+        for kind, name in links(piece.value):
+            if name not in (uses if kind == "use" else past_uses):
+                return None
+    return piece
 
 
-def _list_losses(piece: Piece, linked_pieces: Sequence[Piece], turn: Turn, losses: Losses) -> None:
+def _list_losses(piece: Piece, linked_piece: Piece | None, turn: Turn, losses: Losses) -> None:
     """List a piece that is lost, or the caller that a call lost."""
-    if not linked_pieces:
+    if linked_piece is None:
         kind = members(piece.value).get("type")
         losses.lose("server tool", f"a {kind} without its use or its result", turn.message)
-    elif "caller" in piece.members and "caller" not in linked_pieces[0].members:
+    elif "caller" in piece.members and "caller" not in linked_piece.members:
         what = "the member caller: the request has no use of a server tool that it names"
         losses.lose("call origin", what, turn.message)
 

@@ -103,20 +103,17 @@ def calibrate(
     prompt and tools.
     """
     if not usable.answers:
-        return counter, Finding(
-            "not-calibrated", "warning", f"not calibrated: {usable.reason_if_none}"
-        )
+        return counter, _not_calibrated(usable.reason_if_none)
     answers = tuple(answer for answer in usable.answers if answer.usage.prompt_tokens)
     if not answers:
-        text = "not calibrated: recorded usage has totals but no prompt tokens"
-        return counter, Finding("not-calibrated", "warning", text)
+        return counter, _not_calibrated("recorded usage has totals but no prompt tokens")
     hidden = _hidden(counter, transcript, answers[0])
     rest = f"{hidden:,} tokens were sent that the file does not contain (system prompt, tools)"
     factors = list(_thousandths(counter, transcript, answers))
     windows = f"{several(len(factors), 'window')} of {WINDOW:,} tokens between recorded answers"
     if len(factors) < LEAST:
-        text = f"not calibrated: {windows}, at least {LEAST} are needed; {rest}"
-        return counter, Finding("not-calibrated", "warning", text, tokens=hidden)
+        reason = f"{windows}, at least {LEAST} are needed; {rest}"
+        return counter, _not_calibrated(reason, hidden)
     factor = max(factors) / 1000
     if factor <= 1:
         text = f"counts are unchanged, {windows} need a factor of at most {factor:.3f}"
@@ -125,6 +122,10 @@ def calibrate(
         counter = Counter(Scaled(counter.tokenizer, factor), counter.framing)
     note = Finding("calibrated", "info", f"calibrated: {text}; {rest}", tokens=hidden)
     return counter, note
+
+
+def _not_calibrated(reason: str, hidden: int | None = None) -> Finding:
+    return Finding("not-calibrated", "warning", f"not calibrated: {reason}", tokens=hidden)
 
 
 def anchor(

@@ -1,5 +1,7 @@
 """The order of roles in a conversation, which edits keep: which messages have to stay for it, and
 how it is restored after others were dropped.
+
+`elements` keeps the order that strict providers demand, `alternation` that of other conversations.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,7 @@
 """Pins: messages that a user protects.
 
-They are never dropped or shortened, nor is the rest of their exchange.
+They are never dropped or shortened, nor is the rest of their exchange. Nor are the answers in data
+for training, which a model learns.
 
 A pin is a regular expression over the text of a message, `tool:NAME` for every call of a tool, or
 `id:ID` for a call by its id.
@@ -13,6 +14,8 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Part
 
 TOOL, ID = "tool:", "id:"
+ANSWER = "answer in data for training"
+"""The reason of answers that no pin needs to protect."""
 
 
 def check(pattern: str) -> None:
@@ -32,16 +35,19 @@ def expression(pattern: str) -> re.Pattern[str]:
 
 
 def pinned(shape: Shape, pins: Sequence[str]) -> dict[int, str]:
-    """The protected messages: from position to the pin that protects their exchange.
+    """The protected messages: from position to the pin or the reason that protects their exchange.
 
     Hidden messages match no pin: no stage drops them, and their prompts need not stay.
     """
-    if not pins:
+    messages = shape.messages
+    if not pins and not (messages and messages[-1].is_answer):
         return {}
     tests = [(_test(pin), f"pinned: {pin}") for pin in pins]
     reasons: dict[int, str] = {}  # by exchange
     for position in shape.visible:
-        message = shape.messages[position]
+        message = messages[position]
+        if message.is_answer:
+            reasons.setdefault(shape.exchange[position], ANSWER)
         for matches, why in tests:
             if matches(message, shape.call[position]):
                 reasons.setdefault(shape.exchange[position], why)

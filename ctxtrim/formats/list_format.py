@@ -32,6 +32,16 @@ _element = partial(tuple.__new__, Element)  # without a call of a Python functio
 _other_answers = lazy_function("ctxtrim.formats.answers:other_answers")
 _unread_answers = lazy_function("ctxtrim.formats.answers:unread_answers")
 _unread_request = lazy_function("ctxtrim.formats.answers:unread_request")
+_unread_preferences = lazy_function("ctxtrim.formats.preferences:unread_preferences")
+_with_answers = lazy_function("ctxtrim.formats.preferences:with_answers")
+_with_answers_beside = lazy_function("ctxtrim.formats.preferences:with_answers_beside")
+_ENDS = frozenset((
+    ("completion",), ("chosen",), ("rejected",), ("preferred_output",), ("non_preferred_output",),
+    ("chosen_messages",), ("rejected_messages",),
+))  # fmt: skip
+"""The ends of paths of lists with an answer that a model learns."""
+_UNREAD = frozenset(("chosen", "rejected", "rejected_response"))
+"""The members next to a list that may have answers without a list of their own."""
 
 
 def list_format(dialect: Dialect, path: str | None = None) -> Format:
@@ -57,8 +67,8 @@ def list_format(dialect: Dialect, path: str | None = None) -> Format:
 
 
 class _Talk(NamedTuple):
-    """One conversation: elements, envelope, JSON path, the number of foreign elements, and what
-    belongs to the last message.
+    """One conversation: elements, envelope, JSON path, the number of foreign elements, what belongs
+    to the last message, and the spans of the lists if the last one has an answer for training.
     """
 
     elements: Iterable[Element]
@@ -66,6 +76,7 @@ class _Talk(NamedTuple):
     pointer: Path
     foreign_count: int = 0
     companions: tuple[Companion, ...] = ()
+    training: tuple[Span, ...] = ()
 
 
 class _Lists:
@@ -138,9 +149,14 @@ class _Lists:
     def _talks_at(self, span: Span, value: Any) -> list[_Talk]:
         """The conversations in a value, and those of other formats without their elements."""
         foreign_lists: list[list[Place]] = []
-        conversations = list(
-            self._search.conversations(value, self._search.is_readable, foreign_lists)
-        )
+        conversations: list[list[Place]] = []
+        for lists in self._search.conversations(value, self._search.is_readable, foreign_lists):
+            if len(lists) == 1 and not _UNREAD.isdisjoint(lists[0].envelope):
+                conversations += _with_answers_beside(lists, self._search.is_answer)
+            else:
+                conversations.append(lists)
+        if len(conversations) > 1:
+            _copy_shared_lists(conversations)
         talks = [self._talk(span, value, lists) for lists in conversations]
         if not foreign_lists:
             return talks
@@ -163,6 +179,8 @@ class _Lists:
         elif may_have_answer(lists[0]):
             notes = _unread_answers(value, lists)
             companions = _other_answers(span, value, lists, self._search.is_answer)
+        elif not _UNREAD.isdisjoint(lists[0].envelope):
+            notes = _unread_preferences(lists)
         if notes:
             envelope |= Envelope(options=RequestOptions(unread=notes))
         streams = []
@@ -171,13 +189,21 @@ class _Lists:
             elements, resolved = _elements(span, place), dialect.resolved
             streams.append(elements if resolved is None else resolved(elements, place.envelope))
         pointer = (*span.path, *_pointer(lists))
-        return _Talk(chain.from_iterable(streams), envelope, pointer, companions=companions)
+        training: tuple[Span, ...] = ()
+        if lists[-1].path[-1:] in _ENDS:
+            training = tuple(span.inside(*place.path) for place in lists)
+        elements = chain.from_iterable(streams)
+        return _Talk(elements, envelope, pointer, companions=companions, training=training)
 
     def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The conversations in some records. Their values lose the elements that were read."""
-        talks = self._talks(record.value for record in records)
         expected = iter(records.expected if isinstance(records, LineRecords) else ())
-        return [self._transcript(talk, lines, next(expected, ())) for talk in talks]
+        transcripts: list[Transcript] = []
+        for talk in self._talks(record.value for record in records):
+            transcripts.append(self._transcript(talk, lines, next(expected, ())))
+            if talk.training:
+                transcripts[-2:] = _with_answers(transcripts[-2:], talk.training)
+        return transcripts
 
     def _transcript(
         self, talk: _Talk, lines: Sequence[Line], expected: Sequence[Message]
@@ -223,6 +249,18 @@ def _top(value: Any, path: Path) -> Any:
     if isinstance(value, list) and path and isinstance(path[0], int):
         return value[path[0]]
     return value
+
+
+def _copy_shared_lists(conversations: Iterable[list[Place]]) -> None:
+    """Copy lists that several conversations have, because reading empties them: a prompt with two
+    answers.
+    """
+    known_paths: set[Path] = set()
+    for lists in conversations:
+        for number, place in enumerate(lists):
+            if place.path in known_paths and isinstance(place.items, list):
+                lists[number] = place._replace(items=list(place.items))
+            known_paths.add(place.path)
 
 
 def _elements(base: Span, place: Place) -> Iterator[Element]:

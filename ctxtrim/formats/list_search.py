@@ -174,6 +174,8 @@ class ListSearch:
                     lists = self._lists(places)
                     if len(lists) < len(paths) or lists[0].among in matches:
                         continue
+                    if len(group) > 1 and not lists[-1].items:  # there is another answer, or none
+                        continue
                     if all(map(is_own, lists)) and any(place.items for place in lists):
                         group_matches.add(lists[0].among)
                         yield self._with_answer(value, lists)

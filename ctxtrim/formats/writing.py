@@ -22,8 +22,11 @@ from ctxtrim.errors import BUG, SelfCheckError
 from ctxtrim.formats.base import Edit, Format, Insertion, Site
 from ctxtrim.formats.line_edits import LineEdit, LineEdits, written_lines
 from ctxtrim.formats.lines import ByteBlock, SourceValues
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Line, Message, Part, Span, Transcript
 from ctxtrim.text.json_paths import Path
+
+_with_own_prompts = lazy_function("ctxtrim.formats.preferences:with_own_prompts")
 
 
 class Rewritten(Struct, frozen=True):
@@ -50,7 +53,7 @@ def rewrite(
     edits = LineEdits(without=set(without))
     source = SourceValues(lines)
     insertions: list[Insertion] = []
-    for transcript in transcripts:
+    for transcript in _with_own_prompts(transcripts):
         _collect(file_format, transcript, source, edits)
         insertions += _insertions(file_format, transcript, source)
     spans = (insertion.span for insertion in insertions if not insertion.replaces)

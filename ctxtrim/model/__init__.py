@@ -141,9 +141,7 @@ class Wrapper(_Readable, frozen=True, eq=False):
 
 
 class ServerLink(NamedTuple):
-    """The relation of a part to a tool that the provider runs itself: the part is the use of the
-    tool or its result, or the tool made this call. `id` names the use.
-    """
+    """A part is the use of a tool of the provider, its result, or a call that the tool made."""
 
     kind: Literal["use", "result", "call"]
     id: str
@@ -227,8 +225,8 @@ class Message(_Readable, frozen=True, eq=False):
     - `metadata`: debug keys that a stage may set, as (key, value) pairs
     - `turn`: the number of its turn if the file contains it
     - `action`: a tool call in the text of an answer; the next result answers it
-    - `continues`: the provider accepts it only after the message before it, so both are kept or
-      dropped together
+    - `continues`: only accepted after the message before it; both are kept or dropped together
+    - `is_answer`: an answer in data for training, which no stage drops or shortens
     - `index`: the position among the messages as read; None for an inserted message
     - `spans`: everything to remove with the message; `companions`: what goes with it, never sent
     """
@@ -249,6 +247,7 @@ class Message(_Readable, frozen=True, eq=False):
     is_demo: bool = False
     companions: tuple[Companion, ...] = ()
     continues: bool = False
+    is_answer: bool = False
 
     def _read(self) -> tuple[object, ...]:
         return (

@@ -6,7 +6,7 @@
                                           └─────────┴── StageRun ──▶ Row
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.lines import Bytes
 from ctxtrim.formats.self_check import written_chunk
 from ctxtrim.io.spool import Spool
+from ctxtrim.loading import lazy_function
 from ctxtrim.metering import Meter
 from ctxtrim.model import Message, Transcript
 from ctxtrim.pipeline import PipelineRun, Services, StagePipeline
@@ -31,6 +32,10 @@ from ctxtrim.stream.job import Done, Job
 
 if TYPE_CHECKING:
     from ctxtrim.summaries.identity import Identity
+
+# data with preferences only
+_are_rivals = lazy_function("ctxtrim.formats.preferences:are_rivals")
+_follow = lazy_function("ctxtrim.stream.rivals:follow")
 
 
 def done_chunks(
@@ -102,7 +107,7 @@ def _done(
         _Task(path, index, transcript, job, keeper)
         for index, transcript in enumerate(chunk.transcripts, begin)
     ]
-    results = [task.run(task.transcript.model) for task in tasks]
+    results = _results(tasks)
     try:
         write = _written if job.convert is None else _converted
         data, results, left_out = write(chunk, tasks, results, job)
@@ -130,6 +135,22 @@ def _done(
         is_lossy=any(left_out),
         is_open=chunk.is_open,
     )
+
+
+def _results(tasks: Sequence["_Task"]) -> list[PipelineRun]:
+    """The result of each task. Of two answers to one prompt, the longer one leads."""
+    results: list[PipelineRun] = []
+    while len(results) < len(tasks):
+        task, *others = tasks[len(results) : len(results) + 2]
+        if not others or not task.is_rival_of(others[0]):
+            results.append(task.run(task.transcript.model))
+        elif task.tokens < others[0].tokens:
+            leader = others[0].run(others[0].transcript.model)
+            results += (task.run(task.transcript.model, leader), leader)
+        else:
+            leader = task.run(task.transcript.model)
+            results += (leader, others[0].run(others[0].transcript.model, leader))
+    return results
 
 
 def _findings(chunk: Chunk, job: Job) -> tuple[Finding, ...]:
@@ -170,12 +191,36 @@ class _Task(Struct, frozen=True, dict=True):
         transcript = self.transcript
         return identity(transcript.messages, transcript.id, self.path, transcript.line, self.index)
 
-    def run(self, model: str | None) -> PipelineRun:
-        """The result for a model; after an unexpected error, that of the transcript as read."""
+    @property
+    def is_edited_answer(self) -> bool:
+        """Whether stages may edit the prompt of an answer in data for training."""
+        is_answer = any(message.is_answer for message in self.transcript.messages[-1:])
+        return is_answer and self.job.edits
+
+    def is_rival_of(self, other: "_Task") -> bool:
+        """Whether both transcripts are answers to a prompt that stages may edit."""
+        return self.is_edited_answer and _are_rivals(self.transcript, other.transcript)
+
+    @property
+    def tokens(self) -> int:
+        """The tokens as read; 0 if they cannot be counted, which the run reports."""
+        try:
+            return self.job.pipeline.metering.meter(self.transcript).counter.tokens(self.transcript)
+        except Exception:  # noqa: BLE001 - an unexpected error must not stop the other transcripts
+            return 0
+
+    def run(self, model: str | None, leader: PipelineRun | None = None) -> PipelineRun:
+        """The result for a model; after an unexpected error, that of the transcript as read.
+
+        `leader`: the result of a rival, whose edited prompt the transcript takes.
+        """
         transcript, metering = self.transcript, self.job.pipeline.metering
         if model != transcript.model:
             transcript = replace(transcript, model=model)
         try:
+            if leader is not None:
+                result: PipelineRun = _follow(self.job.pipeline, leader, transcript)
+                return result
             return self._run(transcript)
         except Exception as error:  # noqa: BLE001 - an unexpected error must not stop the other transcripts
             finding = not_handled(error, transcript.line, self.job.shows_tracebacks)
@@ -279,7 +324,7 @@ def _written(
         if not too_large:
             done = [result for result in counted if result is not None]
             return written.data, with_linked_lines(done, written.linked), left_out
-        if not retried.isdisjoint(too_large):
+        if not retried.isdisjoint(too_large) or any(task.is_edited_answer for task in tasks):
             raise SelfCheckError(
                 "no edit fits the model that the output names; name the model with --model"
             )

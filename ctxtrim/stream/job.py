@@ -47,6 +47,11 @@ class Job(Struct, frozen=True):
     on_event: Callable[[str, int, Event], object] | None = None
     convert: Callable[[Transcript], Conversion] | None = None
 
+    @property
+    def edits(self) -> bool:
+        """Whether stages may edit transcripts."""
+        return any(not spec.stage.is_verdict for spec in self.pipeline.stages)
+
 
 class Done(Struct, frozen=True):
     """The result of one chunk: bytes read, the output (None: left out), rows and findings.

@@ -52,7 +52,7 @@ def texts(transcript: Transcript) -> list[str]:
         {"results": [{"messages": TALK}]},
         {"conversations": [{"messages": TALK}]},
         {"prompt": PROMPT, "completion": ANSWER},
-        {"prompt": PROMPT, "chosen": ANSWER, "rejected": [says("None.")]},
+        {"prompt": PROMPT, "chosen": ANSWER, "rejected": []},
         {"input": {"messages": PROMPT}, "preferred_output": ANSWER, "non_preferred_output": []},
         {"attempts": [{"history": TALK}]},
         [{"conversations": TALK}],
@@ -70,7 +70,7 @@ def test_a_preferred_and_a_rejected_answer_are_never_in_one_conversation() -> No
     _, found = transcripts({"chosen": TALK, "rejected": other})
     assert [texts(each)[-1] for each in found] == ["Berths 2 and 4.", "None."]
     _, found = transcripts({"prompt": PROMPT, "chosen": ANSWER, "rejected": [says("None.")]})
-    assert len(found) == 1
+    assert [texts(each)[-1] for each in found] == ["Berths 2 and 4.", "None."]
 
 
 def test_copies_next_to_the_usual_list_are_not_read() -> None:

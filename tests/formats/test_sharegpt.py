@@ -159,16 +159,13 @@ def test_tools_are_read_from_json_in_a_string(tools: Any, found: str | None) -> 
     assert run(talk(*TURNS, tools=tools)).rows[0].count.tokens > 0
 
 
-def test_single_answers_next_to_the_conversation_are_unchanged() -> None:
-    data = talk(
-        turn("human", "go"),
-        chosen=turn("gpt", "good " * 99),
-        rejected=turn("gpt", "bad " * 99),
-        id="t",
-    )
-    parsed = transcript(data)
-    assert ([message.role for message in parsed.messages], parsed.id) == (["user"], "t")
-    assert run(data, [("trim", {})], limit=20).data == data
+def test_single_answers_next_to_the_conversation_are_two_conversations_of_one_prompt() -> None:
+    old = [turn("human", "old " * 99), turn("gpt", "old " * 99)]
+    prompt = turn("human", "go")
+    answers = {"chosen": turn("gpt", "good " * 9), "rejected": turn("gpt", "bad " * 99)}
+    ran = run(talk(*old, prompt, **answers, id="t"), [("trim", {})], limit=120)
+    assert ran.data == talk(prompt, **answers, id="t")
+    assert [(row.messages, row.id) for row in ran.rows] == [(2, "t"), (2, "t")]
 
 
 def test_an_observation_without_a_call_is_reported() -> None:

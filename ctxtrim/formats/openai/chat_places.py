@@ -18,6 +18,8 @@ PLACES = (
     "answer_generation.train_messages[*]",  # ToolBench
     "question[+]",  # BFCL: turns of one conversation
     "conversation.messages",  # exports of Antigravity
+    "rejected_messages",  # ms-swift, next to `messages`
+    "[*].rejected_messages",
 )
 """The JSON paths of such lists."""
 
@@ -31,11 +33,12 @@ _IN_VALUES = (
     ("request_body.messages",),  # Helicone
     ("kwargs.messages",),
     ("chat.messages",),
-    ("input.messages + preferred_output",),  # preferences, as OpenAI tunes models with them
-    ("input + preferred_output",),
+    # preferences, as OpenAI tunes models with them
+    ("input.messages + preferred_output", "input.messages + non_preferred_output"),
+    ("input + preferred_output", "input + non_preferred_output"),
     ("input.messages",),
     ("prompt + completion",),  # TRL, as the next three
-    ("prompt + chosen",),
+    ("prompt + chosen", "prompt + rejected"),
     ("chosen", "rejected"),
     ("prompt",),
     ("trajectory",),

@@ -1,0 +1,126 @@
+"""Answers in data for training, and pairs of a chosen and a rejected one.
+
+::
+
+    {"prompt": […], "completion": […]}                          an answer
+    {"prompt": […], "chosen": […], "rejected": […]}             a pair: two conversations
+    {"input": {"messages": […]}, "preferred_output": […], "non_preferred_output": […]}
+    {"chosen": [prompt…, answer], "rejected": [prompt…, answer]}
+    {"messages": [prompt…, answer], "rejected_messages": [prompt…, answer]}
+    {"messages" | "conversations": […], "chosen": message, "rejected": message}
+
+Without a list of its own, the prompt is what both conversations begin with.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
+from typing import Any
+
+from msgspec.structs import replace
+
+from ctxtrim.formats.fields import members
+from ctxtrim.model import Message, Span, Transcript
+from ctxtrim.text.json_paths import Place
+
+_PAIR = ("chosen", "rejected")
+_RIVALS = {
+    "rejected": ("chosen",),
+    "rejected_messages": ("chosen_messages", "messages"),
+}
+"""The lists with a prompt and the rejected answer, and those that may have the chosen one."""
+
+
+def with_answers_beside(
+    lists: Sequence[Place], is_answer: Callable[[Any], bool]
+) -> list[list[Place]]:
+    """The conversations of a list with a chosen and a rejected message next to it, one for each;
+    without these, of the list alone.
+    """
+    place = lists[0]
+    messages = [members(place.envelope.get(name)) for name in _PAIR]
+    if not all(map(is_answer, messages)):
+        return [list(lists)]
+    paths = [(*place.envelope_path, name) for name in _PAIR]
+    answers = zip(paths, messages, strict=True)
+    return [[place, place._replace(path=path, items=message)] for path, message in answers]
+
+
+def unread_preferences(lists: Sequence[Place]) -> tuple[str, ...]:
+    """The notes about answers next to the lists of a conversation that no conversation has."""
+    envelope = lists[0].envelope
+    is_pair = lists[-1].path[-1] in _PAIR
+    answers = {name: envelope.get(name) for name in (*_PAIR, "rejected_response")}
+    return tuple(
+        f"the answer in `{name}` is not read"
+        for name, answer in answers.items()
+        if answer and not (is_pair and isinstance(answer, (list, dict)))
+    )
+
+
+def with_answers(transcripts: Sequence[Transcript], lists: Sequence[Span]) -> list[Transcript]:
+    """The last two transcripts that were read, with their answers marked. `lists` are those of the
+    last one.
+    """
+    *earlier, last = transcripts
+    *prompts, answer = lists
+    if prompts:
+        indices = [index for index, message in enumerate(last.messages) if _is_in(message, answer)]
+        return [*earlier, _with_answer(last, indices[0])] if indices else [*earlier, last]
+    rivals = [answer.outer.inside(name) for name in _RIVALS.get(str(answer.path[-1]), ())]
+    if not earlier or not earlier[0].messages or not last.messages:
+        return [*earlier, last]
+    if not any(_is_in(earlier[0].messages[-1], rival) for rival in rivals):
+        return [*earlier, last]
+    start = _prompt_length(earlier[0].messages, last.messages)
+    if start == 0:
+        return [*earlier, last]
+    return [_with_answer(earlier[0], start), _with_answer(last, start)]
+
+
+def _is_in(message: Message, answer: Span) -> bool:
+    """Whether a message is in a list."""
+    span = message.spans[0]
+    return span.line == answer.line and span.path[: len(answer.path)] == answer.path
+
+
+def _prompt_length(chosen: Sequence[Message], rejected: Sequence[Message]) -> int:
+    """The number of messages with which both conversations begin; each has an answer after them."""
+    pairs = zip(chosen[:-1], rejected[:-1], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _with_answer(transcript: Transcript, start: int) -> Transcript:
+    """The transcript whose messages from a position on are the answer."""
+    messages = transcript.messages
+    answer = (replace(message, is_answer=True) for message in messages[start:])
+    messages = (*messages[:start], *answer)
+    source = replace(transcript.source, messages=messages)
+    return replace(transcript, messages=messages, source=source)
+
+
+def prompt_of(messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages before an answer; none without an answer."""
+    starts = (index for index, message in enumerate(messages) if message.is_answer)
+    return messages[: next(starts, 0)]
+
+
+def are_rivals(first: Transcript, second: Transcript) -> bool:
+    """Whether two transcripts, as read, are answers to one prompt in one object."""
+    prompt = prompt_of(first.messages)
+    if not prompt or prompt != prompt_of(second.messages):
+        return False
+    lines = [transcript.messages[-1].spans[0].line for transcript in (first, second)]
+    return lines[0] == lines[1] and first.pointer == second.pointer
+
+
+def with_own_prompts(transcripts: Sequence[Transcript]) -> Iterator[Transcript]:
+    """The transcripts without those whose prompt is in the list of the one before: an edit of it is
+    written once.
+    """
+    earlier: Sequence[Span] = ()
+    for transcript in transcripts:
+        last_message = prompt_of(transcript.source.messages)[-1:]
+        spans = last_message[0].spans if last_message else ()
+        if not spans or spans != earlier:
+            yield transcript
+        earlier = spans

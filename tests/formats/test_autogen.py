@@ -103,3 +103,10 @@ def test_responses_in_another_form_make_an_estimate_and_stay_with_their_calls(ct
     assert (len(found.messages), found.uncounted, found.options.unread) == (3, 0, (note,))
     fixed = ctxtrim("check", "--fix", stdin=data)
     assert (fixed.code, fixed.out) == (0, data)
+
+
+def test_a_response_whose_role_is_no_text_is_not_read(ctxtrim: Run) -> None:
+    odd = user("Stop.") | {"tool_responses": [result("c1", "Nine.") | {"role": []}]}
+    ran = ctxtrim("count", "--json", stdin=conversation([user("How deep?"), call("c1"), odd]))
+    (row,) = json.loads(ran.out)["transcripts"]
+    assert (ran.code, row["messages"], row["exactness"]) == (0, 3, "estimated")

@@ -90,7 +90,9 @@ def add_responses(
 
 def is_result(response: Any) -> bool:
     """Whether a response of a message is a result of Chat Completions."""
-    return CONTENT in members(response) and RESPONSES not in response
+    if CONTENT not in members(response) or RESPONSES in response:
+        return False
+    return isinstance(response.get("role", "tool"), str)
 
 
 def _has_results(content: Sequence[Any]) -> bool:

@@ -17,7 +17,7 @@ because a read without the edits after it shows a file that no longer exists
 (`benchmarks/edits.py`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -114,13 +114,13 @@ class _Ranked(NamedTuple):
 
 def _by_priority(situation: Situation) -> list[Allocation]:
     ranked: list[_Ranked] = []
-    for age, (exchange, positions) in enumerate(reversed(_units(situation).items())):
+    for age, unit in enumerate(reversed(_units(situation))):
+        exchange = unit.exchange
         is_demo = situation.messages[exchange].is_demo
         is_recent = situation.is_recent[exchange]
         is_old = not (is_recent or exchange in situation.worth_keeping)
-        unit = Unit(positions, turn=situation.turns[exchange], exchange=exchange)
         fade = (1 + age / _FADE) ** -_SLOWNESS
-        for order, (density, level) in enumerate(_increments(situation, exchange, positions)):
+        for order, (density, level) in enumerate(_increments(situation, unit)):
             need = -density * fade
             ranked.append(_Ranked(is_demo, is_old, need, -exchange, order, Allocation(unit, level)))
             is_old = not is_recent  # what lengthens an older result waits for other exchanges
@@ -155,14 +155,14 @@ def _with_edits(situation: Situation, ranked: list[_Ranked]) -> list[_Ranked]:
     return raised
 
 
-def _increments(situation: Situation, exchange: int, positions: Sequence[int]) -> list[Increment]:
-    """The levels of an exchange worth taking, each with its additional need per token, in falling
+def _increments(situation: Situation, unit: Unit) -> list[Increment]:
+    """The levels of a unit worth taking, each with its additional need per token, in falling
     order.
     """
     costs, results = situation.costs, situation.results
-    rest, need = _prompt_share(situation, exchange), float(_EVENT)
+    rest, need = _prompt_share(situation, unit.exchange), float(_EVENT)
     needs: list[tuple[int, float]] = []  # the cost of each result and the need for it
-    for position in positions:
+    for position in unit.positions:
         if position in results:
             needs.append((costs[position], _need_of_result(situation, results[position])))
         else:
@@ -215,17 +215,14 @@ def _reason(situation: Situation, exchange: int) -> str:
 
 
 def _oldest(situation: Situation) -> list[Allocation]:
-    units = _units(situation)
-    return [_whole(situation, exchange, units[exchange]) for exchange in reversed(units)]
+    return [Allocation(unit) for unit in reversed(_units(situation))]
 
 
 def _middle(situation: Situation) -> list[Allocation]:
     units = _units(situation)
-    exchanges, middle = list(units), (len(units) - 1) / 2
-    order = sorted(range(len(exchanges)), key=lambda position: (-abs(position - middle), -position))
-    return [
-        _whole(situation, exchanges[position], units[exchanges[position]]) for position in order
-    ]
+    middle = (len(units) - 1) / 2
+    order = sorted(range(len(units)), key=lambda number: (-abs(number - middle), -number))
+    return [Allocation(units[number]) for number in order]
 
 
 def _age(situation: Situation) -> list[Allocation]:
@@ -233,20 +230,17 @@ def _age(situation: Situation) -> list[Allocation]:
     return [*(replace(allocation, level=0) for allocation in whole), *whole]
 
 
-def _units(situation: Situation) -> dict[int, tuple[int, ...]]:
-    """All exchanges, and the prompts of turns without exchanges, by their first message and in
-    order.
-    """
-    units = dict(situation.exchanges)
+def _units(situation: Situation) -> list[Unit]:
+    """All exchanges, and the prompts of turns without exchanges, in order."""
+    positions = dict(situation.exchanges)  # by the first message
     for turn, prompts in situation.prompts.items():
         plain = tuple(position for position in prompts if position not in situation.special)
         if plain and turn not in situation.exchanges_of_turn:
-            units[plain[0]] = plain
-    return dict(sorted(units.items()))
-
-
-def _whole(situation: Situation, exchange: int, positions: tuple[int, ...]) -> Allocation:
-    return Allocation(Unit(positions, turn=situation.turns[exchange], exchange=exchange))
+            positions[plain[0]] = plain
+    return [
+        Unit(own, turn=situation.turns[first], exchange=first)
+        for first, own in sorted(positions.items())
+    ]
 
 
 _OLDEST_FIRST = partial(place_in_turn, "oldest first: exchange")

@@ -1,9 +1,10 @@
 """Fill a budget with the units of a transcript, most important first.
 
 1. Keep protected messages; those that may be shortened get more tokens by their rank. Plan units in
-  the order of the strategy while they fit. Clips are only planned. 2. Make each planned clip, once.
-  3. Restore units that did not fit with clipped results if their smallest form fits. 4. Lengthen
-  shortened messages while there is room.
+   the order of the strategy while they fit. Clips are only planned.
+2. Make each planned clip, once.
+3. Restore units that did not fit with clipped results if their smallest form fits.
+4. Lengthen shortened messages while there is room.
 
 The result is maximal: no unit is dropped if its smallest form fits. Messages are measured once. A
 unit without room is skipped without making a clip, so the work grows linearly with the number of
@@ -69,10 +70,10 @@ class Fit:
         positions = sorted(self.kept.keys() - self.situation.emptied)
         return tuple(self.kept[position].message for position in positions)
 
-    def fill(self) -> "Fit":
-        """Keep as many units as fit, and return the object itself."""
+    def fill(self) -> None:
+        """Keep as many units as fit."""
         if self.room < 0:
-            return self
+            return
         is_contiguous = self.ranking.strategy.is_contiguous
         self.forms.set_only_copies(set())
         self.candidates = self.ranking.units
@@ -89,11 +90,14 @@ class Fit:
             self._put(position, self.forms.within(position, tokens))
         self._replace_dangling_pointers()
         self._use_room()
-        return self
+
+    def anew(self, limit: int) -> "Fit":
+        """The fit begun anew within another limit: with the protected messages only."""
+        return Fit(self.ranking, self.forms, self.fixed, limit)
 
     def widened(self, limit: int) -> "Fit":
         """The fit with more room: all that is kept, and what fits into a larger limit as well."""
-        wider = Fit(self.ranking, self.forms, self.fixed, limit)
+        wider = self.anew(limit)
         for position, form in self.kept.items():
             wider._put(position, form)
         wider.candidates = self.ranking.units

@@ -179,31 +179,25 @@ class Trim(KeepRules, _Order):
         """The messages to keep; None if all of them fit."""
         if not self.exceeds(transcript):
             return None
-        available = self.budget.available - self._reserve(transcript)
         situation, fixed = self._situation(transcript), self.counter.fixed(transcript)
-
-        def fit_of(situation: Situation, fixed: int) -> Fit:
-            ranking = Ranking(situation, STRATEGIES[self.strategy])
-            return self._fit(transcript, ranking, Forms(situation), fixed, available)
-
-        fit, citations = fit_of(situation, fixed), self._citations(transcript)
+        fit, citations = self._fit(transcript, situation, fixed), self._citations(transcript)
         if citations and not self._citations(replace(transcript, messages=fit.messages)):
             # no source is kept, so the others get the room of the prompt for citations
-            fit = fit_of(situation.with_citations(citations), fixed - citations)
+            fit = self._fit(transcript, situation.with_citations(citations), fixed - citations)
         return fit
 
     def _citations(self, transcript: Transcript) -> int:
         return self.counter.overhead(transcript).get("citations", 0)
 
-    def _fit(
-        self, transcript: Transcript, ranking: Ranking, forms: Forms, fixed: int, available: int
-    ) -> Fit:
-        """The messages kept within `available` tokens, or within the target if the protected
-        messages fit there.
+    def _fit(self, transcript: Transcript, situation: Situation, fixed: int) -> Fit:
+        """The messages kept within the target; within the budget if the protected messages alone
+        exceed the target. `fixed`: the cost of the request without messages.
         """
-        fit = Fit(ranking, forms, fixed, int(available * self.target))
+        available = self.budget.available - self._reserve(transcript)
+        ranking = Ranking(situation, STRATEGIES[self.strategy])
+        fit = Fit(ranking, Forms(situation), fixed, int(available * self.target))
         if fit.room < 0:
-            fit = Fit(ranking, forms, fixed, available)
+            fit = fit.anew(available)
         return self._filled(transcript, fit)
 
     def _filled(self, transcript: Transcript, fit: Fit) -> Fit:
@@ -216,7 +210,7 @@ class Trim(KeepRules, _Order):
             if excess <= 0 or fit.room < 0:
                 break
             limit = fit.limit - excess - attempt * goal // _STEP
-            fit = Fit(fit.ranking, fit.forms, fit.fixed, limit)
+            fit = fit.anew(limit)
         return fit
 
     def _reserve(self, transcript: Transcript) -> int:

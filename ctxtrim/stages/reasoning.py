@@ -68,7 +68,7 @@ def _replacements(
 ) -> dict[int, Message]:
     """By position, the messages without the reasoning that the edits of a stage invalidate."""
     if mode != "strip-after-edit":
-        return _stripped(transcript, 0, mode)
+        return _without_reasoning(transcript, 0, mode)
     replacements: dict[int, Message] = {}
     start = len(transcript.messages)
     for _ in range(_ATTEMPTS):
@@ -76,7 +76,7 @@ def _replacements(
         if edit is None or edit >= start:
             break
         start = edit
-        replacements = _stripped(transcript, start, mode)
+        replacements = _without_reasoning(transcript, start, mode)
     return replacements
 
 
@@ -93,17 +93,17 @@ def without_invalid_reasoning(
     """
     after = outcome.transcript
     start = _first_invalid(before, after, mode)
-    invalid = {} if start is None else _stripped(after, start, mode)
+    invalid = {} if start is None else _without_reasoning(after, start, mode)
     final = _without_emptied(_with(after, invalid), replacements)
     kept = {message.index for message in final.messages}
-    stripped = [
-        _Stripped(before, position, message)
+    removed = {
+        position: message
         for position, message in replacements.items()
         if message.index in kept or not message.parts
-    ]
-    stripped += [_Stripped(after, position, message) for position, message in invalid.items()]
-    if not stripped:
+    }
+    if not removed and not invalid:
         return outcome
+    stripped = [*_each_stripped(before, removed), *_each_stripped(after, invalid)]
     reason = "something before it has changed" if mode == "strip-after-edit" else mode
     changes = [
         change_of(entry.transcript.messages, entry.position, "stripped", f"thinking: {reason}")
@@ -120,16 +120,27 @@ def without_invalid_reasoning(
 
 
 class _Stripped(NamedTuple):
-    """A message of a transcript, by its position, and the message without reasoning."""
+    """A message of a transcript, by its position, and the message without reasoning.
+
+    `is_current`: it comes after the current task.
+    """
 
     transcript: Transcript
     position: int
     message: Message
+    is_current: bool
 
     @property
     def blocks(self) -> int:
         """The number of removed blocks."""
         return len(self.transcript.messages[self.position].parts) - len(self.message.parts)
+
+
+def _each_stripped(transcript: Transcript, rest: Mapping[int, Message]) -> Iterator[_Stripped]:
+    """The messages of a transcript that lost their reasoning; `rest`: what is left, by position."""
+    loop = current_loop(transcript.messages)
+    for position, message in rest.items():
+        yield _Stripped(transcript, position, message, loop is not None and position > loop)
 
 
 def _with(transcript: Transcript, stripped: Mapping[int, Message]) -> Transcript:
@@ -178,7 +189,9 @@ def _first_invalid(before: Transcript, after: Transcript, mode: ReasoningMode) -
     return None
 
 
-def _stripped(transcript: Transcript, start: int, mode: ReasoningMode) -> dict[int, Message]:
+def _without_reasoning(
+    transcript: Transcript, start: int, mode: ReasoningMode
+) -> dict[int, Message]:
     """The messages from a position on that contain reasoning, each without it.
 
     Hidden messages are not changed.
@@ -218,21 +231,9 @@ def _stuck(transcript: Transcript, mode: ReasoningMode) -> Finding | None:
     return Finding("thinking-kept", "warning", text, transcript.line)
 
 
-def _current(stripped: Sequence[_Stripped]) -> Iterator[_Stripped]:
-    """The messages after the current task."""
-    loops: dict[int, int | None] = {}  # by transcript, of which there are at most two
-    for entry in stripped:
-        messages = entry.transcript.messages
-        if id(messages) not in loops:
-            loops[id(messages)] = current_loop(messages)
-        loop = loops[id(messages)]
-        if loop is not None and entry.position > loop:
-            yield entry
-
-
 def _finding(stripped: Sequence[_Stripped], reason: str) -> Finding:
     count = sum(entry.blocks for entry in stripped)
-    current = sum(entry.blocks for entry in _current(stripped))
+    current = sum(entry.blocks for entry in stripped if entry.is_current)
     text = f"{count} thinking block{'' if count == 1 else 's'} removed ({reason})"
     if current:
         text += (

@@ -34,17 +34,20 @@ _SEALED = "an encrypted summary was dropped for lack of room; no other summary c
 class Placed(Struct, frozen=True):
     """A transcript with its summary, the position of the summary, and the tokens of both.
 
-    `covered`: the number of messages that it covers, including those of earlier summaries if known;
-    `indices`: those of them that are in the transcript as read. `size`: the tokens of the summary.
+    `stored`: the summary as a store keeps it. Its messages include those that earlier summaries
+    cover, if known.
     """
 
     transcript: Transcript
     position: int
     tokens: int
     summary: Summary
-    covered: int
-    size: int
-    indices: frozenset[int]
+    stored: StoredSummary
+
+    @property
+    def is_omitted(self) -> bool:
+        """Whether a line says that the summary was omitted."""
+        return self.summary.text == markers.OMITTED
 
 
 class NoSummary(Struct, frozen=True):
@@ -64,14 +67,15 @@ class NoSummary(Struct, frozen=True):
 class _Place(Struct, frozen=True):
     """Where a summary is inserted: a transcript without the dropped messages.
 
-    `covered` and `indices`: see `Placed`.
+    `messages`: the number of messages that the summary covers; `indices`: those of them that are in
+    the transcript, by their index as read.
     """
 
     counter: Counter
     transcript: Transcript
     dropped: Set[int]
-    covered: int
     alternates: bool
+    messages: int
     indices: frozenset[int] = frozenset()
 
     def placed(self, summary: Summary) -> Placed:
@@ -82,10 +86,8 @@ class _Place(Struct, frozen=True):
         )
         tokens = self.counter.tokens(replaced.transcript)
         size = self.counter.text(summary.text)
-        position = replaced.touched[0]
-        return Placed(
-            replaced.transcript, position, tokens, summary, self.covered, size, self.indices
-        )
+        stored = StoredSummary(summary.text, size, self.messages, self.indices)
+        return Placed(replaced.transcript, replaced.touched[0], tokens, summary, stored)
 
 
 def place_summary(
@@ -104,7 +106,7 @@ def place_summary(
     kept. There is also none if there are no facts, or if strict roles would not alternate.
     `written` is the summary if it is written already; only rules write it again.
     """
-    if not keeps_roles(as_read, transcript, dropped):
+    if not _keeps_roles(as_read, transcript, dropped):
         return NoSummary("an earlier summary separates two kept answers")
     covered = [
         piece
@@ -114,14 +116,14 @@ def place_summary(
     if writer.earlier is not None:
         left = missing_part(writer.earlier, transcript, dropped, writer.redacts)
         writer = replace(writer, earlier=left)
-    number, indices = _coverage(writer, as_read, covered, dropped)
+    own = frozenset(index for position in dropped if (index := as_read[position].index) is not None)
+    number, indices = _coverage(writer, covered, own)
     alternates = alternates_without_digests(as_read)
-    place = _Place(writer.counter, transcript, dropped, number, alternates, indices)
+    place = _Place(writer.counter, transcript, dropped, alternates, number, indices)
     room = available - place.placed(Summary("", FALLBACK)).tokens
     if room <= 0:
         summary = Summary("", FALLBACK)
     elif written is None:
-        own = _indices(as_read, dropped)
         summary = writer.stored(covered, own, room) or writer.of(covered, room)
     elif written.origin == "rules":
         summary = _by_rules(writer, covered, room, written)
@@ -142,21 +144,17 @@ def place_summary(
 
 
 def _coverage(
-    writer: SummaryWriter, as_read: Sequence[Message], covered: Sequence[Message], dropped: Set[int]
+    writer: SummaryWriter, covered: Sequence[Message], own: frozenset[int]
 ) -> tuple[int, frozenset[int]]:
-    """The number of messages that a summary covers, and the indices of those that were read."""
+    """The number of messages that a summary covers, and the indices of those that were read.
+
+    `own`: the indices without those of an earlier summary.
+    """
     number = sum(map(_covered_messages, covered))
-    indices = _indices(as_read, dropped)
     stored = writer.merges([piece for message in covered for piece in split_message(message)])
     if stored is None:
-        return number, indices
-    return number + stored.messages, indices | stored.indices
-
-
-def _indices(as_read: Sequence[Message], dropped: Set[int]) -> frozenset[int]:
-    return frozenset(
-        index for position in dropped if (index := as_read[position].index) is not None
-    )
+        return number, own
+    return number + stored.messages, own | stored.indices
 
 
 def _by_rules(
@@ -169,7 +167,7 @@ def _by_rules(
     return replace(replace(writer, summarizer=None).of(covered, room), trouble=trouble)
 
 
-def keeps_roles(as_read: Sequence[Message], transcript: Transcript, dropped: Set[int]) -> bool:
+def _keeps_roles(as_read: Sequence[Message], transcript: Transcript, dropped: Set[int]) -> bool:
     """Whether strict roles that alternate still do so with a summary of the dropped messages.
 
     The new summary takes the place of an earlier one, which may separate two kept answers.
@@ -210,7 +208,7 @@ def summarize_old(
     placed = place_summary(writer, messages, transcript, old, most)
     if isinstance(placed, NoSummary):
         return placed
-    if placed.summary.text == markers.OMITTED:
+    if placed.is_omitted:
         return NoSummary("a summary would not be smaller", placed.summary.trouble)
     changes = [
         change_of(messages, position, "dropped", "older than the kept messages")
@@ -229,7 +227,7 @@ def restore_summary(
     if any(has_summary(message) and not is_sealed_summary(message) for message in messages):
         return None
     alternates = alternates_without_digests(transcript.messages)
-    place = _Place(counter, transcript, frozenset(), stored.messages, alternates)
+    place = _Place(counter, transcript, frozenset(), alternates, stored.messages)
     placed = place.placed(Summary(markers.with_title(stored.text), "store", origin="store"))
     return placed if placed.tokens <= available else None
 
@@ -250,12 +248,12 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
     Dropped messages become `summarized`. An earlier summary becomes `merged`, as does the prompt
     that begins with it. A summary that only the provider can read is lost if it is dropped.
     """
-    is_omitted = placed.summary.text == markers.OMITTED
     is_stored = placed.summary.origin == "store"
-    is_restored = is_stored and not placed.indices  # it covers none of these messages
-    noun = "message" if placed.covered == 1 else "messages"
-    reason = f"summary of {placed.covered} {noun}, by {placed.summary.by}"
-    if is_omitted:
+    is_restored = is_stored and not placed.stored.indices  # it covers none of these messages
+    number = placed.stored.messages
+    noun = "message" if number == 1 else "messages"
+    reason = f"summary of {number} {noun}, by {placed.summary.by}"
+    if placed.is_omitted:
         reason = "a line for the summary omitted for lack of room"
     messages = placed.transcript.messages
     action: Action = "inserted" if messages[placed.position].is_summary else "merged"
@@ -271,7 +269,7 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
             continue
         if change.action == "dropped" and change.message in sealed:
             findings.append(Finding("summary", "warning", _SEALED, index=change.message))
-        elif change.action == "dropped" and not (is_omitted or is_restored):
+        elif change.action == "dropped" and not (placed.is_omitted or is_restored):
             change = replace(change, action="summarized")
         elif change.action == "kept" and change.message not in kept:
             change = Change(change.message, "merged", "merged into the summary")
@@ -279,13 +277,12 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
     if placed.summary.trouble is not None:
         text = f"{placed.summary.trouble}; using facts instead"
         findings.append(Finding("summary", "warning", text))
-    written = StoredSummary(placed.summary.text, placed.size, placed.covered, placed.indices)
     return replace(
         outcome,
         transcript=placed.transcript,
         changes=(*changes, insertion),
         findings=tuple(findings),
-        summary=None if is_omitted or is_stored else written,
+        summary=None if placed.is_omitted or is_stored else placed.stored,
     )
 
 

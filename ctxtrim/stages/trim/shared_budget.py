@@ -12,7 +12,6 @@ from ctxtrim.model import Transcript
 from ctxtrim.stages.placement.summary import NoSummary, Placed, place_summary
 from ctxtrim.stages.placement.summary_writer import SummaryWriter
 from ctxtrim.stages.trim.fit import Fit
-from ctxtrim.summaries import markers
 from ctxtrim.summaries.summarizer import Summary
 
 _SHARE = 8  # a summary gets at most this fraction of the budget
@@ -26,11 +25,6 @@ class Shared(Struct, frozen=True):
     fit: Fit
     shortened: Transcript
     placed: Placed
-
-    @property
-    def is_omitted(self) -> bool:
-        """Whether a line says that the summary was omitted."""
-        return self.placed.summary.text == markers.OMITTED
 
 
 @dataclass(frozen=True)
@@ -91,9 +85,8 @@ class SharedBudget:
         if isinstance(wider, NoSummary) or wider.placed.summary.origin != summary.origin:
             return None
         if summary.origin != "rules":  # the text covers also what is kept now
-            covered, indices = narrow.placed.covered, narrow.placed.indices
-            wider = replace(wider, placed=replace(wider.placed, covered=covered, indices=indices))
-        return None if wider.is_omitted and not narrow.is_omitted else wider
+            wider = replace(wider, placed=replace(wider.placed, stored=narrow.placed.stored))
+        return None if wider.placed.is_omitted and not narrow.placed.is_omitted else wider
 
     def _with_summary(self, fit: Fit, written: Summary | None = None) -> Shared | NoSummary:
         """A fit with a summary of what it drops, which may be written already."""

@@ -106,14 +106,6 @@ def facts(
     return text if replaced is None else fitted(all_facts, replaced, tokenizer, layout)
 
 
-def facts_of(shape: Shape, earlier: str | None, *, redacts: bool) -> Facts:
-    """All facts of some messages and of an earlier summary, in order."""
-    new_facts = gathered(shape, redacts=redacts)
-    if earlier is None:
-        return new_facts
-    return merged(_masked(parse_facts(earlier), redacts), new_facts)
-
-
 def _tokens_replaced(
     messages: Iterable[Message], earlier: str | None, tokenizer: Tokenizer, least: int
 ) -> int | None:
@@ -121,56 +113,76 @@ def _tokens_replaced(
 
     Counting stops early.
     """
+    texts = [] if earlier is None else [earlier]
+    for message in messages:
+        if message.agent_visible:
+            texts += [part.spelled for part in message.parts]
     tokens = 0
-    texts = (
-        part.spelled for message in messages if message.agent_visible for part in message.parts
-    )
-    for text in (*((earlier,) if earlier is not None else ()), *texts):
+    for text in texts:
         tokens += tokenizer.count(text)
         if tokens >= least:
             return None
     return tokens
 
 
-def gathered(shape: Shape, *, redacts: bool) -> Facts:
-    """The facts of some messages in order. A summary among them counts as the facts before it."""
-    before = Facts(0, {}, {})
-    lines: dict[Section, list[str]] = {}
-    calls: Counter[str] = Counter()
-    count = 0
+def facts_of(shape: Shape, earlier: str | None = None, *, redacts: bool) -> Facts:
+    """All facts of an earlier summary and of some messages, in order.
+
+    A summary among the messages counts as the facts before it.
+    """
+    before = Facts(0, {}, {}) if earlier is None else _masked(parse_facts(earlier), redacts)
+    collector = _Collector(redacts)
     for position, message in enumerate(shape.messages):
         if not message.agent_visible:
             continue
         text = "\n".join([part.text for part in message.parts if part.kind == "text"])
         if message.is_summary or (message.role == "user" and is_facts(text)):
-            before = merged(
-                merged(before, _collected(lines, calls, count)), _masked(parse_facts(text), redacts)
-            )
-            lines, calls, count = {}, Counter(), 0
-            continue
-        if message.role == "user" and is_digest(text):
-            for digest_line in text.split("\n"):
-                parsed = parse_summary_line(digest_line)
-                if parsed is None:
-                    calls.update(counted_tools(digest_line))
-                    continue
-                calls[parsed.tool] += 1
-                for section, line in _facts_in_digest(parsed):
-                    lines.setdefault(section, []).append(_line(line, section, redacts))
-            continue
-        count += 1
-        for call in message.calls:
-            calls[call.name or "?"] += 1
-        for section, line in _facts_in(message, text, shape.call[position]):
-            lines.setdefault(section, []).append(_line(line, section, redacts))
-    return merged(before, _collected(lines, calls, count))
+            before = merged(merged(before, collector.facts), _masked(parse_facts(text), redacts))
+            collector = _Collector(redacts)
+        elif message.role == "user" and is_digest(text):
+            collector.add_digest(text)
+        else:
+            collector.add_message(message, text, shape.call[position])
+    return merged(before, collector.facts)
 
 
-def _collected(lines: dict[Section, list[str]], calls: dict[str, int], count: int) -> Facts:
-    """The facts collected so far."""
-    by_name = {section.name: tuple(texts) for section, texts in lines.items()}
-    tools = tuple(counted(" ".join(name.split()), times) for name, times in calls.items())
-    return Facts(count, by_name | {TOOLS.name: tools}, {})
+class _Collector:
+    """The facts of messages between two summaries."""
+
+    def __init__(self, redacts: bool) -> None:
+        self._redacts = redacts
+        self._lines: dict[Section, list[str]] = {}
+        self._calls: Counter[str] = Counter()
+        self._messages = 0
+
+    def add_message(self, message: Message, text: str, call: Part | None) -> None:
+        """Add the facts of a message with this text; `call`: the call that it answers, if any."""
+        self._messages += 1
+        self._calls.update([own.name or "?" for own in message.calls])
+        self._add(_facts_in(message, text, call))
+
+    def add_digest(self, text: str) -> None:
+        """Add the facts of digests. The messages that they replace do not count."""
+        for line in text.split("\n"):
+            fields = parse_summary_line(line)
+            if fields is None:
+                self._calls.update(counted_tools(line))
+            else:
+                self._calls[fields.tool] += 1
+                self._add(_facts_in_digest(fields))
+
+    def _add(self, new_facts: Iterable[_Fact]) -> None:
+        for section, line in new_facts:
+            self._lines.setdefault(section, []).append(_line(line, section, self._redacts))
+
+    @property
+    def facts(self) -> Facts:
+        """The facts so far."""
+        lines = {section.name: tuple(texts) for section, texts in self._lines.items()}
+        lines[TOOLS.name] = tuple(
+            counted(" ".join(name.split()), times) for name, times in self._calls.items()
+        )
+        return Facts(self._messages, lines, {})
 
 
 def _facts_in(message: Message, text: str, call: Part | None) -> Iterator[_Fact]:

@@ -6,7 +6,7 @@ from harness import run
 
 from ctxtrim.conversation.turns import shape
 from ctxtrim.summaries import digests, markers
-from ctxtrim.summaries.facts import gathered
+from ctxtrim.summaries.facts import facts_of
 from ctxtrim.summaries.sections import TOOLS
 
 LONG = "row of the table\n" * 60
@@ -44,5 +44,5 @@ def test_s3_10_the_summary_counts_the_calls_that_a_digest_only_counts() -> None:
         "[✓ Bash: make lamp | exit 0 | 3 lines]"
     )
     messages = builders.transcript([user(digest), *step("a", "lit", command="ls")]).messages
-    found = gathered(shape(messages), redacts=True)
+    found = facts_of(shape(messages), redacts=True)
     assert found.lines[TOOLS.name] == ("Bash × 17", "Edit × 9", "bash × 1")

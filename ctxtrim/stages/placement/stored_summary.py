@@ -10,7 +10,7 @@ from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import StoredSummary
 from ctxtrim.stages.placement.leads import split_message
 from ctxtrim.summaries import markers
-from ctxtrim.summaries.facts import gathered
+from ctxtrim.summaries.facts import facts_of
 from ctxtrim.summaries.overlap import has_counts_of, has_lines_of, without
 from ctxtrim.summaries.sections import EARLIER, Facts, facts_text, is_facts, parse_facts
 
@@ -53,4 +53,4 @@ def as_facts(stored: StoredSummary) -> str:
 
 def _facts_of(messages: Sequence[Message], redacts: bool) -> Facts:
     pieces = [piece for message in messages for piece in split_message(message)]
-    return gathered(shape(pieces), redacts=redacts)
+    return facts_of(shape(pieces), redacts=redacts)

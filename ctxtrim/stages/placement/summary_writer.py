@@ -12,7 +12,7 @@ from ctxtrim.stage import StoredSummary
 from ctxtrim.stages.placement.leads import leads, split_message, summary_message, with_leads
 from ctxtrim.stages.placement.stored_summary import as_facts
 from ctxtrim.summaries import markers
-from ctxtrim.summaries.facts import facts, gathered
+from ctxtrim.summaries.facts import facts, facts_of
 from ctxtrim.summaries.overlap import has_lines_of
 from ctxtrim.summaries.prompts import MAX_PROMPT, checkpoint_prompt, transcribed
 from ctxtrim.summaries.redaction import redacted
@@ -162,5 +162,5 @@ class SummaryWriter(Struct, frozen=True):
         stored = parse_facts(markers.untitled(self.earlier.text))
         if stored.lines.get(EARLIER.name):
             return self.earlier
-        own = gathered(shape_of(covered), redacts=self.redacts)
+        own = facts_of(shape_of(covered), redacts=self.redacts)
         return None if has_lines_of(own, stored) else self.earlier

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ctxtrim.evidence.agent_instructions import is_only_instructions
 from ctxtrim.formats.lines import SourceValues
 from ctxtrim.model import Line, Message, Source, Span, StrictRoles, Transcript
-from ctxtrim.summaries.markers import is_only_summary, pieces
+from ctxtrim.summaries.markers import is_only_summary, leads_of
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, decoded_again, shallow
 
@@ -345,5 +345,5 @@ def _is_ours(message: Message) -> bool:
     text = message.parts[0].text
     if is_only_summary(text):
         return True
-    _, digests, rest = pieces(text)
-    return len(message.parts) == 1 and digests is not None and rest is None
+    leads = leads_of(text)
+    return len(message.parts) == 1 and leads.digests is not None and leads.own is None

@@ -21,7 +21,7 @@ from ctxtrim.formats.message_parts import call_part, system_prompt, text_of
 from ctxtrim.formats.request_options import marks_in, unread_media
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.model.request import RequestOptions
-from ctxtrim.summaries.markers import pieces
+from ctxtrim.summaries.markers import leads_of
 from ctxtrim.text.json_paths import each_element
 from ctxtrim.text.records import dump
 
@@ -107,7 +107,7 @@ def _texts_in_tags(text: str) -> list[str]:
 
     Linear, also without ends, which a pattern is not.
     """
-    fragments = (pieces(text)[2] or "").split(_END)[:-1]
+    fragments = (leads_of(text).own or "").split(_END)[:-1]
     return [fragment.partition(_TAG)[2].strip() for fragment in fragments if _TAG in fragment]
 
 

@@ -131,7 +131,7 @@ def _summary(message: Message) -> str | None:
         return None
     for part in message.parts:
         if part.kind == "text" and markers.is_titled(part.text):
-            return markers.pieces(part.text)[0]
+            return markers.leads_of(part.text).summary
     return None
 
 

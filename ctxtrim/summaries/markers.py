@@ -6,6 +6,7 @@
 """
 
 import re
+from typing import NamedTuple
 
 from ctxtrim.summaries.sections import is_facts
 
@@ -27,6 +28,16 @@ _DIGESTS = (f"{STEP}\n", f"{DIGEST}\n")
 _OLDER = re.compile(r"Written after the (\d+) answers? that follow it\.\n")
 
 
+class Leads(NamedTuple):
+    """The summary and the digests that lead a text, and the rest of it; None for each that is
+    missing.
+    """
+
+    summary: str | None
+    digests: str | None
+    own: str | None
+
+
 def is_titled(text: str) -> bool:
     """Whether a text begins with a summary."""
     return text.startswith(("[Summary of ", TITLE, OMITTED)) and (
@@ -44,17 +55,17 @@ def is_only_summary(text: str) -> bool:
     return is_titled(text) and END not in text
 
 
-def pieces(text: str) -> tuple[str | None, str | None, str | None]:
-    """The summary, the digests and the person's text, each None if missing."""
+def leads_of(text: str) -> Leads:
+    """The texts that lead a text, and the person's text after them."""
     summary, own = None, text
     if is_titled(own):
         summary, end, own = own.partition(END)
         if not end:
-            return summary, None, None
+            return Leads(summary, None, None)
     if not is_digest(own):
-        return summary, None, own
+        return Leads(summary, None, own)
     digests, end, own = own.partition(END)
-    return summary, digests, own if end else None
+    return Leads(summary, digests, own if end else None)
 
 
 def titled(text: str, answers: int = 0) -> str:

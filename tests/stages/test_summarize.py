@@ -612,7 +612,7 @@ def test_s1_7_a_dry_run_stores_nothing(ctxtrim: Run, tmp_path: Path) -> None:
 def leads(data: bytes | None) -> str | None:
     """The summary that a conversation begins with, after its system messages."""
     text = next(content for content in contents(data) if content != "You are terse.")
-    return markers.pieces(text)[0]
+    return markers.leads_of(text).summary
 
 
 def test_s1_8_a_smaller_budget_gives_a_shorter_summary_then_a_line_then_none() -> None:

@@ -10,21 +10,12 @@ by the person.
 """
 
 from itertools import takewhile
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries import markers
-
-
-class Leads(NamedTuple):
-    """A summary, digests and the remaining text; None for each that is missing."""
-
-    summary: str | None
-    digests: str | None
-    own: str | None
-
+from ctxtrim.summaries.markers import Leads
 
 _NO_TEXT = Leads(None, None, "")
 
@@ -37,11 +28,11 @@ def leads(message: Message) -> Leads:
     text = message.parts[position].text
     if not text.startswith(markers.OPENING):  # as almost always
         return Leads(None, None, text)
-    summary, digests, own = markers.pieces(text)
-    if message.role != "user" and summary is not None:
+    text_leads = markers.leads_of(text)
+    if message.role != "user" and text_leads.summary is not None:
         # answers get only digests, so the model wrote this text
         return Leads(None, None, text)
-    return Leads(summary, digests, own)
+    return text_leads
 
 
 def summary_message(text: str) -> Message:

@@ -72,45 +72,51 @@ class SummaryWriter(Struct, frozen=True):
 
         Summaries among the messages are merged into it; without one, the earlier summary is merged.
         """
-        tokenizer = self.counter.tokenizer
         covered = [piece for message in dropped for piece in split_message(message)]
-        shape = shape_of(covered)
         room = min(limit, self.max_tokens)
-        below = room - tokenizer.count(markers.titled("", self.answers)) - 1
-        stored = self.merges(covered)
-        earlier = None if stored is None else markers.untitled(stored.text)
-
-        def fallback() -> str:
-            facts_limit = below if self.is_checkpoint else room
-            if facts_limit <= 0:
-                return ""
-            before = None if stored is None else as_facts(stored)
-            return facts(
-                shape,
-                facts_limit,
-                tokenizer,
-                before,
-                redacts=self.redacts,
-                layout=self._layout,
-            )
-
-        summarizer = self.summarizer if below > 0 else None
-        text = "" if summarizer is None else self._input(shape, earlier)
-        has_earlier = earlier is not None or any(message.is_summary for message in covered)
-        if summarizer is None or not text.strip():
-            summary = Summary(fallback(), FALLBACK)
-        elif (prompt := self._prompt(text, below, has_earlier)) is None:
-            trouble = f"{name_of(summarizer)}: the budget has no room for the prompt"
-            summary = Summary(fallback(), FALLBACK, trouble)
-        else:
-            replaces = sum(
-                tokenizer.count(part.spelled) for message in covered for part in message.parts
-            )
-            request = SummaryRequest(prompt, below, replaces, tokenizer, redacts=self.redacts)
-            summary = summarized(request, summarizer, fallback)
+        below = room - self.counter.tokenizer.count(markers.titled("", self.answers)) - 1
+        summary = self._untitled(covered, room, below)
         if not summary.text or (summary.origin == "rules" and not self.is_checkpoint):
             return summary
         return replace(summary, text=markers.titled(summary.text, self.answers))
+
+    def _untitled(self, covered: Sequence[Message], room: int, below: int) -> Summary:
+        """The summary of some messages without its title.
+
+        It has at most `below` tokens, which is the room below a title; facts that get none have at
+        most `room`.
+        """
+        shape, stored = shape_of(covered), self.merges(covered)
+
+        def fallback() -> str:
+            return self._facts(shape, stored, below if self.is_checkpoint else room)
+
+        summarizer = self.summarizer
+        if summarizer is None or below <= 0:
+            return Summary(fallback(), FALLBACK)
+        earlier = None if stored is None else markers.untitled(stored.text)
+        text = self._input(shape, earlier)
+        if not text.strip():
+            return Summary(fallback(), FALLBACK)
+        has_earlier = earlier is not None or any(message.is_summary for message in covered)
+        prompt = self._prompt(text, below, has_earlier)
+        if prompt is None:
+            trouble = f"{name_of(summarizer)}: the budget has no room for the prompt"
+            return Summary(fallback(), FALLBACK, trouble)
+        tokenizer = self.counter.tokenizer
+        replaces = sum(
+            tokenizer.count(part.spelled) for message in covered for part in message.parts
+        )
+        request = SummaryRequest(prompt, below, replaces, tokenizer, redacts=self.redacts)
+        return summarized(request, summarizer, fallback)
+
+    def _facts(self, shape: Shape, stored: StoredSummary | None, limit: int) -> str:
+        """The facts of some messages, merged with those of a stored summary; empty if none fits."""
+        if limit <= 0:
+            return ""
+        earlier = None if stored is None else as_facts(stored)
+        tokenizer = self.counter.tokenizer
+        return facts(shape, limit, tokenizer, earlier, redacts=self.redacts, layout=self._layout)
 
     def stored(self, covered: Sequence[Message], indices: Set[int], limit: int) -> Summary | None:
         """The earlier summary if the summarizer has nothing to add to it: it covers all of these
@@ -130,9 +136,7 @@ class SummaryWriter(Struct, frozen=True):
 
     def has_facts(self, covered: Sequence[Message]) -> bool:
         """Whether rules find a summary of some messages if its length is not limited."""
-        shape, tokenizer = shape_of(covered), self.counter.tokenizer
-        text = facts(shape, _UNLIMITED, tokenizer, redacts=self.redacts, layout=self._layout)
-        return bool(text)
+        return bool(self._facts(shape_of(covered), None, _UNLIMITED))
 
     @property
     def _layout(self) -> Outline:

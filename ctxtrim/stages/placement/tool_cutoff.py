@@ -1,6 +1,6 @@
 """Replace the oldest steps by digests until no more tool results are visible than allowed."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from typing import NamedTuple
@@ -232,27 +232,23 @@ def _placed(
     """
     messages = list(transcript.messages)
     groups = _groups(messages, sites, entries)
-    flat = [
-        DigestEntry(title, without_marks(text, transcript.marks))
-        for group in groups
-        for title, text in group.entries
-    ]
-    texts = iter(bounded_texts(flat, limit, writer.counter.text))
+    texts = _texts(groups, limit, writer.counter.text, transcript.marks)
     new: dict[int, str] = {}
     dropped, merged = set(sites.dropped), []
-    for position, has_digests, group in groups:
-        shortened = [DigestEntry(title, next(texts)) for title, _ in group]
-        text = digest_text([entry for entry in shortened if entry.text])
+    for (position, has_digests, _), text in zip(groups, texts, strict=True):
         if not has_digests:
-            new |= {position: text} if text else {}
-        elif text != leads(messages[position]).digests:
-            if not text and is_digest(messages[position]):
-                dropped.add(position)
-            else:
-                messages[position] = with_leads(
-                    messages[position], leads(messages[position]).summary, text or None
-                )
-                merged.append(position)
+            if text:
+                new[position] = text
+            continue
+        message = messages[position]
+        summary, digests, _ = leads(message)
+        if text == digests:
+            continue
+        if not text and is_digest(message):
+            dropped.add(position)
+        else:
+            messages[position] = with_leads(message, summary, text or None)
+            merged.append(position)
     whole = replace(transcript, messages=tuple(messages))
     placed = replace_messages(whole, dropped, digests=new, alternates=sites.alternates)
     old = transcript.messages
@@ -317,6 +313,27 @@ def _groups(
             groups.append(group)
             open_group = group.entries if is_digest(message) and not sites.joins else None
     return groups
+
+
+def _texts(
+    groups: Sequence[_Group], limit: int, size: Callable[[str], int], marks: Iterable[str]
+) -> list[str]:
+    """The text of each group, all together within about `limit` tokens, measured by `size`.
+
+    Empty for a group whose digests have no room. `marks`: the texts that refer to
+    attachments, which a digest must not have.
+    """
+    entries = [
+        DigestEntry(title, without_marks(text, marks))
+        for group in groups
+        for title, text in group.entries
+    ]
+    bounded = iter(bounded_texts(entries, limit, size))
+    texts: list[str] = []
+    for group in groups:
+        shortened = [DigestEntry(title, next(bounded)) for title, _ in group.entries]
+        texts.append(digest_text([entry for entry in shortened if entry.text]))
+    return texts
 
 
 def _ends(exchanges: Sequence[int]) -> Iterator[int]:

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from ctxtrim.clipping.kind import ClipText, Draft, TextKind
 from ctxtrim.clipping.layout import lines_of, shares_of
@@ -49,10 +50,10 @@ class _Headers:
         A range starts at a header, follows its headers, or is left out. A range in the middle is
         always kept.
         """
+        if not kept:
+            return []
         ranges: list[Range] = []
-        gap_count = (
-            (kept[0][0] > 0) + len(kept) - 1 + (kept[-1][1] < len(self._text)) if kept else 0
-        )
+        gap_count = (kept[0][0] > 0) + len(kept) - 1 + (kept[-1][1] < len(self._text))
         for index, (start, end) in enumerate(kept):
             missing = self._missing_headers(start, ranges)
             if not missing:
@@ -104,7 +105,7 @@ class _Headers:
     @staticmethod
     def _header(headers: Sequence[Range], position: int) -> Range | None:
         """The last header that starts at or before a position."""
-        number = bisect_right(headers, (position, len(headers) and headers[-1][1]))
+        number = bisect_right(headers, position, key=itemgetter(0))
         return headers[number - 1] if number else None
 
 

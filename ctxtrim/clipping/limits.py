@@ -166,14 +166,14 @@ def _content_before(text: str, notice: re.Match[str]) -> tuple[str, tuple[Range,
     contents = [text[: end + 1]]
     if not text.endswith("\n", 0, end):
         contents.insert(0, text[:end])
+    size = int(notice["shown"])
     for content in contents:
-        if len(content) == int(notice["shown"]):
-            break
+        if len(content) == size:
+            return content, ((0, len(content)),)
         for mark in marked(content):
-            if len(content) - (mark.end - mark.start) == int(notice["shown"]):
+            if len(content) - (mark.end - mark.start) == size:
                 return content, ((0, mark.start), (mark.end, len(content)))
-    else:
-        content = contents[0]  # edited after it was limited
+    content = contents[0]  # edited after it was limited
     return content, ((0, len(content)),)
 
 

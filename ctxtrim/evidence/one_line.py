@@ -13,6 +13,7 @@ LONGEST = 200
 """The maximum characters of a summary line, brackets included."""
 
 _LINE = re.compile(r"\[[✓❌] [^\n]* \| (?:partial \| )?\d+ lines?\]")
+_EXIT = re.compile(r"exit -?\d+")
 _MATCHES = re.compile(r"\d+ match(?:es)?")
 _NAME = 40  # characters of the tool's name
 _SUBJECT = 80  # characters of the subject
@@ -66,14 +67,17 @@ def parse_summary_line(line: str) -> SummaryFields | None:
     if len(fields) > 1 and fields[-1] == "partial":
         fields.pop()
     is_error = line[1] == "❌"
-    codes = [
-        number for number, text in enumerate(fields) if number and re.fullmatch(r"exit -?\d+", text)
-    ]
-    end = codes[-1] if codes else len(fields) - (is_error and len(fields) > 1)
-    error = fields[end + bool(codes) :] if is_error else []
-    tool, _, subject = _without_matches(fields[:end]).partition(": ")
-    code = int(fields[end].removeprefix("exit ")) if codes else None
-    return SummaryFields(tool, subject, is_error, code, _without_matches(error))
+    exits = [place for place in range(1, len(fields)) if _EXIT.fullmatch(fields[place])]
+    code: int | None = None
+    if exits:
+        code = int(fields[exits[-1]].removeprefix("exit "))
+        call, error = fields[: exits[-1]], fields[exits[-1] + 1 :]
+    elif is_error and len(fields) > 1:
+        call, error = fields[:-1], fields[-1:]
+    else:
+        call, error = fields, []
+    tool, _, subject = _without_matches(call).partition(": ")
+    return SummaryFields(tool, subject, is_error, code, _without_matches(error) if is_error else "")
 
 
 def _without_matches(fields: Sequence[str]) -> str:

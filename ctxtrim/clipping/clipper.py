@@ -10,13 +10,13 @@ from ctxtrim.clipping.diff import DIFF
 from ctxtrim.clipping.json_lines import JSON_LINES
 from ctxtrim.clipping.json_value import JSON
 from ctxtrim.clipping.kind import ClipText, Draft, TextKind
-from ctxtrim.clipping.layout import Mode, within
+from ctxtrim.clipping.layout import Mode, ranges_inside
 from ctxtrim.clipping.limits import Limited, limited_text
 from ctxtrim.clipping.listing import LISTING
 from ctxtrim.clipping.log import LOG
 from ctxtrim.clipping.plain import PLAIN
 from ctxtrim.clipping.weight import WIDEST, Weight
-from ctxtrim.clipping.wrapper import inside
+from ctxtrim.clipping.wrapper import output_range
 from ctxtrim.errors import UsageError
 from ctxtrim.text.json_spans import Range
 from ctxtrim.tokens.tokenizer import Tokenizer, head, tail
@@ -122,16 +122,16 @@ class Clipper:
         limited = limited_text(self.text)
         if limited is None or not limited.content:
             return None
-        keep = within(self.keep, 0, len(limited.content))
+        keep = ranges_inside(self.keep, 0, len(limited.content))
         return limited, Clipper(limited.content, self.tokenizer, self.mode, keep)
 
     @cached_property
     def _output(self) -> "tuple[str, Clipper, str] | None":
         """The text before an output, the output, and the text after it; None without a wrapper."""
-        start, end = inside(self.text)
+        start, end = output_range(self.text)
         if end - start == len(self.text):
             return None
-        keep = within(self.keep, start, end)
+        keep = ranges_inside(self.keep, start, end)
         output = Clipper(self.text[start:end], self.tokenizer, self.mode, keep)
         return self.text[:start], output, self.text[end:]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 from ctxtrim.clipping.kind import ClipText, Draft, TextKind
-from ctxtrim.clipping.layout import lines_of, shares_of
+from ctxtrim.clipping.layout import shares_of, text_scale
 from ctxtrim.clipping.markers import joined
 from ctxtrim.clipping.selection import select
 from ctxtrim.text.json_spans import Range
@@ -32,7 +32,10 @@ def _knows(text: str) -> bool:
 def _drafts(source: ClipText) -> Iterator[Draft]:
     headers = _Headers(source.text, source.keep)
     return select(
-        source, lines_of(source.text), shares_of(source.mode, _SHARES), adjust=headers.with_headers
+        source,
+        text_scale(source.text),
+        shares_of(source.mode, _SHARES),
+        adjust=headers.with_headers,
     )
 
 

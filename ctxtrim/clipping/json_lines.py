@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ctxtrim.clipping.kind import ClipText, Draft, TextKind
-from ctxtrim.clipping.layout import shares_of, whole_lines_of
+from ctxtrim.clipping.layout import line_scale, shares_of
 from ctxtrim.clipping.selection import select
 from ctxtrim.text.json_spans import document
 
@@ -24,7 +24,7 @@ def _knows(text: str) -> bool:
 
 
 def _drafts(source: ClipText) -> Iterator[Draft]:
-    return select(source, whole_lines_of(source.text), shares_of(source.mode))
+    return select(source, line_scale(source.text), shares_of(source.mode))
 
 
 JSON_LINES = TextKind("json lines", _knows, _drafts)

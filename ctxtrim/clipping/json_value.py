@@ -19,7 +19,7 @@ from operator import itemgetter, sub
 from msgspec import structs
 
 from ctxtrim.clipping.kind import ClipText, Draft, TextKind
-from ctxtrim.clipping.layout import Scale, layout, lines_of, shares_of, whole
+from ctxtrim.clipping.layout import Scale, layout, shares_of, text_scale, whole_ranges
 from ctxtrim.clipping.markers import LEAST, Gap, gaps, joined
 from ctxtrim.clipping.selection import DENSEST
 from ctxtrim.text.json_spans import Leaf, Member, Range, document, members
@@ -260,7 +260,7 @@ class _Shortener:
             marks = [
                 Gap(*mark.span(), mark.end() - mark.start(), 0, int(mark[1])) for mark in matches
             ]
-            self._leaves[start] = leaf, lines_of(leaf.value), marks
+            self._leaves[start] = leaf, text_scale(leaf.value), marks
         leaf, scale, marks = self._leaves[start]
         value = leaf.value
         size = max(size - _MARKER, 0) * len(value) // len(leaf.spelling)
@@ -272,7 +272,7 @@ class _Shortener:
             scale,
             size,
             shares_of(self.source.mode),
-            whole(scale, keep, max(size // 3, 1), size * 3 // 4),
+            whole_ranges(scale, keep, max(size // 3, 1), size * 3 // 4),
         )
         kept = joined([(scale.before(begin, 0), scale.after(stop, 0)) for begin, stop in kept])
         first = start + 1

@@ -48,7 +48,7 @@ def shares_of(mode: Mode, both: Shares = (1, 1)) -> Shares:
     return (0, 1) if mode == "tail" else both
 
 
-def lines_of(text: str) -> Scale:
+def text_scale(text: str) -> Scale:
     """The scale of a text: cut between two lines, else between two words, else between two
     characters.
     """
@@ -85,7 +85,7 @@ def _escape_around(text: str, position: int) -> Range:
     return escape.span() if escape and escape.end() > position else (position, position)
 
 
-def whole_lines_of(text: str) -> Scale:
+def line_scale(text: str) -> Scale:
     """The scale of a text that is cut between lines only."""
     return Scale(
         len(text),
@@ -183,12 +183,12 @@ def _ends(scale: Scale, room: int, shares: Shares, head: int, tail: int) -> Rang
     return head, scale.end - tail
 
 
-def whole(scale: Scale, ranges: Iterable[Range], limit: int, room: int) -> Iterable[Range]:
+def whole_ranges(scale: Scale, ranges: Iterable[Range], limit: int, room: int) -> Iterable[Range]:
     """Ranges extended to good positions.
 
     Ranges longer than `limit` characters are cut to their beginning, between two lines unless that
-    is much shorter. They begin in front of `start` only if all of that has at most `room`
-    characters.
+    is much shorter. The text that precedes such a range in it has at most half of `limit`
+    characters, and both together have at most `room`.
     """
     for start, stop in ranges:
         begin, end = scale.before(start, limit), scale.after(stop, limit)
@@ -203,7 +203,7 @@ def whole(scale: Scale, ranges: Iterable[Range], limit: int, room: int) -> Itera
         yield begin, end
 
 
-def within(ranges: Sequence[Range], start: int, stop: int) -> list[Range]:
+def ranges_inside(ranges: Sequence[Range], start: int, stop: int) -> list[Range]:
     """The parts of some ranges inside a range, counted from its start."""
     return [
         (max(begin, start) - start, min(end, stop) - start)

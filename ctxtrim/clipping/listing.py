@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from ctxtrim.clipping.kind import ClipText, Draft, TextKind
-from ctxtrim.clipping.layout import lines_of, shares_of
+from ctxtrim.clipping.layout import shares_of, text_scale
 from ctxtrim.clipping.selection import select
 
 _ROW = re.compile(
@@ -33,7 +33,7 @@ def _knows(text: str) -> bool:
 
 
 def _drafts(source: ClipText) -> Iterator[Draft]:
-    return select(source, lines_of(source.text), shares_of(source.mode, (1, 0)))
+    return select(source, text_scale(source.text), shares_of(source.mode, (1, 0)))
 
 
 LISTING = TextKind("listing", _knows, _drafts)

@@ -10,7 +10,7 @@ from heapq import merge
 from itertools import islice
 
 from ctxtrim.clipping.kind import ClipText, Draft, TextKind
-from ctxtrim.clipping.layout import lines_of, shares_of
+from ctxtrim.clipping.layout import shares_of, text_scale
 from ctxtrim.clipping.selection import select
 from ctxtrim.text.json_spans import Range
 
@@ -104,7 +104,7 @@ def _drafts(source: ClipText) -> Iterator[Draft]:
                 return [(max(start - around, 0), min(stop + 3 * around, len(text)))]
         return []
 
-    return select(source, lines_of(text), shares, failures)
+    return select(source, text_scale(text), shares, failures)
 
 
 def _densest(text: str, lines: Sequence[Range], limit: int) -> Range:

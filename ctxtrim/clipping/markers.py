@@ -106,7 +106,7 @@ def shown(text: str, kept: Sequence[Range], markers: Sequence[Gap], least: int =
         if start == 0 or text[start - 1] == "\n":
             if not gap.characters and (gap.end == len(text) or text[gap.end - 1] == "\n"):
                 lines = text.count("\n", start, gap.end) + (text[gap.end - 1] != "\n")
-                mark = marker(gap.lines + lines - _lines_of(text, gap, markers), 0)
+                mark = marker(gap.lines + lines - _hidden_lines(gap, markers), 0)
                 pieces += (text[done:start], mark, "\n" * (gap.end < len(text)))
                 done = gap.end
                 continue
@@ -120,7 +120,7 @@ def shown(text: str, kept: Sequence[Range], markers: Sequence[Gap], least: int =
     return "".join((*pieces, text[done:]))
 
 
-def _lines_of(text: str, gap: Gap, markers: Sequence[Gap]) -> int:
+def _hidden_lines(gap: Gap, markers: Sequence[Gap]) -> int:
     """The number of lines of a gap that are markers."""
     if not gap.hidden:
         return 0

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from ctxtrim.clipping.kind import ClipText, Draft, TextKind
-from ctxtrim.clipping.layout import lines_of, shares_of
+from ctxtrim.clipping.layout import shares_of, text_scale
 from ctxtrim.clipping.selection import select
 
 
 def _drafts(source: ClipText) -> Iterator[Draft]:
-    return select(source, lines_of(source.text), shares_of(source.mode))
+    return select(source, text_scale(source.text), shares_of(source.mode))
 
 
 PLAIN = TextKind("plain", lambda text: True, _drafts)

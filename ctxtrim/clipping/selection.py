@@ -6,7 +6,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from ctxtrim.clipping.kind import ClipText, Draft
-from ctxtrim.clipping.layout import Scale, Shares, layout, whole
+from ctxtrim.clipping.layout import Scale, Shares, layout, whole_ranges
 from ctxtrim.clipping.markers import LEAST, Gap, gaps, joined, marked, marker, shown
 from ctxtrim.text.json_spans import Range
 
@@ -43,7 +43,7 @@ def select(
         room = size * 3 // 4  # the head and the tail need the rest
         # the room with two markers is about the limit
         longest = min(max((size + 2 * LEAST) // _LONGEST_RANGE, 2 * LEAST), room)
-        keep = whole(scale, ranges, longest, room)
+        keep = whole_ranges(scale, ranges, longest, room)
         kept = joined(adjust(layout(scale, size, shares, keep)))
         return _shown(source, kept, markers, size + 2 * LEAST) if kept else None
 

@@ -28,7 +28,7 @@ _REMINDER = re.compile(
 _MAX_LINES = 8  # maximum lines before and after an output
 
 
-def inside(text: str) -> Range:
+def output_range(text: str) -> Range:
     """The range of the output without its wrapper; the whole text if there is no wrapper.
 
     The text before the output ends with a line break, and the text after it begins with one.

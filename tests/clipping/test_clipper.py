@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ctxtrim.clipping.clipper import MODES, Clipper, clip
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.weight import Weight
-from ctxtrim.clipping.wrapper import inside
+from ctxtrim.clipping.wrapper import output_range
 from ctxtrim.text.json_spans import members
 from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokens.tokenizer import Exactness
@@ -132,4 +132,4 @@ def test_members_are_found_in_runs_and_one_by_one(tree: object, is_wide: bool) -
 def test_a_wrapper_is_found_next_to_a_million_blanks(before: str, blank: str) -> None:
     blanks = blank * 1_000_000
     start = len("Output: x\n") if before.endswith("x\n") and len(before) > 2 else 0
-    assert inside(before + blanks) == (start, len(before) + 1_000_000)
+    assert output_range(before + blanks) == (start, len(before) + 1_000_000)

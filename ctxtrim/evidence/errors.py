@@ -9,6 +9,7 @@ from ctxtrim.conversation.tool_exit_codes import exit_code_in_json
 from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.loading import lazy_pattern
 from ctxtrim.model import Message
+from ctxtrim.text.json_spans import Range
 
 _EXIT_CODE = lazy_pattern(
     r"\W*+(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?"
@@ -51,8 +52,8 @@ def is_abridged(message: Message) -> bool:
     )
 
 
-def error_line(text: str, is_loose: bool = False) -> tuple[int, int] | None:
-    """The range (start, end) of the line that shows an error; None if there is none."""
+def error_line(text: str, is_loose: bool = False) -> Range | None:
+    """The range of the line that shows an error; None if there is none."""
     first_lines = list(islice(_lines(text), _EDGE))
     code = _exit_code(text, first_lines)
     if code:
@@ -73,16 +74,14 @@ def exit_code(text: str) -> int | None:
     return code[1] if code else None
 
 
-def _exit_code(
-    text: str, first_lines: Sequence[tuple[int, int]]
-) -> tuple[tuple[int, int], int] | None:
+def _exit_code(text: str, first_lines: Sequence[Range]) -> tuple[Range, int] | None:
     """The member with an exit code in a JSON object, else the first line with one among the first
     and the last few; and the code.
     """
     member = exit_code_in_json(text)
     if member is not None:
         return member
-    last_lines: list[tuple[int, int]] = []
+    last_lines: list[Range] = []
     if len(first_lines) == _EDGE or len(text) > _REACH:  # otherwise there are no others
         last_lines = [
             line for line in islice(_lines_backwards(text), _EDGE) if line not in first_lines
@@ -103,7 +102,7 @@ def _begins_like_error(line: str) -> bool:
     return "error TS" in line and _TYPESCRIPT.match(line) is not None
 
 
-def _line_around(text: str, position: int) -> tuple[int, int]:
+def _line_around(text: str, position: int) -> Range:
     """The line around a non-blank character, without surrounding space."""
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
@@ -112,7 +111,7 @@ def _line_around(text: str, position: int) -> tuple[int, int]:
     return begin, begin + len(line.strip())
 
 
-def _lines(text: str) -> Iterator[tuple[int, int]]:
+def _lines(text: str) -> Iterator[Range]:
     """The first non-blank lines of a text, without surrounding space."""
     start, reach = 0, min(len(text), _REACH)
     while start < reach:
@@ -126,7 +125,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
         start = stop + 1
 
 
-def _lines_backwards(text: str) -> Iterator[tuple[int, int]]:
+def _lines_backwards(text: str) -> Iterator[Range]:
     """The last non-blank lines of a text, last first."""
     stop, reach = len(text), max(0, len(text) - _REACH)
     while stop > reach or (stop == reach == 0):
@@ -142,7 +141,7 @@ def _lines_backwards(text: str) -> Iterator[tuple[int, int]]:
         stop = start - 1
 
 
-def _content_range(text: str, start: int, stop: int) -> tuple[int, int] | None:
+def _content_range(text: str, start: int, stop: int) -> Range | None:
     """The range of a line without surrounding space; None if it is blank or a marker."""
     line = text[start:stop]
     content = line.strip()

@@ -10,6 +10,7 @@ from ctxtrim.errors import must_be_text
 from ctxtrim.evidence.errors import error_line, exit_code
 from ctxtrim.evidence.tool_kinds import ToolKind, command_of, kind_of_tool, paths_of, string_at
 from ctxtrim.model import Part
+from ctxtrim.text.json_spans import Range
 
 Status = Literal["success", "error", "partial"]
 
@@ -114,8 +115,8 @@ def _input(call: Part, kind: ToolKind) -> str | None:
     return command_of(call)
 
 
-def failed_test(content: str, call: Part) -> tuple[int, int] | None:
-    """The range (start, end) of the first line that reports a failed test of a test command; None
+def failed_test(content: str, call: Part) -> Range | None:
+    """The range of the first line that reports a failed test of a test command; None
     if there is none.
     """
     if not _TESTS.search(command_of(call) or ""):
@@ -124,7 +125,7 @@ def failed_test(content: str, call: Part) -> tuple[int, int] | None:
     return line.span() if line else None
 
 
-def _first_error(content: str, failure: tuple[int, int] | None) -> str | None:
+def _first_error(content: str, failure: Range | None) -> str | None:
     """The line that describes the failure, preferably not an exit code; else the first line."""
     line = _FAILURE.search(content)
     if line:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from ctxtrim.evidence.paths_in_text import CallPaths, line_has_content
 from ctxtrim.evidence.quoted_runs import SHORT
+from ctxtrim.text.json_spans import Range
 
 _LEAST = 20  # minimum non-blank characters of a line
 _KEY = 40  # characters that identify a line
@@ -23,7 +24,7 @@ IsBeginning = Callable[[str], bool]
 
 def quoted_lines(
     results: Mapping[int, str], prompts: Mapping[int, str], call_paths: CallPaths
-) -> dict[int, tuple[int, int]]:
+) -> dict[int, Range]:
     """The range of the first quoted line of each result.
 
     `results` and `prompts` are texts by position.
@@ -37,7 +38,7 @@ def quoted_lines(
     lengths: dict[str, set[int]] = {}
     for key in sources:
         lengths.setdefault(key[:_LEAST], set()).add(len(key))
-    quotations: dict[int, tuple[int, int]] = {}
+    quotations: dict[int, Range] = {}
     for prompt_position, text in folded_texts.items():
         for anchor in _anchors(text):
             for length in lengths.get(text[anchor : anchor + _LEAST], ()):  # at most 21 lengths

@@ -19,6 +19,7 @@ from struct import unpack_from
 from typing import NamedTuple
 
 from ctxtrim.evidence.paths_in_text import CallPaths, run_has_content
+from ctxtrim.text.json_spans import Range
 
 SHORT = 1 << 11  # characters of typed text that are searched faster than indexed
 _LITTLE = 4  # an index is faster for results of more than so many times the typed text
@@ -47,7 +48,7 @@ _STEPS = (Steps(8, 1, 32), Steps(16, 1, 24), Steps(16, 3, 8), Steps(16, 8, 3), S
 
 def quoted_runs(
     results: Mapping[int, str], prompts: Mapping[int, str], call_paths: CallPaths
-) -> dict[int, tuple[int, int]]:
+) -> dict[int, Range]:
     """The range of the first quoted run of each result, extended as far as it matches.
 
     `results` and `prompts` are texts by position.
@@ -172,7 +173,7 @@ class _TypedText:
 
     def run_in(
         self, text: str, places: Sequence[int], call_paths: Callable[[], tuple[str, ...]]
-    ) -> tuple[int, int] | None:
+    ) -> Range | None:
         """The first run in a result that has content other than the named paths.
 
         `places` are those of `places_in`.
@@ -252,7 +253,7 @@ class _TypedText:
                 self._search(piece)
         return self._windows
 
-    def _whole_run(self, text: str, start: int, match: int) -> tuple[int, int] | None:
+    def _whole_run(self, text: str, start: int, match: int) -> Range | None:
         """The run extended in both directions; None if only the hashes are equal."""
         typed_text, end = self.text, start + _RUN
         shift = match - start

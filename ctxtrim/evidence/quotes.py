@@ -15,6 +15,7 @@ from ctxtrim.evidence.quoted_lines import quoted_lines
 from ctxtrim.evidence.quoted_runs import quoted_runs
 from ctxtrim.evidence.tool_kinds import paths_of
 from ctxtrim.model import Message
+from ctxtrim.text.json_spans import Range
 
 _MAX_TYPED = 1 << 21  # typed characters that are searched, newest first, to limit memory
 _WORD = re.compile(r"[^\s\"'`()<>\[\]{},;]+")
@@ -24,8 +25,8 @@ _FEW = 64  # call ids that are searched in a text before the text is split into 
 _ID = re.compile(r"(?=.*\d)(?:.{6}|.*[A-Za-z])", re.DOTALL)
 
 
-def quoted(shape: Shape) -> dict[int, tuple[int, int]]:
-    """The positions of quoted results with the quoted range (start, end), or (0, 0) for a quoted
+def quoted(shape: Shape) -> dict[int, Range]:
+    """The positions of quoted results with the quoted range, or (0, 0) for a quoted
     call id.
     """
     messages = shape.messages

@@ -163,7 +163,8 @@ class ToolResultRetentionPolicy:
         *_, last = message.content.rsplit("\n", 1)
         if message.content.endswith(end) or is_filled(self.pointer, last):
             return message
-        return replace(message, content=first_lines(message.content, self.head_lines) + end)
+        lines = first_lines(message.content, self.head_lines)
+        return replace(message, content="\n".join(lines) + end)
 
     def apply(self, window: ContextWindow, current_turn: int | None = None) -> ContextWindow:
         """The window at a turn, by default its current turn."""

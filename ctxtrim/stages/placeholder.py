@@ -29,6 +29,9 @@ NAMELESS_COPY = "[same content as a newer result of {tool}]"
 READ_AGAIN = "[read again in the newer result {id} of {tool}]"
 NAMELESS_READ_AGAIN = "[read again in a newer result of {tool}]"
 
+_OWN = (PLACEHOLDER, FILE, RESULT, COPY, NAMELESS_COPY, READ_AGAIN, NAMELESS_READ_AGAIN)
+"""All templates except those of a user."""
+
 _KEYS = {
     "age": r"\d+",
     "N": r"\d+",
@@ -68,14 +71,14 @@ def check_pointer(template: str) -> None:
         raise ValueError("a pointer needs words, as in [cut]")
 
 
-def filled(template: str, facts: PlaceholderValues) -> str:
-    """A template filled with facts about a result."""
+def filled(template: str, values: PlaceholderValues) -> str:
+    """A template filled with values of a result."""
 
-    def value(match: re.Match[str]) -> str:
-        fact = facts.get(match[1])
-        return _on_a_line(match[0] if fact is None else str(fact()))
+    def spelled(match: re.Match[str]) -> str:
+        value = values.get(match[1])
+        return _on_a_line(match[0] if value is None else str(value()))
 
-    return _KEY.sub(value, template)
+    return _KEY.sub(spelled, template)
 
 
 def is_filled(template: str, text: str) -> bool:
@@ -98,13 +101,9 @@ def _beginnings(placeholder: str) -> tuple[str, ...]:
     return tuple(set(map(_beginning, (placeholder, *_OWN))))
 
 
-def first_lines(text: str, lines: int, caps: bool = False) -> str:
-    """The first lines of a text.
-
-    `caps`: clip long lines and append the number of removed characters.
-    """
-    kept = text.split("\n", lines)[:lines]
-    return "\n".join(_capped(line) for line in kept) if caps else "\n".join(kept)
+def first_lines(text: str, lines: int) -> list[str]:
+    """The first lines of a text."""
+    return text.split("\n", lines)[:lines]
 
 
 @dataclass(frozen=True)
@@ -123,18 +122,16 @@ class Replacement:
 
     def of(self, result: ToolResult, tokens: Callable[[], str] = str) -> str:
         """The text that replaces a result. `tokens` returns its cost as reports write it."""
-        facts = _facts(result, tokens)
+        values = _values(result, tokens)
         if self.mode == "stub":
-            return filled(FILE if _is_read(result) and facts["path"]() else RESULT, facts)
+            return filled(FILE if _is_read(result) and values["path"]() else RESULT, values)
         if self.mode == "head":
-            pointer = filled(self.pointer, facts)
-            if not self.lines:
-                return pointer
-            return f"{first_lines(result.text, self.lines, caps=True)}\n{pointer}"
+            lines = map(_capped, first_lines(result.text, self.lines))
+            return "\n".join((*lines, filled(self.pointer, values)))
         if self.mode == "summary":
             arguments = result.call.text if result.call else None
             return summary_line(extract_key_info(result.text, result.tool, arguments), result.tool)
-        return filled(self.placeholder, facts)
+        return filled(self.placeholder, values)
 
     def is_done(self, text: str) -> bool:
         """Whether a text is already a replacement."""
@@ -144,7 +141,7 @@ class Replacement:
             is_filled(template, text) for template in (self.placeholder, *_OWN)
         )
 
-    def lacks(self, result: ToolResult) -> bool:
+    def lacks_id(self, result: ToolResult) -> bool:
         """Whether a pointer to a result is impossible because the result has no id."""
         return (
             result.id is None
@@ -163,20 +160,17 @@ def no_trace_id(transcript: Transcript, message: Message) -> Finding:
     return Finding("no-trace-id", "error", text, transcript.line_of(message), message.index)
 
 
-_OWN = (PLACEHOLDER, FILE, RESULT, COPY, NAMELESS_COPY, READ_AGAIN, NAMELESS_READ_AGAIN)
-
-
 def copy_text(newest: ToolResult) -> str:
     """The text that replaces a result that a newer one repeats."""
-    return filled(NAMELESS_COPY if newest.id is None else COPY, _facts(newest, str))
+    return filled(NAMELESS_COPY if newest.id is None else COPY, _values(newest, str))
 
 
 def read_again_text(newest: ToolResult) -> str:
     """The text for a read of a file that a newer result shows in full."""
-    return filled(NAMELESS_READ_AGAIN if newest.id is None else READ_AGAIN, _facts(newest, str))
+    return filled(NAMELESS_READ_AGAIN if newest.id is None else READ_AGAIN, _values(newest, str))
 
 
-def _facts(result: ToolResult, tokens: Callable[[], str]) -> PlaceholderValues:
+def _values(result: ToolResult, tokens: Callable[[], str]) -> PlaceholderValues:
     """The values of the keys of templates."""
 
     def path() -> str:
@@ -201,12 +195,14 @@ def _is_read(result: ToolResult) -> bool:
 
 
 def _capped(line: str) -> str:
+    """A line whose rest is removed if it is long, with the number of removed characters."""
     end = cut_before(line, _LINE)
     mark = f" {marker(0, len(line) - end)}"
     return line if len(line) - end <= len(mark) else line[:end] + mark
 
 
 def _on_a_line(text: str) -> str:
+    """A name, a path or another value on one line, without its end if it is long."""
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST else f"{text[: cut_before(text, _LONGEST)]}…"
 

@@ -158,7 +158,7 @@ class Truncate(KeepRules, _Limits):
         )
         tool_results = results(shape, ages)
         for result in tool_results:
-            if self._replacement.lacks(result):
+            if self._replacement.lacks_id(result):
                 return Outcome(transcript, (), (no_trace_id(transcript, result.message),))
         keep_reasons = self._keep_reasons(shape, ages, tool_results)
         pinned = pins.pinned(shape, self.pin)

@@ -47,9 +47,9 @@ class Evidence:
         """The results that later calls used, each with its uses."""
         return uses_of_results(self.messages)
 
-    def uses_by(self, users: Sequence[bool]) -> Mapping[int, Sequence[Use]]:
-        """The uses by some messages only, which takes less time."""
-        return uses_of_results(self.messages, users)
+    def uses_by(self, callers: Sequence[bool]) -> Mapping[int, Sequence[Use]]:
+        """The uses by calls of some messages only, which takes less time."""
+        return uses_of_results(self.messages, callers)
 
     @cached_property
     def copies(self) -> Mapping[int, int]:

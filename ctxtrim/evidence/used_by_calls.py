@@ -37,11 +37,11 @@ class Use(NamedTuple):
 
 
 def uses_of_results(
-    messages: Sequence[Message], users: Sequence[bool] | None = None
+    messages: Sequence[Message], callers: Sequence[bool] | None = None
 ) -> dict[int, list[Use]]:
     """The uses of each used result in order, by the position of the result.
 
-    `users`: which messages count as users; None for all. Hidden messages use nothing, and are no
+    `callers`: the messages whose calls count; None for all. Hidden messages use nothing, and are no
     source: the model does not read them.
     """
     start = next(
@@ -49,19 +49,19 @@ def uses_of_results(
     )
     if start is None:
         return {}
-    user_values: dict[int, set[str]] = {}
+    call_values: dict[int, set[str]] = {}
     for position in range(start, len(messages)):
-        is_user = messages[position].agent_visible and (users is None or users[position])
-        if is_user and (texts := strings_of_calls(messages[position])):
-            user_values[position] = values_in(texts)
-    sources = _sources(messages, user_values)
-    chains: dict[int, list[Use]] = {}
-    for consumer, values in user_values.items():
+        is_caller = messages[position].agent_visible and (callers is None or callers[position])
+        if is_caller and (texts := strings_of_calls(messages[position])):
+            call_values[position] = values_in(texts)
+    sources = _sources(messages, call_values)
+    uses: dict[int, list[Use]] = {}
+    for caller, values in call_values.items():
         for value in values & sources.keys():
             position = sources[value]
-            if position < consumer:
-                chains.setdefault(position, []).append(Use(consumer, value))
-    return {position: sorted(chains[position]) for position in sorted(chains)}
+            if position < caller:
+                uses.setdefault(position, []).append(Use(caller, value))
+    return {position: sorted(uses[position]) for position in sorted(uses)}
 
 
 def used_ranges(text: str, uses: Sequence[Use]) -> list[Range]:
@@ -81,12 +81,12 @@ def used_ranges(text: str, uses: Sequence[Use]) -> list[Range]:
     ]
 
 
-def _sources(messages: Sequence[Message], user_values: Mapping[int, set[str]]) -> dict[str, int]:
+def _sources(messages: Sequence[Message], call_values: Mapping[int, set[str]]) -> dict[str, int]:
     """The position of the result in which each used value occurs before all other messages.
 
-    `user_values` are the values in the calls of each user, by its position.
+    `call_values`: the values in the calls that count, by the position of their message.
     """
-    open_values = _OpenValues.of(set().union(*user_values.values()))
+    open_values = _OpenValues.of(set().union(*call_values.values()))
     sources: dict[str, int] = {}
     for position, message in enumerate(messages):
         if not (open_values.words or open_values.others):
@@ -94,15 +94,15 @@ def _sources(messages: Sequence[Message], user_values: Mapping[int, set[str]]) -
         if not message.agent_visible:
             continue
         values = open_values.short_list
-        if values and position not in user_values and not _may_have(message, values):
+        if values and position not in call_values and not _may_have(message, values):
             continue  # as almost always
         texts = _texts(message)
         new_values = open_values.among(texts)
         if message.role != "tool":
-            call_values = user_values.get(position)
-            if call_values is None:
-                call_values = open_values.among(strings_of_calls(message))
-            new_values |= call_values
+            own_values = call_values.get(position)
+            if own_values is None:
+                own_values = open_values.among(strings_of_calls(message))
+            new_values |= own_values
         if not new_values:
             continue
         open_values.remove(new_values)

@@ -103,18 +103,17 @@ def shown(text: str, kept: Sequence[Range], markers: Sequence[Gap], least: int =
     done = 0
     for gap in gaps(len(text), kept, markers, least):
         start = gap.start
-        if start == 0 or text[start - 1] == "\n":
-            if not gap.characters and (gap.end == len(text) or text[gap.end - 1] == "\n"):
-                lines = text.count("\n", start, gap.end) + (text[gap.end - 1] != "\n")
-                mark = marker(gap.lines + lines - _hidden_lines(gap, markers), 0)
-                pieces += (text[done:start], mark, "\n" * (gap.end < len(text)))
-                done = gap.end
-                continue
-            # the line break before the marker counts as removed, because the marker has one
-            if start > done:
+        starts_line = start == 0 or text[start - 1] == "\n"
+        ends_line = gap.end == len(text) or text[gap.end - 1] == "\n"
+        if starts_line and ends_line and not gap.characters:
+            lines = text.count("\n", start, gap.end) + (text[gap.end - 1] != "\n")
+            mark = marker(gap.lines + lines - _hidden_lines(gap, markers), 0)
+        else:
+            if starts_line and start > done:
+                # the line break before the marker counts as removed, because the marker has one
                 start -= 2 if text[start - 2 : start] == "\r\n" else 1
-        characters = gap.end - start - gap.hidden + gap.characters
-        mark = "\n" * (start > 0) + marker(gap.lines, characters)
+            characters = gap.end - start - gap.hidden + gap.characters
+            mark = "\n" * (start > 0) + marker(gap.lines, characters)
         pieces += (text[done:start], mark, "\n" * (gap.end < len(text)))
         done = gap.end
     return "".join((*pieces, text[done:]))

@@ -69,7 +69,9 @@ class Forms:
         of an old turn.
         """
         if position not in self._lean:
-            self._lean[position] = self._shorter(self._without_stale(position), position)
+            is_stale = self.is_stale(position)
+            form = self._pointer(position) if is_stale else self._without_reasoning(position)
+            self._lean[position] = self._shorter(form, position)
         return self._lean[position]
 
     def least(self, position: int) -> Form:
@@ -143,14 +145,15 @@ class Forms:
     def _shortenable(self, position: int) -> ToolResult | None:
         """The result at a position, if it may be shortened and was not replaced before."""
         if position not in self._results:
-            self._results[position] = self._result(position)
+            result = self.situation.results.get(position)
+            if result is not None and not self._may_shorten(result):
+                result = None
+            self._results[position] = result
         return self._results[position]
 
-    def _result(self, position: int) -> ToolResult | None:
-        result = self.situation.results.get(position)
-        if result is None or self.situation.is_fixed(position) or not result.is_rewritable:
-            return None
-        return None if _REPLACEMENT.is_done(result.text) else result
+    def _may_shorten(self, result: ToolResult) -> bool:
+        is_fixed = self.situation.is_fixed(result.position)
+        return not is_fixed and result.is_rewritable and not _REPLACEMENT.is_done(result.text)
 
     def _clipper(self, result: ToolResult) -> Clipper:
         """The clipper of a result, which is kept because most clips are lengthened later."""
@@ -174,14 +177,12 @@ class Forms:
         """The form, or the full message if that costs no more."""
         return form if form.tokens < self.situation.costs[position] else self.full(position)
 
-    def _without_stale(self, position: int) -> Form:
-        situation = self.situation
-        if not self.is_stale(position):
-            return self._without_reasoning(position)
+    def _pointer(self, position: int) -> Form:
+        """A stale result that points to the newer one that repeats it."""
         result = self._shortenable(position)
         if result is None:
             return self.full(position)
-        stale = situation.stale[position]
+        stale = self.situation.stale[position]
         return self._with_text(result, stale.text, stale.reason)
 
     def _without_reasoning(self, position: int) -> Form:

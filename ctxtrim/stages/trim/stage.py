@@ -51,7 +51,7 @@ from ctxtrim.stages.trim.shared_budget import SharedBudget
 from ctxtrim.stages.trim.situation import Situation
 from ctxtrim.summaries.summarizer import Summarizer
 from ctxtrim.text.numbers import fraction
-from ctxtrim.tokens.tokenizer import MARKS
+from ctxtrim.tokens.tokenizer import MARKS, Exactness
 
 _STEP = 32  # each attempt lowers the limit by a further 1/32 of the budget, so that few are needed
 
@@ -75,6 +75,17 @@ def _may_shorten(message: Message, reason: str) -> bool:
     if reason == CURRENT_TASK:
         return is_led_by_summary(message)
     return reason == LAST_EXCHANGE
+
+
+def _protected_messages(transcript: Transcript, fit: Fit, exactness: Exactness) -> Iterator[str]:
+    """A line for each message that the model reads and that cannot be dropped, with the reason."""
+    situation = fit.situation
+    for position in sorted(fit.kept):
+        message = transcript.messages[position]
+        if message.agent_visible:
+            call, cost = situation.shape.call[position], fit.kept[position].tokens
+            named = subject_of(message, transcript.line_of(message), call, cost, exactness)
+            yield f"{named.text} ({situation.protected[position]})"
 
 
 @dataclass(frozen=True)
@@ -253,7 +264,6 @@ class Trim(KeepRules, _Order):
     def _outcome(self, transcript: Transcript, fit: Fit) -> Outcome:
         """The kept messages with reasons, and an overflow if they exceed the budget."""
         available = self.budget.available
-        positions = sorted(fit.kept)
         rest = replace(transcript, messages=fit.messages)
         changes = tuple(self._changes(transcript.messages, fit))
         tokens = self.counter.tokens(rest)
@@ -261,20 +271,12 @@ class Trim(KeepRules, _Order):
             smallest = None if self.is_brief else fit.smallest_dropped()
             return Outcome(rest, changes, smallest_dropped=smallest)
         exactness = self.counter.exactness(rest)
-        situation = fit.situation
-        details = []
-        for position in positions:
-            message = transcript.messages[position]
-            if message.agent_visible:
-                call, cost = situation.shape.call[position], fit.kept[position].tokens
-                named = subject_of(message, transcript.line_of(message), call, cost, exactness)
-                details.append(f"{named.text} ({situation.protected[position]})")
+        details = list(_protected_messages(transcript, fit, exactness))
         fixed = self.counter.fixed(rest)
         if fixed:
             details.append(f"tool schemas and request overhead: {MARKS[exactness]}{fixed:,} tokens")
-        return Outcome(
-            rest, changes, (overflow(transcript, tokens, available, details, exactness),)
-        )
+        excess = overflow(transcript, tokens, available, details, exactness)
+        return Outcome(rest, changes, (excess,))
 
     def _changes(self, messages: Sequence[Message], fit: Fit) -> Iterator[Change]:
         """The change of each message, with its reason; a brief run needs the edits alone."""

@@ -60,23 +60,26 @@ class DropImages(Stage):
         out = list(messages)
         changes: list[Change] = []
         stuck = 0
-        action: Action
         for position, message in enumerate(messages):
             if not message.agent_visible or not any(map(_is_document, message.parts)):
                 continue
+            action: Action = "kept"
             age = ages[position]
             if position in pinned:
-                action, reason = "kept", pinned[position]
+                reason = pinned[position]
             elif self.clock == "none":
-                action, reason = "kept", "nothing is too old"
+                reason = "nothing is too old"
             elif age <= self.max_age:
-                action, reason = "kept", f"age {age} <= {self.max_age}"
+                reason = f"age {age} <= {self.max_age}"
             else:
                 out[position], number = self._without(message, shape.fan[position])
                 stuck += number
-                action, reason = "truncated", f"age {age} > {self.max_age}"
-                if out[position] is message:
-                    action, reason = "kept", _NO_PLACE if number else _NOT_SMALLER
+                if out[position] is not message:
+                    action, reason = "truncated", f"age {age} > {self.max_age}"
+                elif number:
+                    reason = _NO_PLACE
+                else:
+                    reason = _NOT_SMALLER
             changes.append(change_of(messages, position, action, reason))
         return Outcome(
             replace(transcript, messages=tuple(out)), tuple(changes), _stuck(transcript, stuck)

@@ -142,13 +142,15 @@ class DigestWriter:
         message = digest_message(whole, hides=False)
         return self.counter.cost(message, 0).total + self.counter.text(markers.END)
 
-    def _prompt(self, steps: Sequence[Step]) -> str:
-        results = [result for step in steps for result in step.results]
-        names = ", ".join(dict.fromkeys(result.tool for result in results))
-        arguments = "\n".join(result.call.text for result in results if result.call is not None)
+    def _prompt(self, group: Sequence[Step]) -> str:
+        """The prompt for the digest of steps."""
+        group_results = [result for step in group for result in step.results]
+        names = ", ".join(dict.fromkeys(result.tool for result in group_results))
+        calls = [result.call.text for result in group_results if result.call is not None]
+        arguments = "\n".join(calls)
         outputs = [
-            result.text if len(results) == 1 else f"{_line(result)}\n{result.text}"
-            for result in results
+            result.text if len(group_results) == 1 else f"{_line(result)}\n{result.text}"
+            for result in group_results
         ]
         return tool_prompt(names, arguments, "\n\n".join(outputs), redacts=self.redacts)
 

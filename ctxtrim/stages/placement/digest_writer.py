@@ -89,21 +89,21 @@ class DigestWriter:
     summarizer: Summarizer | None
     redacts: bool
 
-    def of(self, group: Sequence[Step], limit: int, may_ask: bool = True) -> Summary:
+    def of(self, group: Sequence[Step], limit: int, may_ask: bool) -> Summary:
         """The digest of steps, without a title.
 
-        As a message it has fewer than `limit` tokens if possible.
-
-        `may_ask`: whether an LLM may be used.
+        As a message it has fewer than `limit` tokens if possible. `may_ask`: whether an LLM may be
+        used.
         """
-        short = self.least(group)
-        if self.size(short) >= limit:
+        if self.redacts:
+            group = [_masked(step) for step in group]
+        short = _brief_text(group)
+        if self._size(short) >= limit:
             return Summary(short, FALLBACK)
-        group = [_masked(step) for step in group] if self.redacts else group
 
         def fallback() -> str:
             full = _full_text(group[0]) if len(group) == 1 else short
-            return full if self.size(full) < limit else short
+            return full if self._size(full) < limit else short
 
         if self.mode != "llm" or self.summarizer is None or not may_ask:
             return Summary(fallback(), FALLBACK)
@@ -112,31 +112,18 @@ class DigestWriter:
         request = SummaryRequest(
             self._prompt(group),
             MAX_DIGEST,
-            limit - self.size(opening),
+            limit - self._size(opening),
             self.counter.tokenizer,
             max_chars=max(1, MAX_DIGEST - _HEADER - len(opening)),
             redacts=self.redacts,
         )
         summary = summarized(request, self.summarizer, lambda: "")
         text = _without_separators(f"{opening}{summary.text}")
-        if summary.text and self.size(text) < limit:
+        if summary.text and self._size(text) < limit:
             return replace(summary, text=text)
         return replace(summary, text=fallback(), by=FALLBACK, origin="rules")
 
-    def least(self, group: Sequence[Step]) -> str:
-        """The shortest digest of steps: the assistant's text and a line for each result of the
-        newest steps.
-        """
-        entries = []
-        for step in group:
-            lines = _brief_lines(_masked(step) if self.redacts else step)
-            text = _without_separators(bounded("\n".join(lines), _MAX_BY_RULES - _HEADER))
-            entries.append(DigestEntry(markers.DIGEST, text))
-        if len(entries) == 1:
-            return entries[0].text
-        return "\n\n".join(filter(None, digests.bounded_texts(entries, _MAX_BY_RULES, len)))
-
-    def size(self, text: str) -> int:
+    def _size(self, text: str) -> int:
         """The tokens of a digest, including the line that may separate it from an answer."""
         whole = digests.digest_text([DigestEntry(markers.DIGEST, text)])
         message = digest_message(whole, hides=False)
@@ -153,6 +140,20 @@ class DigestWriter:
             for result in group_results
         ]
         return tool_prompt(names, arguments, "\n\n".join(outputs), redacts=self.redacts)
+
+
+def _brief_text(group: Sequence[Step]) -> str:
+    """The shortest digest of steps: the assistant's text and a line for each result of the newest
+    steps.
+    """
+    entries = []
+    for step in group:
+        lines = "\n".join(_brief_lines(step))
+        text = _without_separators(bounded(lines, _MAX_BY_RULES - _HEADER))
+        entries.append(DigestEntry(markers.DIGEST, text))
+    if len(entries) == 1:
+        return entries[0].text
+    return "\n\n".join(filter(None, digests.bounded_texts(entries, _MAX_BY_RULES, len)))
 
 
 def _brief_lines(step: Step) -> list[str]:

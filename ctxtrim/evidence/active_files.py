@@ -65,12 +65,12 @@ def file_references(shape: Shape) -> tuple[FileReference, ...]:
         steps[access.path] = access.step
         if access.is_read:
             read_positions[access.path] = access.position
-    return tuple(
-        FileReference(
-            path, step, _hash(messages[read_positions[path]]) if path in read_positions else None
-        )
-        for path, step in sorted(steps.items(), key=lambda item: item[1])
-    )
+    references = []
+    for path, step in sorted(steps.items(), key=itemgetter(1)):
+        position = read_positions.get(path)
+        content_hash = None if position is None else sha256_of(result_text(messages[position]))
+        references.append(FileReference(path, step, content_hash))
+    return tuple(references)
 
 
 def active_reads(
@@ -150,7 +150,3 @@ def file_accesses(shape: Shape, is_error: Callable[[int], bool]) -> list[Access]
                 step = steps[position]
                 accesses.append(Access(path, kind, step, position, has_result, is_error))
     return accesses
-
-
-def _hash(message: Message) -> str:
-    return sha256_of(result_text(message))

@@ -64,7 +64,7 @@ def replace_messages(
     if summary is not None:
         messages = [_without_summary(message) for message in transcript.messages]
     hides = digests is not None and transcript.hides
-    joins = transcript.must_alternate and not transcript.hides
+    joins = digests_lead_answers(transcript)
     rewrite = _Rewrite(hides, transcript.adds_texts)
     for position, message in enumerate(messages):
         if digests and position in digests:
@@ -126,6 +126,13 @@ class _Rewrite:
         if self.digests:
             self.insert(digest_message("\n\n".join(self.digests), self.hides))
             self.digests = []
+
+
+def digests_lead_answers(transcript: Transcript) -> bool:
+    """Whether digests become the leading text of answers, because a message between them and a
+    prompt would break the order of roles.
+    """
+    return transcript.must_alternate and not transcript.hides
 
 
 def alternates_without_digests(messages: Sequence[Message]) -> bool:

@@ -1,26 +1,20 @@
 """Replace the oldest steps by digests until no more tool results are visible than allowed."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtrim.conversation.alternation import has_late_system
-from ctxtrim.conversation.elements import elements
 from ctxtrim.conversation.protection import stored_answers
-from ctxtrim.conversation.tasks import current_task
-from ctxtrim.conversation.turns import Shape, visible
+from ctxtrim.conversation.turns import visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import Action, Change, Outcome, change_of
+from ctxtrim.stages.placement.digest_sites import DigestSites
 from ctxtrim.stages.placement.digest_writer import DigestWriter, Step, steps
-from ctxtrim.stages.placement.leads import can_lead, is_digest, leads, with_leads
-from ctxtrim.stages.placement.message_replacement import (
-    alternates_without_digests,
-    replace_messages,
-)
+from ctxtrim.stages.placement.leads import is_digest, leads, with_leads
+from ctxtrim.stages.placement.message_replacement import replace_messages
 from ctxtrim.summaries import markers
 from ctxtrim.summaries.digests import DigestEntry, bounded_texts, digest_text, entries_of
 from ctxtrim.summaries.excerpts import without_marks
@@ -57,7 +51,7 @@ def cut_off(
     counter = writer.counter
     shape = counter.shape(messages)
     costs = [cost.total for cost in counter.costs(messages)]
-    sites = _Sites(transcript, shape, appends)
+    sites = DigestSites(transcript, shape, appends)
     protected = stored_answers(transcript, shape) | dict(protected)
     kept = [change_of(messages, position, "kept", why) for position, why in protected.items()]
     old = takewhile(lambda step: step.results[0].position < newest, steps(shape, protected.keys()))
@@ -113,115 +107,9 @@ def _entries(
     return entries, list(troubles)
 
 
-@dataclass
-class _Sites:
-    """The positions of the digests of removed steps.
-
-    If the order of roles needs it, the next visible message must be an answer that can begin with
-    the digests.
-    """
-
-    transcript: Transcript
-    shape: Shape
-    appends: bool
-    dropped: set[int] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        messages = self.transcript.messages
-        self.alternates = alternates_without_digests(messages)
-        self.joins = self.transcript.must_alternate and not self.transcript.hides
-        is_ordered = self.alternates or self.transcript.strict_roles or has_late_system(messages)
-        self.needs_answer = self.joins and is_ordered
-        task = current_task(messages) if self.appends and not self.joins else None
-        # nothing comes before the summary of a client's compaction
-        self.task = None if task is None or messages[task].is_summary else task
-        seen = []
-        for position in visible(messages):
-            if messages[position].role != "system" and not is_digest(messages[position]):
-                seen.append(position)
-        self._after: dict[int, int] = dict(pairwise(seen))
-        self._before = {after: before for before, after in self._after.items()}
-        self._ends = list(_ends(self.shape.exchange))
-        self._neighbours: dict[int, list[int]] = {}
-        strict = self.transcript.strict_roles
-        for element in elements(messages) if strict == "elements" else ():
-            self._neighbours.update(dict.fromkeys(element.positions, element.positions))
-
-    def replaceable(self, old: Iterable[Step], excess: int) -> tuple[list[Step], list[Step]]:
-        """Drop the oldest steps until `excess` results are dropped; return these steps, and the
-        steps whose digest has no place.
-
-        A step right before a dropped step can be dropped too: their digests have the same place.
-        """
-        replaced: list[Step] = []
-        blocked: list[Step] = []
-        for step in old:
-            if excess <= 0:
-                break
-            blocked.append(step)
-            while blocked and excess > 0 and self._has_place(blocked[-1]):
-                replaced.append(blocked.pop())
-                self.dropped.update(replaced[-1].positions)
-                excess -= len(replaced[-1].results)
-        replaced.sort(key=lambda step: step.positions[0])
-        return replaced, blocked
-
-    def _has_place(self, step: Step) -> bool:
-        """Whether the digest of a step can be inserted."""
-        strict = self.transcript.strict_roles
-        if not self.joins and strict == "runs":
-            return not self._follows_result(step)
-        if not self.needs_answer:
-            return True
-        if strict and not self._is_alone(step):
-            return False
-        after = self._after.get(step.positions[-1])
-        is_lone_result = self.transcript.messages[step.exchange].role == "tool"  # separates answers
-        if after is None or is_lone_result:
-            return False
-        answer = self.transcript.messages[after]
-        leads_answer = answer.role == "assistant" and can_lead(answer, self.transcript.adds_texts)
-        return after in self.dropped or leads_answer
-
-    def _follows_result(self, step: Step) -> bool:
-        """Whether the digest of a step comes right after a result.
-
-        Steps are dropped in order: if the one before is, its digest has the same place.
-        """
-        before = self._before.get(step.positions[0])
-        if before is None or before in self.dropped:
-            return False
-        return self.transcript.messages[before].role == "tool"
-
-    def _is_alone(self, step: Step) -> bool:
-        """Whether the elements of a step contain no other messages, which would stay."""
-        return all(
-            neighbour in step.positions
-            for position in step.positions
-            for neighbour in self._neighbours.get(position, ())
-        )
-
-    def of(self, step: Step) -> int:
-        """The position of the message before which a digest is inserted.
-
-        It starts a new exchange, and is not a system message.
-        """
-        messages = self.transcript.messages
-        if self.task is not None:
-            return self.task
-        position = step.positions[-1]
-        while True:
-            if self._ends[position] > position:
-                position = self._ends[position]
-            elif position + 1 < len(messages) and messages[position + 1].role == "system":
-                position += 1
-            else:
-                return position + 1
-
-
 def _placed(
     transcript: Transcript,
-    sites: _Sites,
+    sites: DigestSites,
     entries: Sequence[tuple[Step, DigestEntry]],
     limit: int,
     writer: DigestWriter,
@@ -275,7 +163,7 @@ class _Group(NamedTuple):
 
 
 def _groups(
-    messages: Sequence[Message], sites: _Sites, entries: Sequence[tuple[Step, DigestEntry]]
+    messages: Sequence[Message], sites: DigestSites, entries: Sequence[tuple[Step, DigestEntry]]
 ) -> list[_Group]:
     """All digests in order, by the message that they precede, lead or fill.
 
@@ -284,7 +172,7 @@ def _groups(
     """
     new_entries: dict[int, list[DigestEntry]] = {}
     for step, entry in entries:
-        new_entries.setdefault(sites.of(step), []).append(entry)
+        new_entries.setdefault(sites.position(step), []).append(entry)
     groups: list[_Group] = []
     moved: list[DigestEntry] = []
     # the preceding digests, if they are a separate message
@@ -334,12 +222,3 @@ def _texts(
         shortened = [DigestEntry(title, next(bounded)) for title, _ in group.entries]
         texts.append(digest_text([entry for entry in shortened if entry.text]))
     return texts
-
-
-def _ends(exchanges: Sequence[int]) -> Iterator[int]:
-    """For each position, the last message of all exchanges that have started by then."""
-    last: Mapping[int, int] = {exchange: position for position, exchange in enumerate(exchanges)}
-    end = -1
-    for exchange in exchanges:
-        end = max(end, last[exchange])
-        yield end

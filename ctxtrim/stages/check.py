@@ -114,8 +114,10 @@ class Check(Stage):
         for position in visible(messages):
             message = messages[position]
             result = message.result
-            tokens = self.counter.text(result_text(message)) if result is not None else 0
-            if result is not None and tokens > limit:
+            if result is None:
+                continue
+            tokens = self.counter.text(result_text(message))
+            if tokens > limit:
                 name = tool_name(result, shape.call[position])
                 text = f"result of {name}: {mark}{tokens:,} tokens, {above}"
                 line = transcript.line_of(message)

@@ -1,5 +1,7 @@
 """The largest messages of a transcript."""
 
+from itertools import islice
+
 from ctxtrim.findings import Subject, subject_of
 from ctxtrim.model import Transcript
 from ctxtrim.tokens.counter import Counter
@@ -11,13 +13,10 @@ def largest(counter: Counter, transcript: Transcript, number: int) -> list[Subje
     shape, exactness = counter.shape(messages), counter.exactness(transcript)
     costs = [cost.total for cost in counter.costs(messages)]
     order = sorted(range(len(costs)), key=costs.__getitem__, reverse=True)
+    visible = (position for position in order if messages[position].agent_visible)
     subjects: list[Subject] = []
-    for position in order:
-        message, tokens = messages[position], costs[position]
-        if len(subjects) == number:
-            break
-        if not message.agent_visible:
-            continue
+    for position in islice(visible, number):
+        message, call = messages[position], shape.call[position]
         line = transcript.line_of(message)
-        subjects.append(subject_of(message, line, shape.call[position], tokens, exactness))
+        subjects.append(subject_of(message, line, call, costs[position], exactness))
     return subjects

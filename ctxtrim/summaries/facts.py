@@ -86,7 +86,7 @@ class _Fact(NamedTuple):
     line: str
 
 
-def facts(
+def facts_summary(
     shape: Shape,
     limit: int,
     tokenizer: Tokenizer,
@@ -95,7 +95,8 @@ def facts(
     redacts: bool,
     layout: Outline = FACTS,
 ) -> str:
-    """The facts of some messages and of an earlier summary, in at most `limit` tokens.
+    """The summary of the facts of some messages and of an earlier summary, in at most `limit`
+    tokens.
 
     Empty if nothing fits, or if the text would be longer than the text that it replaces. Summaries
     among the messages are merged; hidden messages are left out. `redacts`: mask secrets.

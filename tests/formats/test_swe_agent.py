@@ -11,7 +11,7 @@ from harness import read, run
 from ctxtrim.conversation.tasks import current_task, opening_task
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Message
-from ctxtrim.summaries.facts import facts
+from ctxtrim.summaries.facts import facts_summary
 from ctxtrim.tokenizers import tokenizer
 
 WORDS = tokenizer("o200k_base")
@@ -122,7 +122,7 @@ def test_an_action_costs_nothing_besides_its_text() -> None:
 @pytest.mark.parametrize("is_typed", [False, True])
 def test_a_summary_lists_the_issue_as_the_request_and_no_output(is_typed: bool) -> None:
     parsed_messages = messages(session_file(trajectory(is_typed)))
-    summary = facts(shape(parsed_messages), 1000, WORDS, redacts=True)
+    summary = facts_summary(shape(parsed_messages), 1000, WORDS, redacts=True)
     requests = summary.split("## User requests")[1].split("## ")[0]
     assert "the total is wrong" in requests
     assert "the parser hangs" not in requests

@@ -18,14 +18,14 @@ from strategies import texts as any_text
 from ctxtrim.conversation.turns import shape
 from ctxtrim.model import Message
 from ctxtrim.summaries import sections
-from ctxtrim.summaries.facts import facts
+from ctxtrim.summaries.facts import facts_summary
 from ctxtrim.summaries.sections import HEADINGS, SECTIONS, is_facts
 from ctxtrim.tokenizers import tokenizer
 
 WORDS = tokenizer("o200k_base")
 ROUGH = tokenizer("chars4")
 NOTHING = shape(())
-masked_facts = partial(facts, redacts=True)
+masked_facts = partial(facts_summary, redacts=True)
 checkpoint = partial(masked_facts, layout=sections.CHECKPOINT)
 
 
@@ -110,7 +110,7 @@ def facts_text(
     messages: list[dict[str, Any]], limit: int = 10_000, *, redacts: bool = True, **more: Any
 ) -> str:
     parsed_messages = transcript(messages).messages
-    return facts(shape(parsed_messages), limit, ROUGH, redacts=redacts, **more)
+    return facts_summary(shape(parsed_messages), limit, ROUGH, redacts=redacts, **more)
 
 
 def again(earlier: str, limit: int = 10_000) -> str:
@@ -263,7 +263,7 @@ def test_merged_facts_of_two_halves_equal_the_facts_of_the_whole(
 @given(conversations())
 def test_no_word_is_invented(talk: list[dict[str, Any]]) -> None:
     messages = messages_of(talk)
-    text = facts(shape(messages), 5000, ROUGH, redacts=False)
+    text = facts_summary(shape(messages), 5000, ROUGH, redacts=False)
     heard = " ".join(
         [part.text for message in messages for part in message.parts]
         + [part.name or "" for message in messages for part in message.parts]

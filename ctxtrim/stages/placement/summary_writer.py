@@ -12,7 +12,7 @@ from ctxtrim.stage import StoredSummary
 from ctxtrim.stages.placement.leads import leads, split_message, summary_message, with_leads
 from ctxtrim.stages.placement.stored_summary import as_facts
 from ctxtrim.summaries import markers
-from ctxtrim.summaries.facts import facts, facts_of
+from ctxtrim.summaries.facts import facts_of, facts_summary
 from ctxtrim.summaries.overlap import has_lines_of
 from ctxtrim.summaries.prompts import MAX_PROMPT, checkpoint_prompt, transcribed
 from ctxtrim.summaries.redaction import redacted
@@ -116,7 +116,9 @@ class SummaryWriter(Struct, frozen=True):
             return ""
         earlier = None if stored is None else as_facts(stored)
         tokenizer = self.counter.tokenizer
-        return facts(shape, limit, tokenizer, earlier, redacts=self.redacts, layout=self._layout)
+        return facts_summary(
+            shape, limit, tokenizer, earlier, redacts=self.redacts, layout=self._layout
+        )
 
     def stored(self, covered: Sequence[Message], indices: Set[int], limit: int) -> Summary | None:
         """The earlier summary if the summarizer has nothing to add to it: it covers all of these

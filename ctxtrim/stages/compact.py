@@ -198,8 +198,8 @@ def _united(
     Inserted messages are named by their final position.
     """
     changed = {change.message for change in after}
-    united = [change for change in before if change.message not in changed]
-    united = [change for change in (*united, *after) if change.message is not None]
+    earlier = [change for change in before if change.message not in changed]
+    united = [change for change in (*earlier, *after) if change.message is not None]
     inserted = [position for position, message in enumerate(messages) if message.index is None]
     reasons = [change.reason for change in (*before, *after) if change.message is None]
     for position, reason in zip(inserted, reasons, strict=False):

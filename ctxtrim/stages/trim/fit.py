@@ -14,6 +14,7 @@ messages.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from ctxtrim.model import Message
 from ctxtrim.stage import Dropped
@@ -170,14 +171,10 @@ class Fit:
 
     def separators(self) -> set[int]:
         """The positions of answers that are kept only to separate two prompts."""
-        positions: set[int] = set()
-        for unit in self.ranking.units:
-            if unit.turn is None:
-                positions.update(unit.positions)
-        answers = ("assistant", "tool")
-        return {
-            position for position in positions if self.situation.messages[position].role in answers
-        }
+        messages, answers = self.situation.messages, ("assistant", "tool")
+        first = [unit.positions for unit in self.ranking.units if unit.turn is None]
+        positions = chain.from_iterable(first)
+        return {position for position in positions if messages[position].role in answers}
 
     def _put(self, position: int, form: Form) -> None:
         before = self.kept.get(position)

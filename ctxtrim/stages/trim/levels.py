@@ -90,13 +90,14 @@ def _hull(levels: Sequence[_Level]) -> list[Increment]:
             density = _density(level, hull[-1])
         hull.append(level)
         densities.append(density)
-    return [(density, level[0]) for density, level in zip(densities, hull[1:], strict=True)]
+    return [(density, level) for density, (level, _, _) in zip(densities, hull[1:], strict=True)]
 
 
 def _density(level: _Level, before: _Level) -> float:
     """The additional need met per additional token, compared to a smaller level."""
-    tokens = level[1] - before[1]
-    return (level[2] - before[2]) / (tokens if tokens > 1 else 1)
+    (_, cost, need), (_, cost_before, need_before) = level, before
+    tokens = cost - cost_before
+    return (need - need_before) / (tokens if tokens > 1 else 1)
 
 
 def _levels(rest: float, need: float, needs: Sequence[tuple[int, float]]) -> list[_Level]:

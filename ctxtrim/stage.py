@@ -249,8 +249,8 @@ class FitsBudget(Stage):
         raise NotImplementedError
 
 
-DROP, KEEP, SUMMARIES, RULES, REPORT = (
-    "What to drop",
+CHANGE, KEEP, SUMMARIES, RULES, REPORT = (
+    "What to change",
     "What to keep",
     "Summaries",
     "Rules",
@@ -274,7 +274,7 @@ def setting(
     `()` is a list of texts, which may be given one at a time. `declared` are further fields of
     `config.option.Option`, such as `panel`, `units` or `is_restricted`.
     """
-    metadata = {"help": text, "least": least, "choices": choices, "check": check, "panel": DROP}
+    metadata = {"help": text, "least": least, "choices": choices, "check": check, "panel": CHANGE}
     return field(default=default, metadata=metadata | declared)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _DEFAULT = "[default: the configured one, else in the user's data folder]"
 
 
-def archive_option(text: str = "The archive.") -> HelpfulOption:
+def archive_option(text: str = "Read this archive.") -> HelpfulOption:
     """The option `--archive` of a command that reads an archive."""
     return HelpfulOption(
         ["--archive"], metavar="DIR", help=f"{text} {_DEFAULT}", shell_complete=file_names

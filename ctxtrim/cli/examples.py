@@ -48,6 +48,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "trace list": ("ctxtrim trace list --archive originals",),
     "trace verify": ("ctxtrim trace verify --archive originals",),
     "restore": (
+        "ctxtrim restore edited.jsonl --in-place",
         "ctxtrim restore trimmed.jsonl --archive originals -o session-again.jsonl",
         "ctxtrim restore trimmed.jsonl --archive originals | diff - session.jsonl",
     ),

@@ -14,16 +14,17 @@ from ctxtrim.cli.examples import EXAMPLES
 from ctxtrim.config.option import Option
 from ctxtrim.config.run_settings import IN_STAGES, OPTIONS
 from ctxtrim.config.stage_specs import SETTINGS
-from ctxtrim.stage import DROP, KEEP, REPORT, RULES, SUMMARIES
+from ctxtrim.stage import CHANGE, KEEP, REPORT, RULES, SUMMARIES
 from ctxtrim.stages import STAGES
 from ctxtrim.text.names import option_name
 
 _OTHERS = "Options"
-_ORDER = ("Commands", "Stages", "Input", "Budget", DROP, KEEP, RULES, "Output")
+_ORDER = ("Commands", "Stages", "Input", "Budget", CHANGE, KEEP, RULES, "Output")
 _LAST = (SUMMARIES, REPORT, _OTHERS)
 _COMMON = {"--version", "--help"}  # of every command; only the first page shows them
 _COLUMN = 27  # of the texts
 _CLAUSE = re.compile(r"[.;:](?: |$)| \[default")
+_DEFAULT = re.compile(r" \[default: [^ ]+\]$")  # of one word
 
 
 class HelpEntry(Struct, frozen=True):
@@ -35,8 +36,9 @@ class HelpEntry(Struct, frozen=True):
 
     @property
     def brief(self) -> str:
-        """The first clause of the text."""
-        return f"{_CLAUSE.split(self.text)[0]}."
+        """The first clause of the text, and the default if it is one word."""
+        default = _DEFAULT.search(self.text)
+        return f"{_CLAUSE.split(self.text)[0]}.{default[0] if default else ''}"
 
 
 class Page(Struct, frozen=True):
@@ -63,8 +65,8 @@ def command_page(command: Any, context: Any) -> Page:
     note = ""
     if panels.pop(IN_STAGES, []):
         note = (
-            f"Stages: {', '.join(STAGES)}. `ctxtrim help STAGE` shows its settings; "
-            "all are options of run, too."
+            f"Stages: {', '.join(STAGES)}. `ctxtrim help STAGE` shows its settings, "
+            "which are options of run too."
         )
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     return Page(path, usage, command.help or "", EXAMPLES.get(path, ()), _ordered(panels), note)
@@ -98,7 +100,9 @@ def short_text(page: Page, width: int, *, is_bold: bool) -> str:
         title: [(entry.names, entry.brief) for entry in entries if not entry.is_rare]
         for title, entries in page.panels.items()
     }
-    more = f"`ctxtrim help {page.name}` explains all options and defaults." if page.name else ""
+    more = ""
+    if page.name:
+        more = f"`ctxtrim help {page.name}` explains all options, `ctxtrim --help` the exit codes."
     note = " ".join(filter(None, (page.note, more)))
     return _text(page, panels, note, width, is_bold)
 
@@ -137,13 +141,14 @@ def _paragraphs(text: str, width: int) -> Iterator[str]:
 def _rows(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
     """The lines of a panel: names, then the text in a column."""
     for names, text in rows:
+        text = text.replace("[default: ", "[default:\xa0")  # no line ends here
         lines = textwrap.wrap(text, max(width - _COLUMN, 20), break_on_hyphens=False) or [""]
         start = f"  {names}"
         if len(start) >= _COLUMN:
             yield start
             start = ""
         for line in lines:
-            yield f"{start.ljust(_COLUMN)}{line}".rstrip()
+            yield f"{start.ljust(_COLUMN)}{line}".replace("\xa0", " ").rstrip()
             start = ""
 
 

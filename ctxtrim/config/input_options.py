@@ -38,7 +38,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
     "preset": (
         Option(
             "preset",
-            f"Apply a named preset: {', '.join(PRESETS)}. run also runs the preset's stages.",
+            f"Apply a named preset: {', '.join(PRESETS)}. run without -s runs its stages.",
             metavar="NAME",
             check=preset_names,
         ),
@@ -57,7 +57,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
     "input": (
         Option(
             "latest",
-            "Read the newest session of an agent program, of this project if there is one.",
+            "Read the newest session of an agent program; of this project, if there is one.",
             False,
             is_setting=False,
         ),
@@ -163,8 +163,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
     "scanning": (
         Option(
             "include",
-            "In folders, read only files that match this pattern, as in 'runs/*.jsonl'. "
-            "May be repeated.",
+            "In folders, read only files that match: 'runs/*.jsonl'. May be repeated.",
             (),
             metavar="GLOB",
             check=path_glob,
@@ -172,7 +171,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "exclude",
-            "In folders, leave out files and folders that match this pattern. May be repeated.",
+            "In folders, leave out files and folders that match. May be repeated.",
             (),
             metavar="GLOB",
             check=path_glob,

@@ -92,7 +92,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
         Option("in_place", "Replace each file that changes.", False, is_setting=False),
         Option(
             "on_overflow",
-            "Leave out or keep transcripts that cannot fit. [default: fail]",
+            "Leave out (fail) or keep transcripts that cannot fit. [default: fail]",
             "fail",
             choices=("fail", "keep"),
         ),
@@ -211,7 +211,7 @@ ROWS: Mapping[str, tuple[Option, ...]] = {
     "counting": (
         Option(
             "by",
-            f"Show where the tokens go by {', '.join(GROUPS[:-1])} or {GROUPS[-1]}.",
+            f"Show the tokens by {', '.join(GROUPS[:-1])} or {GROUPS[-1]}.",
             metavar="GROUP",
             choices=("", *GROUPS),
             is_setting=False,

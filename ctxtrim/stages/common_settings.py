@@ -15,7 +15,7 @@ def clock() -> Any:
 
 def pin() -> Any:
     """Messages that the stage does not change."""
-    text = "Never drop or shorten what matches: a regular expression, tool:NAME or id:ID."
+    text = "Never drop or shorten matching messages: a regular expression, tool:NAME or id:ID."
     return setting((), text, check=pins.check, panel=KEEP)
 
 

@@ -65,6 +65,19 @@ def test_a_full_page_has_every_option_with_its_default(ctxtrim: Run) -> None:
         assert " ".join(OPTIONS[name].help.split()) in shown
 
 
+def test_a_short_page_has_the_defaults_that_are_one_word(ctxtrim: Run) -> None:
+    shown = " ".join(" ".join(lines(ctxtrim, "trim", "--help")).split())
+    assert "Keep the last N turns while older messages can still be dropped. [default: 5]" in shown
+    assert "Choose the order in which messages are dropped. [default: priority]" in shown
+    assert "Set the context window in tokens. --reserve N" in shown
+
+
+def test_the_exit_codes_are_on_the_page_of_check_or_one_page_away(ctxtrim: Run) -> None:
+    assert "Exit codes: 0 " in "\n".join(lines(ctxtrim, "check", "--help"))
+    assert "Exit codes: 0 " in "\n".join(lines(ctxtrim, "--help"))
+    assert lines(ctxtrim, "trim", "--help")[-1].endswith("`ctxtrim --help` the exit codes.")
+
+
 def test_a_page_is_printed_in_ascii_if_the_terminal_has_nothing_else(process: Run) -> None:
     ran = process("help", "truncate", PYTHONIOENCODING="ascii")
     assert (ran.code, ran.err) == (0, "")
@@ -163,7 +176,7 @@ def folder(files: Path, tmp_path: Path) -> Path:
 def test_an_example_runs(ctxtrim: Run, folder: Path, line: str) -> None:
     own = {"HOME": "", "XDG_CONFIG_HOME": "/config", "XDG_DATA_HOME": "/data"}
     own = {name: f"{folder}{path}" for name, path in own.items()}
-    if "ctxtrim archive" in line:
+    if "ctxtrim archive" in line or "edited.jsonl" in line:
         shutil.copy(folder / "session.jsonl", folder / "edited.jsonl")
         ran = ctxtrim("trim", "-b", "900", "--in-place", "edited.jsonl", cwd=folder, **own)
         assert ran.code == 0, ran.err

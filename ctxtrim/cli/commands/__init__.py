@@ -85,7 +85,17 @@ STAGE_COMMANDS = {
         first=("converting",),
         output=("target",),
     ),
-    "check": StageCommand(("check",), writes=False, fixing=("repair",), first=("checking", "gate")),
+    "check": StageCommand(
+        ("check",),
+        f"""{COMMANDS["check"]}
+
+        Exit codes: 0 all pass, 1 a file or line cannot be read, 2 wrong usage, 3 above a budget,
+        limit or baseline, 4 a call without its result or another invalid structure.
+        """,
+        writes=False,
+        fixing=("repair",),
+        first=("checking", "gate"),
+    ),
     "run": StageCommand(
         None, "Run several stages in one pass: -s truncate:max-age=5 -s trim -s check."
     ),

@@ -196,12 +196,12 @@ COMMAND = HelpfulCommand(
         HelpfulArgument(
             "files",
             "FILE",
-            "An output of ctxtrim; - is stdin. Several with --in-place.",
+            "An output of ctxtrim; - is standard input. Several files need --in-place.",
             nargs=-1,
             required=True,
             shell_complete=file_names,
         ),
-        archive_option("The archive of the run."),
+        archive_option("Read the archive of the run."),
         HelpfulOption(
             ["-o", "--output"],
             metavar="PATH",
@@ -216,14 +216,14 @@ COMMAND = HelpfulCommand(
         HelpfulOption(
             ["source", "--input"],
             metavar="SHA",
-            help="Which input, if several gave the same output, or if FILE was moved.",
+            help="Select an input by its SHA-256, if several gave this output or FILE was moved.",
         ),
         HelpfulOption(["-q", "--quiet"], is_flag=True, help="Print only errors."),
         HelpfulOption(
             ["--max-size"],
             default="1GiB",
             metavar="BYTES",
-            help="Refuse longer lines, after decompression.",
+            help="Refuse longer lines, after decompression. [default: 1GiB]",
         ),
     ],
 )

@@ -16,7 +16,7 @@ def rolling_context(word: str | None) -> int:
     """Turn the configured pipeline on or off. `ctxtrim run` runs it if no stage and no preset is
     named.
 
-    Without an argument, toggles it. The stored preference takes precedence over configuration
+    Without an argument, toggle it. The stored preference takes precedence over configuration
     files, but not over CTXTRIM_ENABLED and --enabled.
     """
     if word not in (None, _STATUS, *WORDS):

@@ -31,12 +31,12 @@ def list_sessions(most: str, is_json: bool) -> int:
     """List the sessions of agent programs, the newest first: program, date, project, size, tokens.
 
     Programs: Claude Code, Codex, Gemini CLI, Qwen Code, pi and OpenHands, in their usual folders
-    or in those that their environment variables name. --latest of other commands reads the newest
-    session of the current project, else the newest of all.
+    or in the folders that their environment variables name. Other commands read the newest session
+    with --latest: the newest of the current project, else the newest of all.
 
-    Tokens are those of count. Large sessions, and those after many large ones, are not read: their
-    bytes are shown as the most tokens that they can have (≤), and nothing if they are compressed.
-    A narrow terminal has no room for the files; --json has them. Nothing is written.
+    Tokens are those of count for the newest 32 MB of sessions. Older ones show their bytes as an
+    upper bound (≤), or nothing if they are compressed. A narrow terminal leaves out the files;
+    --json shows them.
     """
     number = _MOST.parse("--most", most)
     newest = sessions(os.environ)

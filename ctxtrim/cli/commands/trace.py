@@ -89,7 +89,11 @@ _GET = HelpfulCommand(
     [
         HelpfulArgument("name", "ID", "The trace id or call id of a tool result."),
         archive_option(),
-        HelpfulOption(["--sha256"], metavar="SHA", help="Which original, if there are several."),
+        HelpfulOption(
+            ["--sha256"],
+            metavar="SHA",
+            help="Select an original by its SHA-256, if several have this id.",
+        ),
     ],
 )
 _LIST = HelpfulCommand("list", list_traces, [archive_option()])

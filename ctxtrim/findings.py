@@ -60,7 +60,9 @@ STRUCTURE: frozenset[Code] = frozenset(get_args(StructureCode))
 """The transcript breaks a structure rule (exit code 4)."""
 STRICT = frozenset[Code](get_args(Code)) - INCOMPLETE - LIMITS - STRUCTURE - {"overflow"}
 """Only `--strict` makes it an error (exit code 4)."""
-IDLE: frozenset[Code] = frozenset(("nothing-to-summarize", "nothing-to-replace"))
+IDLE: frozenset[Code] = frozenset(
+    ("nothing-to-summarize", "nothing-to-replace", "nothing-to-compact")
+)
 """Why a stage changed nothing, which standard error shows."""
 ONLY_IN_REPORTS: frozenset[Code] = frozenset(("claude-bounded", "lost", "changed"))
 """Standard error does not show the finding."""

@@ -82,7 +82,7 @@ class Archive:
         with self._errors():
             if not makes and not index.exists() and not self._packs.exists():
                 raise NoArchiveError(
-                    f"{folder}: there is no archive here; name the folder of the run's --archive"
+                    f"{folder}: no archive in this folder; name the --archive of the run"
                 )
             if makes:
                 make_folder(folder, is_named=True)

@@ -15,7 +15,7 @@ from ctxtrim.cli.messages import print_error
 from ctxtrim.errors import OutputError, reason
 from ctxtrim.loading import lazy_function
 from ctxtrim.text.escaping import clean
-from ctxtrim.text.names import suggestion
+from ctxtrim.text.names import snake_case, suggestion
 
 
 class LazyGroup(HelpfulGroup):
@@ -116,14 +116,26 @@ def _in_one_line(error: click.UsageError) -> str:
     """The message of wrong usage, with the nearest option or the command that has help."""
     context = error.ctx
     if isinstance(error, click.NoSuchOption) and context is not None:
-        known = [
-            flag
-            for parameter in context.command.get_params(context)
-            for flag in (*parameter.opts, *parameter.secondary_opts)
-            if flag.startswith("-")
-        ]
-        text = f"unknown option {error.option_name}{suggestion(error.option_name, known)}"
+        text = f"unknown option {error.option_name}{_near(error.option_name, context)}"
     else:
         message = error.format_message().rstrip(".")
         text = message[:1].lower() + message[1:]
     return clean(text) + (f"; see {context.command_path} --help" if context else "")
+
+
+def _near(option: str, context: click.Context) -> str:
+    """The stages that have an option that the command has not, else the nearest of its options."""
+    from ctxtrim.config.stage_specs import SETTINGS  # only errors need it
+
+    name = option.lstrip("-")
+    setting = snake_case(name.removeprefix("no-"))
+    stages = [stage for stage, settings in SETTINGS.items() if setting in settings]
+    if stages:
+        return f": it is a setting of {' and '.join(stages)}"
+    flags = {
+        flag.lstrip("-"): flag
+        for parameter in context.command.get_params(context)
+        for flag in (*parameter.opts, *parameter.secondary_opts)
+        if flag.startswith("-")
+    }
+    return suggestion(name, flags, flags.__getitem__)

@@ -41,7 +41,9 @@ def open_baseline(values: Values) -> Baseline | None:
         text = f"{path}: cannot be read: {reason(error)}; name another file"
         raise InputError(text) from error
     except InputError as error:
-        raise InputError(f"{path}: {error}; --update-baseline cannot read it either") from None
+        raise InputError(
+            f"{path}: {error}; name another file, or delete it and use --update-baseline"
+        ) from None
     name_of = partial(_name, resolved(path).parent)
     return Baseline(entries, name_of, parse_tolerance(tolerance), updates=updates)
 

@@ -38,7 +38,6 @@ def _reason(
 ) -> tuple[str, int | None]:
     """Why a file has no transcript, and the line."""
     formats = request.pipeline.reader.choice.formats
-    known = ", ".join(file_format.name for file_format in formats)
     if not start:
         return "no transcript found: the input is empty", None
     if detection.why_empty is not None:
@@ -46,11 +45,13 @@ def _reason(
     if first is not None:
         return why_no_transcript(first), first.line
     if len(formats) < len(FORMATS):
+        known = ", ".join(file_format.name for file_format in formats)
         return f"no transcript found: the format is not {known}; omit --format", None
     quoted = start.decode(errors="replace").replace("\n", " ")
     if len(quoted) > _QUOTED:
         quoted = f"{quoted[:_QUOTED]}…"
     return (
-        f"no transcript found: unknown format (starts with `{quoted}`); supported: {known}",
+        f"no transcript found: unknown format (starts with `{quoted}`); `ctxtrim help count` lists "
+        "the formats",
         None,
     )

@@ -106,7 +106,7 @@ def print_summary(report: Report, api: str | None, *, has_totals: bool) -> None:
     if api is not None:
         stages = f"converted to {api}"
     elif not stages:
-        stages = "no stages, passed through unchanged (--enabled turns on the automatic pipeline)"
+        stages = "no stages, so nothing changes; use -s, --preset or --enabled"
     facts = [totals_line(report)] if has_totals else []
     if report.left_out:
         facts.append(f"{report.left_out} not written")

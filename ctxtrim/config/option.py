@@ -152,7 +152,7 @@ class Option(Struct, frozen=True):
     @property
     def _expected(self) -> str:
         """The valid numbers, for messages."""
-        units = f", or one with {', '.join(self.units)}" if self.units else ""
+        units = f", with or without a unit ({', '.join(self.units)})" if self.units else ""
         if isinstance(self.default, float):
             return f"a number{units}"
         examples = ", such as 30000, 30_000 or 30k" if not units else ""

@@ -214,7 +214,7 @@ class Config(Struct, frozen=True, dict=True):
 
         Settings that the text does not name have their configured values.
         """
-        name, settings = parse_stage(text, f"-s {excerpt(text)}")
+        name, settings = parse_stage(text, f"-s {excerpt(text) or repr(text)}")
         return Spec(name, _values(self.settings(name)) | settings)
 
     def settings(self, stage: str) -> dict[str, Value]:

@@ -140,7 +140,7 @@ def _inside(folder: Path, scan: Scan, skipped: list[tuple[str, str]]) -> list[In
             relative = str(file.path.relative_to(folder))
             sources.append(Input(str(file.path), relative, file.problem, str(folder)))
     if not sources and not scan.may_be_empty:
-        kinds = " or ".join(SUFFIXES)
+        kinds = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
         has_patterns = scan.include or scan.exclude
         others = " or left out by --include and --exclude" if has_patterns else ""
         text = (

@@ -60,7 +60,7 @@ def size(row: Row) -> str:
 def totals_line(report: Report) -> str:
     """The totals in one line. Tokens are those of the transcripts that are counted."""
     totals, counted = report.totals, report.counted
-    messages = "message" if totals.messages_read == totals.messages == 1 else "messages"
+    messages = "message" if totals.messages == 1 else "messages"
     parts = [
         several(totals.transcripts, "transcript"),
         f"{change(totals.messages_read, totals.messages)} {messages}",

@@ -9,8 +9,9 @@ A session is compacted if the trigger is due. Recent messages, the current task 
 are kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -77,6 +78,13 @@ class Compact(Stage):
     auto: bool = setting(True, "Compact when the trigger is due; if off, never compact.")
     redact: bool = common_settings.redact()
     pin: tuple[str, ...] = common_settings.pin()
+
+    @staticmethod
+    def idle(settings: Mapping[str, Any]) -> str:
+        """Why nothing changes."""
+        if not settings["auto"]:
+            return "--no-auto turns compaction off"
+        return "no session has reached its limit; try a smaller --budget"
 
     def __call__(self, transcript: Transcript) -> Outcome:
         """If the session is compacted, changes name every message.

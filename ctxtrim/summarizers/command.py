@@ -100,7 +100,7 @@ class Command:
         return text.strip()
 
     def _late(self) -> SummaryError:
-        return SummaryError(f"--llm-command did not end within {self.timeout:g} seconds")
+        return SummaryError(f"--llm-command did not end within {self.timeout:g} s")
 
 
 class _Guard:

@@ -143,7 +143,7 @@ class Endpoint:
             return f"{self._endpoint} answered HTTP {status}: {line(error.message, key)}"
         if isinstance(error, openai.APIConnectionError):
             text = line(str(error.__cause__ or error), key)
-            return f"{self._endpoint} cannot be reached: {text}"
+            return f"{self._endpoint} cannot be reached: {text.rstrip('.')}"
         return f"the request to {self._endpoint} failed: {line(str(error), key)}"
 
     def _read(self, blocks: Iterator[bytes], deadline: float) -> bytes | str:
@@ -163,7 +163,7 @@ class Endpoint:
 
     @property
     def _late(self) -> str:
-        return f"{self._endpoint} did not answer within {self.timeout:g} seconds"
+        return f"{self._endpoint} did not answer within {self.timeout:g} s"
 
 
 def _is_temporary(error: Any) -> bool:

@@ -301,7 +301,7 @@ def test_s4_6_an_unknown_id_is_not_found_before_an_archive_exists(
     ran = archiving("trace", "get", "trace-9", *named)
     assert (ran.code, ran.out) == (1, b"")
     assert ran.err.startswith("ctxtrim: TRACE_NOT_FOUND: trace-9: ")
-    assert "there is no archive here; name the folder of the run's --archive" in ran.err
+    assert "no archive in this folder; name the --archive of the run" in ran.err
 
 
 def test_s4_6_a_hash_selects_one_of_several_originals(archiving: Run) -> None:

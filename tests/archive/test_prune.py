@@ -322,7 +322,7 @@ def test_the_age_has_a_unit_and_a_dry_run_removes_nothing(tmp_path: Path) -> Non
     assert edited.listed() == []
     ran = edited.run("archive", "prune", "--older-than", "soon")
     assert ran.code == 2
-    assert "--older-than soon: expected a whole number, or one with d, h, w" in ran.err
+    assert "--older-than soon: expected a whole number, with or without a unit (d, h, w)" in ran.err
 
 
 def test_a_damaged_pack_is_reported_and_stays(tmp_path: Path) -> None:

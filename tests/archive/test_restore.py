@@ -176,7 +176,7 @@ def test_untrusted_records_are_refused_with_the_reason(
     fields = {
         "missing": "no run in",
         "output": "no run in",
-        "archive": "there is no archive here",
+        "archive": "no archive in this folder",
         "index": "the index of the archive cannot be used",
     }
     assert fields.get(harm, f"{pack}: the pack has been changed") in ran.err

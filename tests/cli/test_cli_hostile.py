@@ -167,7 +167,7 @@ WHOLE = {
     "other.jsonl": (
         b'{"event": "tick"}\n{"event": "tock"}\n',
         'no transcript found: unknown format (starts with `{"event": "tick"} {"even…`); '
-        "supported: ",
+        "`ctxtrim help count` lists the formats",
     ),
     "cut.json": ((FIXTURES / "document.json").read_bytes()[:900], "ends in the middle"),
     "cut.jsonl": (line()[:300], "ends in the middle"),

@@ -111,6 +111,9 @@ def test_a_page_of_a_command_in_a_group(ctxtrim: Run) -> None:
         (("help", "cutof"), "help cutof: unknown command or stage (did you mean cutoff?)"),
         (("trim", "--bugdet=3"), "unknown option --bugdet (did you mean --budget?); see ctxtrim"),
         (("trim", "--no-keep-eror"), "unknown option --no-keep-eror (did you mean --no-keep-er"),
+        (("trim", "--max-age=3"), "unknown option --max-age: it is a setting of drop-images and"),
+        (("trim", "--no-dedupe"), "unknown option --no-dedupe: it is a setting of truncate; see"),
+        (("convert", "--in-place"), "unknown option --in-place; see ctxtrim convert --help"),
         (("trim", "--budget"), "option '--budget' requires an argument"),
         (("run", "-s", "trimm"), "-s trimm: unknown stage (did you mean trim?)"),
         (

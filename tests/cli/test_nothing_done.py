@@ -28,6 +28,8 @@ REASONS = {
     "steps or turns",
     "run -s repair": "; no call or result to repair",
     "run -s trim -s repair": "; already fits; no call or result to repair",
+    "run -s compact": "; no session has reached its limit; try a smaller --budget",
+    "run -s compact:auto=false": "; --no-auto turns compaction off",
 }
 
 
@@ -73,6 +75,15 @@ def test_a_run_that_replaces_no_result_says_why(
 
 
 OLDER = "nothing is older than the kept messages"
+
+
+def test_a_session_with_nothing_to_compact_says_why(ctxtrim: Run) -> None:
+    data = line(messages(2))
+    ran = ctxtrim("run", "-s", "compact", "--budget", "1", stdin=data)
+    assert (ran.code, ran.out) == (0, data)
+    first, second = ran.err.splitlines()
+    assert first.endswith(f": info: nothing was compacted: {OLDER}")
+    assert second.endswith(" tokens")
 
 
 @pytest.mark.parametrize(

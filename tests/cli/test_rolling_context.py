@@ -8,7 +8,7 @@ from conftest import FIXTURES, NOBODY, Ran, run
 from samples import line, messages
 
 TALK = line(messages(8))
-PASSED = "no stages, passed through unchanged"
+PASSED = "no stages, so nothing changes"
 
 
 class Home:
@@ -72,7 +72,7 @@ def test_the_configured_pipeline_runs_with_its_settings(home: Home) -> None:
 def test_without_a_stage_a_run_says_what_turns_the_pipeline_on(home: Home) -> None:
     (home.here / "ctxtrim.toml").write_text('preset = "rolling"\n')
     ran = home.run("run", "--tokenizer", "chars4")
-    assert f"{PASSED} (--enabled turns on the automatic pipeline): 1 transcript" in ran.err
+    assert f"{PASSED}; use -s, --preset or --enabled: 1 transcript" in ran.err
 
 
 def test_a_configured_preset_stores_originals_only_if_its_stage_runs(home: Home) -> None:

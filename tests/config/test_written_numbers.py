@@ -65,7 +65,7 @@ def test_a_comma_after_the_stage_name_separates_settings(ctxtrim: Run) -> None:
         (("--budget", "0"), "--budget 0: expected at least 1"),
         (("--reserve", "80%"), "--reserve 80%: expected a whole number"),
         (("--context-window", "1.5"), "--context-window 1.5: expected a whole number"),
-        (("--max-size", "3 parsecs"), "expected a whole number, or one with KB, MB"),
+        (("--max-size", "3 parsecs"), "expected a whole number, with or without a unit (KB, MB"),
         (("--safety", "much"), "--safety much: expected a number"),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_failing_command_reports_its_reason(code: str, error: str) -> None:
 
 def test_endless_standard_error_of_a_command_is_only_a_timeout() -> None:
     code = "import sys\nwhile True: sys.stderr.write('x' * 10000)"
-    assert command_error(python(code, 0.5)) == "--llm-command did not end within 0.5 seconds"
+    assert command_error(python(code, 0.5)) == "--llm-command did not end within 0.5 s"
 
 
 def test_a_missing_or_invalid_command_is_an_error() -> None:
@@ -95,7 +95,7 @@ def test_a_late_command_is_killed_with_its_children(tmp_path: Path) -> None:
     file = tmp_path / "child"
     for seconds in (0.5, 2, 8, 32):  # a loaded machine may start nothing in the first
         command = Command(starts_child(file), seconds)
-        assert command_error(command) == f"--llm-command did not end within {seconds} seconds"
+        assert command_error(command) == f"--llm-command did not end within {seconds} s"
         if file.exists():
             break
     assert is_soon_gone(int(file.read_text()))
@@ -180,7 +180,7 @@ def test_an_endpoint_is_asked_again(server: Server) -> None:
 @local
 def test_all_attempts_have_one_deadline(server: Server) -> None:
     server.answers = [server.hangs]
-    late = f"the endpoint {server.url} did not answer within 0.3 seconds"
+    late = f"the endpoint {server.url} did not answer within 0.3 s"
     assert endpoint_error(Endpoint("small", server.url, timeout=0.3)) == late
     assert len(server.asked) <= 1  # a loaded machine may send nothing in time
 
@@ -251,7 +251,7 @@ def test_an_invalid_answer_of_an_endpoint_is_an_error(
 
 @local
 def test_a_slow_or_endless_endpoint_is_an_error(server: Server) -> None:
-    late = f"the endpoint {server.url} did not answer within 0.3 seconds"
+    late = f"the endpoint {server.url} did not answer within 0.3 s"
     for answer in (server.hangs, server.drips):
         server.answers = [answer]
         assert endpoint_error(Endpoint("small", server.url, timeout=0.3, retries=0)) == late

@@ -74,7 +74,7 @@ def _must_agree(files: Sequence[str], output: str | None, replaces: bool) -> Non
         other = "-o" if output is not None else "standard input"
         raise UsageError(f"--in-place replaces FILE; it cannot be combined with {other}")
     if len(files) > 1 and not replaces:
-        raise UsageError("several files are restored with --in-place; or name one file")
+        raise UsageError("several files need --in-place; add it, or name one file")
 
 
 def _must_be_one_input(file: str) -> None:

@@ -61,7 +61,7 @@ def _check_target(text: str) -> None:
     with suppress(ValueError):
         if fraction(text) > 0:
             return
-    raise ValueError("expected a share of the budget, above 0 and at most 1")
+    raise ValueError("expected a share of the budget, above 0 and at most 1, such as 70% or 0.7")
 
 
 def _drop_reason(rank: str | None, is_misplaced: bool) -> str:

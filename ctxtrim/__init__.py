@@ -1,6 +1,13 @@
 """Count, truncate, trim and check recorded LLM conversations.
 
-The names a library user imports are those of `ctxtrim.api`, loaded when they are first used.
+::
+
+    tokens = ctxtrim.estimate_tokens(messages, "gpt-4o")
+    pipeline = ctxtrim.Pipeline("truncate:max-age=5", "trim", model="gpt-4o", budget=30_000)
+    prompt = pipeline.run(messages).messages
+    assert ctxtrim.fits("session.jsonl", model="gpt-4o")
+
+The public names are those of `ctxtrim.api`; each is loaded when it is first used.
 """
 
 from typing import TYPE_CHECKING, Any

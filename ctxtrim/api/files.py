@@ -99,5 +99,5 @@ def no_transcript(content: Reading, first: Finding | None = None) -> InputError:
         return InputError(why_no_transcript(first), first.line)
     why = content.detection.why_empty
     if why is None and content.detection.looked:
-        why = content.detection.taken_for
+        why = content.detection.description
     return InputError(f"no transcript found: {why or 'the input is empty'}")

@@ -311,8 +311,8 @@ def _format_findings(detection: Detection, request: Request) -> Iterator[Finding
         yield Finding(
             "mixed-formats",
             "warning",
-            f"{detection.taken_for}; what is not understood is kept as it is",
+            f"{detection.description}; other values are kept unchanged",
         )
     elif request.explains_format:
         kept = "; kept unchanged" if detection.format is None else ""
-        yield Finding("format", "info", f"{detection.taken_for}{kept}")
+        yield Finding("format", "info", f"{detection.description}{kept}")

@@ -21,7 +21,7 @@ _LAYOUTS: dict[Layout, str] = {
 
 
 class Detection(Struct, frozen=True):
-    """What a file is taken for.
+    """The format that a file is read as.
 
     `votes`: the number of values, among the first `looked` values, that are of each format and
     layout, those of the file first; none for an unknown format. `reason`: why a file of an unknown
@@ -43,14 +43,14 @@ class Detection(Struct, frozen=True):
         return len({name for name, _ in self.votes}) > 1
 
     @property
-    def taken_for(self) -> str:
+    def description(self) -> str:
         """The detected format and the votes for it, as a sentence."""
         if not self.votes:
             return f"unknown format: no format recognizes any of the {self.looked} values inspected"
         (first, matches), *rest = sorted(self.votes.items(), key=lambda vote: -vote[1])
         others = "".join(f", {count} look like {_in_words(*vote)}" for vote, count in rest)
         return (
-            f"taken for {_in_words(*first)}: {matches} of {self.looked} values inspected "
+            f"read as {_in_words(*first)}: {matches} of {self.looked} values inspected "
             f"match{others}"
         )
 

@@ -56,9 +56,9 @@ class Job(Struct, frozen=True):
 class Done(Struct, frozen=True):
     """The result of one chunk: bytes read, the output (None: left out), rows and findings.
 
-    `is_lossy`: a transcript was left out, so the file must not be replaced. `originals`: what a
-    keeper must store before the bytes are written, if this was made ahead of its turn. `is_open`:
-    the next result continues the line or document of this one.
+    `is_lossy`: a transcript was left out, so the file must not be replaced. `originals`: the texts
+    to store before the output is written, of a result that was made before its turn. `is_open`: the
+    next result continues the line or document of this one.
     """
 
     read: bytes

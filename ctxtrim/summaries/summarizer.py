@@ -128,7 +128,7 @@ def _trouble(request: SummaryRequest, text: str) -> str | None:
         return f"the summary has {len(text):,} characters, and {request.max_chars:,} are allowed"
     tokens = request.tokenizer.count(text)
     if tokens >= request.replaces:
-        return f"the summary has {tokens:,} tokens, and what it replaces has {request.replaces:,}"
+        return f"the summary has {tokens:,} tokens, the messages it replaces {request.replaces:,}"
     if tokens > request.limit:
         return f"the summary has {tokens:,} tokens, and {request.limit:,} are allowed"
     return None

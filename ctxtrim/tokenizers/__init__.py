@@ -85,8 +85,9 @@ def check_name(name: str, *others: str) -> None:
 
 
 def tokenizer(name: str, is_light: bool = False) -> Tokenizer:
-    """The tokenizer of a name: a registered, built-in, file or plugin one; a `UsageError` lists the
-    names.
+    """The tokenizer of a name: one of ctxtrim, of the program or of a package, or a file.
+
+    Raises a `UsageError` that lists the names for an unknown one.
 
     `is_light`: the input is small, so that a quick start matters more than speed. The numbers are
     the same.

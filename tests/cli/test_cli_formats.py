@@ -15,7 +15,7 @@ DEEP = {"runs": [{"name": "one", "log": TALK}, {"name": "two", "log": TALK[:1]}]
 def test_explain_format_shows_the_format_and_its_certainty(ctxtrim: Run) -> None:
     err = ctxtrim("count", "--explain-format", FIXTURES / "claude-code.jsonl").err
     assert (
-        "taken for claude-code (one message or event per line): 31 of 31 values inspected match"
+        "read as claude-code (one message or event per line): 31 of 31 values inspected match"
         in err
     )
     err = ctxtrim("count", "--explain-format", stdin=b'{"a": 1}\n').err
@@ -30,7 +30,7 @@ def test_a_mixed_file_is_detected_and_loses_nothing(ctxtrim: Run) -> None:
     ran = ctxtrim("run", stdin=claude + loose)
     assert ran.out == claude + loose
     assert "31 of 34 values inspected match, 3 look like openai-chat" in ran.err
-    assert "what is not understood is kept as it is" in ran.err
+    assert "other values are kept unchanged" in ran.err
 
 
 @pytest.mark.parametrize(

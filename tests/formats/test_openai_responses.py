@@ -838,11 +838,11 @@ def test_items_on_lines_of_their_own_are_no_chat(ctxtrim: Run) -> None:
     for session in ([*exchange, prompts[1]], [*called, *prompts, *prompts, *prompts]):
         file = b"".join(map(data, session))
         checked = ctxtrim("check", "--profile", "openai-responses", "--explain-format", stdin=file)
-        assert (checked.code, "taken for openai-responses" in checked.err) == (0, True)
+        assert (checked.code, "read as openai-responses" in checked.err) == (0, True)
         assert "warning" not in checked.err
     file = b"".join(map(data, exchange * 3 + prompts))
     ran = ctxtrim("trim", "--budget", "400", "--explain-format", stdin=file)
-    assert (ran.code, "taken for openai-responses" in ran.err) == (0, True)
+    assert (ran.code, "read as openai-responses" in ran.err) == (0, True)
     assert len(ran.out) < len(file)
     again = ctxtrim("check", "--budget", "400", "--explain-format", stdin=ran.out)
-    assert (again.code, "taken for openai-responses" in again.err) == (0, True)
+    assert (again.code, "read as openai-responses" in again.err) == (0, True)

@@ -158,7 +158,7 @@ def test_words_of_a_model_never_become_words_of_the_person(ctxtrim: Run, answer:
     [
         ("raise SystemExit('no model here')", "--llm-command ended with status 1: no model here"),
         ("import time; time.sleep(60)", "--llm-command did not end within 1 s"),
-        ("print('word ' * 5000)", "the summary has 6,250 tokens, and what it replaces has"),
+        ("print('word ' * 5000)", "the summary has 6,250 tokens, the messages it replaces"),
         ("print('word ' * 300)", "tokens, and 199 are allowed"),
         ("", "--llm-command wrote nothing; expected a summary on its standard output"),
     ],

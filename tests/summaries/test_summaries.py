@@ -147,7 +147,7 @@ def test_s1_6_the_summary_is_the_answer_of_the_summarizer() -> None:
         (SummaryError("it hangs"), "answers: it hangs"),
         (" \n", "answers: the summary is empty"),
         ("x" * 204, "answers: the summary has 51 tokens, and 50 are allowed"),
-        ("x" * 400, "answers: the summary has 100 tokens, and what it replaces has 100"),
+        ("x" * 400, "answers: the summary has 100 tokens, the messages it replaces 100"),
     ],
 )
 def test_s1_6_facts_replace_an_unusable_summary_with_a_reason(

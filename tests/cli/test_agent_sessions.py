@@ -94,6 +94,38 @@ def test_sessions_are_found_in_the_usual_folder_or_that_of_the_variable(
     assert session["bytes"] == len(claude(str(home.project)))
 
 
+FIRST_VARIABLES = {
+    "Qwen Code": ("QWEN_RUNTIME_DIR", "QWEN_HOME", "projects/-home-l/chats/1.jsonl"),
+    "pi": ("PI_CODING_AGENT_SESSION_DIR", "PI_CODING_AGENT_DIR", "--home-l--/1.jsonl"),
+    "OpenHands": (
+        "OPENHANDS_CONVERSATIONS_DIR",
+        "OPENHANDS_PERSISTENCE_DIR",
+        "1/events/event-0.json",
+    ),
+}
+
+
+@pytest.mark.parametrize("program", FIRST_VARIABLES)
+def test_the_variable_of_the_sessions_comes_before_that_of_all_files(
+    home: Home, program: str
+) -> None:
+    variable, other, path = FIRST_VARIABLES[program]
+    home.add(f"moved/{path}", claude("/a"))
+    for folder in ("projects/-home-l/chats", "sessions/--home-l--", "conversations/1/events"):
+        home.add(f"other/{folder}/event-0.json", claude("/b"))
+        home.add(f"other/{folder}/1.jsonl", claude("/b"))
+    folders = {variable: str(home.folder / "moved"), other: str(home.folder / "other")}
+    (session,) = home.listed(**folders)
+    assert session["program"] == program
+    assert session["path"].startswith(str(home.folder / "moved"))
+
+
+def test_the_desktop_program_of_openhands_has_a_folder_of_its_own(home: Home) -> None:
+    home.add("moved/1/events/event-0.json", b"{}")
+    (session,) = home.listed(OH_CONVERSATIONS_PATH=str(home.folder / "moved"))
+    assert (session["program"], session["path"]) == ("OpenHands", str(home.folder / "moved/1"))
+
+
 def test_the_newest_is_first_with_date_size_and_labelled_tokens(home: Home) -> None:
     old = home.add(".claude/projects/a/1.jsonl", claude("/a", "word " * 1000))
     new = home.add(".codex/sessions/2026/11/22/rollout-1.jsonl", codex("/b"))
@@ -116,6 +148,31 @@ def test_the_newest_is_first_with_date_size_and_labelled_tokens(home: Home) -> N
     assert home.run("sessions", "-n", "1", COLUMNS="300").out.decode().splitlines()[2:] == [
         "… and 1 older sessions; --most 0 lists all"
     ]
+
+
+def test_zero_lists_all_sessions(home: Home) -> None:
+    for number in range(21):
+        home.add(f".claude/projects/a/{number}.jsonl", claude("/a"))
+    assert [len(home.listed(*words)) for words in ((), ("-n", "0"))] == [20, 21]
+
+
+def test_sessions_after_many_bytes_are_not_counted(home: Home) -> None:
+    home.add(".claude/projects/a/1.jsonl", claude("/a"))
+    large = home.add(".claude/projects/a/2.jsonl", claude("/a"))
+    os.truncate(large, 40_000_000)
+    os.utime(large, (home.clock, home.clock))
+    home.add(".claude/projects/a/3.jsonl", claude("/a"))
+    listed = home.listed()
+    assert [session["exactness"] for session in listed] == ["estimated", "bounded", "bounded"]
+    assert [session["tokens"] == session["bytes"] for session in listed] == [False, True, True]
+
+
+def test_tokens_of_transcripts_with_different_labels_are_an_estimate(home: Home) -> None:
+    messages = [{"role": "user", "content": "go"}]
+    known, unknown = {"model": "gpt-4o", "messages": messages}, {"messages": messages}
+    home.add(".pi/agent/sessions/l/1.jsonl", lines(known, known))
+    home.add(".pi/agent/sessions/l/2.jsonl", lines(known, unknown))
+    assert [session["exactness"] for session in home.listed()] == ["estimated", "exact"]
 
 
 def test_latest_is_the_newest_of_the_project_else_of_all(home: Home, tmp_path: Path) -> None:
@@ -152,9 +209,10 @@ def test_latest_reads_the_folder_of_an_openhands_conversation(home: Home, place:
 def test_a_folder_of_events_is_as_new_as_its_last_event(home: Home) -> None:
     for path in ("1/events/event-0.json", "2/events/event-0.json", "1/events/event-1.json"):
         home.add(f".openhands/conversations/{path}", b"{}")
-    times = {session["path"][-1]: session["time"] for session in home.listed()}
-    assert list(times) == ["1", "2"]
-    assert times["1"] > times["2"]
+    first, second = home.listed()
+    assert [session["path"][-1] for session in (first, second)] == ["1", "2"]
+    assert first["time"] > second["time"]
+    assert [session["bytes"] for session in (first, second)] == [4, 2]
 
 
 def test_an_old_session_of_gemini_cli_belongs_to_the_folder_with_its_hash(home: Home) -> None:
@@ -163,6 +221,9 @@ def test_an_old_session_of_gemini_cli_belongs_to_the_folder_with_its_hash(home: 
     home.add(".gemini/tmp/light/.project_root", b"/elsewhere\n")
     home.add(".gemini/tmp/light/chats/session-2.jsonl", b"{}")
     assert [session["project"] for session in home.listed()] == ["/elsewhere", str(home.project)]
+    (home.project / "docs").mkdir()
+    ran = home.run("count", "--latest", cwd=home.project / "docs")
+    assert f"the newest session of Gemini CLI, in {home.project}\n" in ran.err
 
 
 def test_unreadable_and_strange_files_are_no_error(home: Home) -> None:
@@ -172,6 +233,16 @@ def test_unreadable_and_strange_files_are_no_error(home: Home) -> None:
     (session,) = home.listed()
     assert (session["project"], session["exactness"]) == (None, "bounded")
     assert session["tokens"] == session["bytes"]
+    home.add(".gemini/tmp/light/.project_root", b"/caf\xe9\n")
+    home.add(".gemini/tmp/light/chats/session-1.json", b'{"messages": []}')
+    assert [session["project"] for session in home.listed()] == [None, None]
+
+
+def test_the_project_is_found_after_long_lines(home: Home) -> None:
+    notice = {"type": "summary", "summary": "word " * 20_000, "leafUuid": "u"}
+    home.add(".claude/projects/l/1.jsonl", lines(notice) + claude("/own"))
+    (session,) = home.listed()
+    assert session["project"] == "/own"
 
 
 def test_nothing_is_written_unless_the_user_edits_the_session(home: Home) -> None:

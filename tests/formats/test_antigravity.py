@@ -61,6 +61,13 @@ def test_the_fixture_is_one_conversation() -> None:
     assert run(data).data == data
 
 
+def test_a_canceled_call_has_failed() -> None:
+    canceled = result(2, "stopped by the user") | {"status": "CANCELED"}
+    (*_, last) = messages(prompt(0, "Look."), answer(1, "", "look"), canceled)
+    assert last.result is not None
+    assert last.result.is_error is True
+
+
 def test_an_old_exchange_is_dropped_and_the_other_steps_keep_their_bytes() -> None:
     old = [prompt(0, LONG), answer(1, "I look.", "look"), result(2, LONG), answer(3, LONG)]
     new = [prompt(4, "And now?"), answer(5, "Low tide.")]

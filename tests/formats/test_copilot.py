@@ -108,11 +108,23 @@ def test_only_the_last_system_prompt_counts_and_a_dropped_one_is_emptied() -> No
 
 
 def test_a_compaction_replaces_what_came_before_unless_it_failed() -> None:
-    failed = ("session.compaction_complete", {"success": False, "error": "none"})
+    written = {"summaryContent": "Half of it."}
+    failed = ("session.compaction_complete", {"success": False, "error": "none"} | written)
     done = ("session.compaction_complete", {"success": True, "summaryContent": "In short."})
     assert texts(prompt("One."), failed, answer("Two.")) == ["One.", "Two."]
     assert texts(prompt("One."), done, answer("Two.")) == ["In short.", "Two."]
     assert messages(prompt("One."), done)[0].is_summary
+
+
+def test_a_compaction_after_the_start_of_a_call_leaves_its_summary() -> None:
+    start = ("tool.execution_start", {"toolCallId": "c1", "toolName": "view", "arguments": {}})
+    done = ("session.compaction_complete", {"success": True, "summaryContent": LONG})
+    old = [prompt("One."), answer("I look.", "c1"), start, result("c1", "Two.")]
+    assert texts(*old, done) == [LONG]
+    data = session(*old, done, prompt("Three."), answer("Four."), prompt("Five."))
+    out = run(data, [("trim", {})], limit=30).data or b""
+    assert start[0].encode() in out  # it is no part of the new context
+    assert texts(*old, done, prompt("Three."), answer("Four.")) == [LONG, "Three.", "Four."]
 
 
 def test_no_message_can_come_before_the_summary_of_a_compaction() -> None:

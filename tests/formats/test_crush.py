@@ -5,10 +5,14 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import Run
 from harness import read, run
-from insertions import format_of
+from insertions import SUMMARY, format_of, written
+from msgspec.structs import replace
+from pictures import PICTURE
 
+from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message
 
@@ -88,6 +92,27 @@ def test_a_dropped_summary_takes_what_it_replaced_with_it() -> None:
     assert json.loads(ran.data)["messages"] == values[2:]
 
 
+def test_no_message_can_come_before_the_summary_of_a_compaction() -> None:
+    summary = spoken("assistant", text("In short."), is_summary_message=True)
+    data = session(spoken("user", text("One?")), summary, spoken("user", text("Two?")))
+    (chunk,) = read(data)
+    (found,) = chunk.transcripts
+    with pytest.raises(NotEditableError, match="before the summary of a compaction"):
+        written(chunk, format_of(data), replace(found, messages=(SUMMARY, *found.messages)))
+
+
+def test_the_file_of_a_failed_call_is_not_sent() -> None:
+    def parts(**more: bool) -> list[str]:
+        file = {"tool_call_id": "c", "content": "mill", "data": PICTURE, "mime_type": "image/png"}
+        call = part("tool_call", id="c", name="look", input="{}")
+        answered = spoken("tool", part("tool_result", **file, **more))
+        (_, message) = messages(spoken("assistant", call), answered)
+        return [each.kind for each in message.parts]
+
+    assert parts() == parts(is_error=False) == ["tool_result", "attachment"]
+    assert parts(is_error=True) == ["tool_result"]
+
+
 def test_an_answer_without_content_is_not_sent() -> None:
     begun = {"id": "m", "role": "assistant", "parts": []}
     values = (spoken("user", text("One?")), spoken("assistant"), begun, spoken("user", text("Two")))
@@ -158,6 +183,9 @@ def test_a_session_as_shown_is_read_too() -> None:
     assert [[(part.kind, part.call_id) for part in each.parts] for each in transcript.messages] == [
         *([("text", None)], [("tool_call", "c")], [("tool_result", "c")]),
     ]
+    meant = replace(transcript, messages=(SUMMARY, *transcript.messages))
+    first, *_ = json.loads(written(chunk, chunk.format, meant))["messages"]
+    assert first["parts"] == [{"type": "text", "text": SUMMARY.parts[0].text}]
 
 
 def test_parts_of_other_programs_are_not_taken_for_those_of_crush() -> None:

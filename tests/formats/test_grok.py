@@ -57,6 +57,13 @@ def test_the_fixture_is_one_conversation() -> None:
     assert run(data).data == data
 
 
+def test_the_model_of_a_session_is_that_of_its_last_answer(ctxtrim: Run) -> None:
+    second = answer("Two.", model_id="grok-4.20")
+    data = lines(user("One?"), answer("One."), user("Two?"), second, user("Three?"))
+    (row,) = json.loads(ctxtrim("count", "--json", stdin=data).out)["transcripts"]
+    assert row["model"] == "grok-4.20"
+
+
 def test_an_answer_is_removed_with_the_lines_before_it() -> None:
     result = {"type": "tool_result", "tool_call_id": "c1", "content": LONG}
     old = [user(LONG), reasoning(LONG), answer("I look.", "c1"), result]

@@ -147,9 +147,11 @@ def kimi(name: str) -> list[Event]:
 def antigravity(name: str) -> list[Event]:
     """A conversation that is restarted has its next steps in the same file."""
     step = {"step_index": 0, "created_at": name, "status": "DONE", "content": PROMPT}
+    later = {"created_at": f"{name}, later"}
     return [
         step | {"source": "USER_EXPLICIT", "type": "USER_INPUT"},
         step | {"step_index": 1, "source": "MODEL", "type": "PLANNER_RESPONSE"},
+        step | {"step_index": 2, "source": "USER_EXPLICIT", "type": "USER_INPUT"} | later,
     ]
 
 
@@ -211,6 +213,11 @@ def test_lines_of_claude_code_with_another_id_may_belong_to_the_session(
     ctxtrim: Run, continued: list[Event]
 ) -> None:
     assert strict(ctxtrim, *claude_code("s1"), *continued).code == 0
+
+
+def test_a_subagent_of_copilot_begins_no_session(ctxtrim: Run) -> None:
+    start, *_ = copilot("s2")
+    assert strict(ctxtrim, *copilot("s1"), start | {"agentId": "a1"}).code == 0
 
 
 def test_a_fork_of_codex_repeats_the_header_of_the_session_it_continues(ctxtrim: Run) -> None:

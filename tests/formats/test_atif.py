@@ -164,6 +164,15 @@ def test_no_message_comes_before_the_summary_of_a_compaction() -> None:
     assert [each["source"] for each in value["steps"][4:]] == ["system", "user", "user"]
 
 
+def test_no_message_comes_between_the_results_of_a_step() -> None:
+    data = line(trajectory(*TALK))
+    (chunk,) = read(data)
+    (found,) = chunk.transcripts
+    meant = replace(found, messages=(*found.messages[:4], SUMMARY, *found.messages[4:]))
+    with pytest.raises(NotEditableError, match="no message between its results"):
+        written(chunk, format_of(data), meant)
+
+
 def test_contents_may_have_images() -> None:
     image = {"type": "image", "source": {"media_type": "image/png", "path": "images/1.png"}}
     content = [{"type": "text", "text": "Look."}, image]

@@ -173,6 +173,7 @@ def test_resources_of_results_count_as_goose_sends_them() -> None:
         blob("Zwölf Möwen.".encode(), mimeType="text/plain"),
         blob(png, mimeType="image/png"),
         blob(png, mimeType="image/bmp"),
+        blob(png),
         {"type": "resource", "resource": {"uri": "f", "blob": "no base64"}},
         {"type": "resource_link", "uri": "file:///bay.txt", "name": "bay " * 90},
         {"type": "audio", "data": PICTURE * 9, "mimeType": "audio/wav"},
@@ -185,6 +186,7 @@ def test_resources_of_results_count_as_goose_sends_them() -> None:
     assert [part.text for part in result.parts if not part.media] == [
         "Zwölf Möwen.",
         f"[Binary content (image/bmp) - {len(png)} bytes]",
+        f"[Binary content (application/octet-stream) - {len(png)} bytes]",
         "no base64",
         "[Resource link]",
         "[Audio content: not supported]",
@@ -217,6 +219,12 @@ def test_documents_are_attachments_and_errors_are_not_sent(ctxtrim: Run) -> None
     dropped = json.loads(ran.out)["conversation"]
     assert [block["type"] for block in dropped[0]["content"]] == ["text", "text"]
     assert dropped[1:] == talk[1:]
+
+
+def test_a_text_without_an_audience_is_for_all() -> None:
+    for audience in ([], ["assistant"], ["user", "assistant"]):
+        block = text("Ready?", annotations={"audience": audience})
+        assert shown(spoken("user", block)) == [("user", "Ready?")]
 
 
 def test_a_message_is_removed_with_its_last_block() -> None:
@@ -301,6 +309,24 @@ def test_new_messages_of_a_stream_are_lines() -> None:
         again = read(out)[0].transcripts[0].messages
         assert [part.text for part in again[position].parts] == ["Go on."]
         assert len(again) == len(edited)
+
+
+def test_answers_of_a_stream_without_ids_stay_apart() -> None:
+    answers = [spoken("assistant", text(word)) for word in ("One.", "Two.")]
+    (transcript,) = read(stream(TALK[0], *answers))[0].transcripts
+    assert [message.role for message in transcript.messages] == ["user", "assistant", "assistant"]
+
+
+def test_a_new_message_next_to_one_that_goose_wrote_is_shown_to_all() -> None:
+    for_agent = {"metadata": {"userVisible": False, "agentVisible": True}}
+    data = session(spoken("user", text("In short."), **for_agent), spoken("assistant", text("Hm.")))
+    (chunk,) = read(data)
+    (found,) = chunk.transcripts
+    new = Message("user", (Part("text", "Go on."),))
+    meant = replace(found, messages=(new, *found.messages))
+    (added, *_) = json.loads(written(chunk, format_of(data), meant))["conversation"]
+    assert added["content"] == [text("Go on.")]
+    assert added["metadata"] == {"userVisible": True, "agentVisible": True}
 
 
 def test_messages_of_openai_with_a_time_are_not_goose() -> None:

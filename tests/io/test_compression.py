@@ -49,6 +49,14 @@ def test_the_name_of_the_output_decides_its_compression(
     assert unpack(out.read_bytes(), kind) == shortened(line())
 
 
+@pytest.mark.parametrize("name", ["a.jsonl.GZ", "a.JSONL.Gz"])
+def test_an_ending_in_capital_letters_compresses_too(
+    ctxtrim: Run, tmp_path: Path, name: str
+) -> None:
+    assert ctxtrim("truncate", "-o", tmp_path / name, stdin=line()).code == 0
+    assert unpack((tmp_path / name).read_bytes(), "gz") == shortened(line())
+
+
 @pytest.mark.parametrize("kind", PACKED)
 def test_in_place_a_compressed_file_stays_compressed(
     ctxtrim: Run, tmp_path: Path, kind: str

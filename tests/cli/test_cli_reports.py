@@ -371,6 +371,7 @@ USAGE = {
     "stage unknown": (("run", "-s", "trin"), ("trin", "trim")),
     "setting unknown": (("run", "-s", "truncate:max-ag=5"), ("max-ag", "max-age")),
     "setting without value": (("run", "-s", "truncate:max-age"), ("key=value", "max-age")),
+    "setting of the run": (("run", "-s", "truncate:budget=5"), ("whole run", "pass --budget")),
     "setting of the wrong type": (
         ("run", "-s", "truncate:max-age=old"),
         ("max-age", "whole number", "old"),

@@ -221,6 +221,16 @@ def test_missing_results_are_written_into_the_observation(results: list[Value]) 
     assert {each["source_call_id"] for each in held} == {"a", "b"}
 
 
+def test_other_members_of_an_observation_stay_next_to_a_new_result() -> None:
+    noted = {"extra": {"exit": "cut off"}}
+    asked = step("agent", "I look.", tool_calls=[call("a")], observation=noted)
+    value = trajectory(TALK[1], asked, TALK[4])
+    out = run(line(value), [("repair", {"repair": "synthesize"})]).data
+    assert out is not None
+    observation = json.loads(out)["steps"][1]["observation"]
+    assert (observation["extra"], len(observation["results"])) == (noted["extra"], 1)
+
+
 def test_calls_without_a_result_are_removed() -> None:
     asked = step("agent", "I look.", tool_calls=[call("a")])
     out = run(line(trajectory(TALK[1], asked, TALK[4])), [("repair", {})]).data

@@ -100,6 +100,14 @@ def test_results_are_shortened_and_errors_are_recognized() -> None:
     assert result["stdout"].startswith("a gull") and result["stderr"] == ""
 
 
+def test_both_outputs_of_a_command_count_and_stay() -> None:
+    asked = [says("user", "Run it."), tool_call("c1", "started")]
+    both = {"stdout": "ok", "stderr": LONG}
+    result = messages(*asked, completed("c1", success=both))[-1].result
+    assert result is not None
+    assert (json.loads(result.text), result.span) == (both, None)
+
+
 def test_a_text_after_its_pieces_is_a_repetition() -> None:
     pieces = [
         says("assistant", "It "),

@@ -4,6 +4,7 @@ lost.
 
 import json
 import os
+import resource
 import signal
 import stat
 import subprocess
@@ -195,6 +196,27 @@ def test_a_version_that_is_written_just_before_the_rename_is_kept(
     (copy,) = tmp_path.glob("*-kept")
     assert (path.read_bytes(), copy.read_bytes()) == (b"ONE\n", b"another version\n")
     assert len(names(tmp_path)) == 2
+
+
+def test_lines_that_do_not_fit_on_the_disk_after_the_rename_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, sink = edited(tmp_path)
+    former = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def append() -> None:
+        with path.open("ab") as file:
+            file.write(b"two\n")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4, former[1]))  # the new file has 4 bytes
+
+    late(monkeypatch, append)
+    try:
+        with pytest.raises(ReplacedError, match=r"replaced, but lines .* cannot be added: file"):
+            sink.commit()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, former)
+    assert path.read_bytes() == b"ONE\n"
+    assert names(tmp_path) == ["a.jsonl"]
 
 
 def test_a_run_that_replaced_a_file_but_not_its_new_version_is_undone(

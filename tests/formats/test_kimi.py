@@ -145,6 +145,15 @@ def test_undone_turns_and_cleared_messages_are_not_live() -> None:
     assert texts(*turns, {"type": "context.clear"}, said("user", "Five.")) == ["Five."]
 
 
+def test_prompts_that_a_compaction_without_a_summary_kept_can_be_undone() -> None:
+    turns = [said("user", "One."), *step("Two."), said("user", "Three."), *step("Four.")]
+    empty = compaction(summary="", compactedCount=4, keptUserMessageCount=2)
+    undo = {"type": "context.undo", "count": 1}
+    assert texts(*turns, empty, undo, said("user", "Five.")) == ["One.", "Five."]
+    summary = compaction(compactedCount=4, keptUserMessageCount=2)
+    assert texts(*turns, summary, undo) == ["One.", "Three.", "They met."]
+
+
 def reminder(text: str, variant: str, **more: Any) -> dict[str, Any]:
     return said("user", text, origin={"kind": "injection", "variant": variant} | more)
 

@@ -5,6 +5,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from conftest import Run
 from harness import read, run
 from insertions import SUMMARY, format_of, written
 from msgspec.structs import replace
@@ -243,6 +244,27 @@ def test_all_blocks_are_counted() -> None:
     answer = found[2].result
     assert answer is not None and (answer.text, answer.is_error) == ("", True)
     assert found[2].parts[1].media is not None
+
+
+def test_a_call_of_the_user_is_a_text() -> None:
+    (message,) = messages(says("user", text("Look."), use("a")))
+    assert [part.kind for part in message.parts] == ["text", "text"]
+
+
+def test_a_cache_point_among_tools_is_no_tool() -> None:
+    tools = [{"toolSpec": TOOL}, {"cachePoint": {"type": "default"}}]
+    cached = REQUEST | {"toolConfig": {"tools": tools}}
+    _, (found,) = formats_and_transcripts(line(cached))
+    assert [tool["name"] for tool in json.loads(found.tools or "")] == ["gauge"]
+
+
+def test_both_names_of_the_thinking_of_a_request_count(ctxtrim: Run) -> None:
+    def tokens(**fields: Any) -> int:
+        data = line(REQUEST | {"additionalModelRequestFields": fields})
+        return int(json.loads(ctxtrim("count", "--json", stdin=data).out)["totals"]["tokens"])
+
+    thinking = {"type": "enabled", "budget_tokens": 2048}
+    assert tokens() < tokens(thinking=thinking) == tokens(reasoning_config=thinking)
 
 
 def test_a_guarded_image_costs_the_same_as_an_image() -> None:

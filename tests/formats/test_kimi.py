@@ -85,6 +85,7 @@ def test_messages_that_arrive_during_a_call_come_after_its_result() -> None:
     assert texts(begin, text, call, said("user", "Hurry."), result, end) == [
         *('I look.{"x":"c1"}', "done", "Hurry."),
     ]
+    assert texts(begin, text, call, said("user", "Hurry.")) == ['I look.{"x":"c1"}', "Hurry."]
 
 
 @pytest.mark.parametrize(

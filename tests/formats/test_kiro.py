@@ -62,6 +62,15 @@ def test_the_fixture_is_one_conversation() -> None:
     assert run(data).data == data
 
 
+def test_a_failed_call_has_an_error_as_its_result() -> None:
+    found = results("no such gauge", "4 m")
+    found["content"]["ToolUseResults"]["tool_use_results"][0]["status"] = "Error"
+    data = saved((prompt("Look."), answer("", "c0", "c1")), (found, answer("Low.")))
+    (transcript,) = read(data)[0].transcripts
+    answers = [message.result for message in transcript.messages[2:4]]
+    assert [part.is_error for part in answers if part] == [True, None]
+
+
 def test_images_that_a_call_read_count_with_its_results() -> None:
     images = [{"format": "png", "source": {"Bytes": [137, 80, 78, 71]}}]
     read_images = results("See images data supplied", "done") | {"images": images}

@@ -147,6 +147,13 @@ def test_the_tools_are_those_of_the_input() -> None:
     assert "bash" in (only(line(langfuse.generation(TALK, 1))).tools or "")
 
 
+def test_tools_among_the_parameters_of_a_model_count() -> None:
+    tools = [{"type": "function", "function": {"name": "sail", "parameters": {}}}]
+    for parameters in ({"tools": tools}, json.dumps({"tools": tools})):
+        found = only(line(observation([HELLO], HI, modelParameters=parameters)))
+        assert json.loads(found.tools or "") == tools
+
+
 def test_schemas_after_the_messages_are_tools() -> None:
     """LangChain's callback logs them as messages of a tool."""
     schema = {"type": "function", "function": {"name": "sail", "parameters": {}}}

@@ -169,5 +169,6 @@ def test_a_root_with_requests_inside_or_without_messages_does_not_count() -> Non
     assert len(only(line(root)).messages) == 5
     text = chain([], []) | {"inputs": {"input": "Fog?"}, "outputs": {"output": "At ten."}}
     others = [{"speaker": "me", "type": "line"}]
-    for value in (text, chain(others, others), chain([HUMAN], [TEN], "root")):
+    child = chain([HUMAN], [TEN]) | {"dotted_order": "20260102T100000Z1.20260102T100001Z2"}
+    for value in (text, chain(others, others), chain([HUMAN], [TEN], "root"), child):
         assert [chunk.transcripts for chunk in read(line(value))] == [()]

@@ -124,6 +124,12 @@ def test_a_compaction_inside_the_time_of_another_is_not_sent() -> None:
     assert b"Part." not in trimmed and b"first" not in trimmed
 
 
+def test_of_compactions_with_one_end_the_longer_is_sent() -> None:
+    inner, outer = compaction(5, 1.5, 2.5, "Part."), compaction(7, 1, 2.5, "Whole.")
+    events = (*COMPACTED[:4], inner, outer, user(8, "third"))
+    assert texts(session(*events)) == ["Whole.", "third"]
+
+
 def test_a_rewind_removes_the_events_since_an_invocation() -> None:
     events = (*COMPACTED[:4], rewind(3, "i2"), user(4, "other"))
     assert texts(session(*events)) == ["first", "one", "other"]

@@ -127,6 +127,23 @@ def test_an_unanswered_call_is_removed_from_a_patched_content() -> None:
     assert changed == patch(id="b", content=content[:1])
 
 
+def test_a_patch_after_a_new_version_changes_the_calls_of_that_version() -> None:
+    new = gemini("b", "Looking.", toolCalls=[call("c2"), call("c1")])
+    patches = [patch(id="b", toolCalls=[each]) for each in RESULTS]
+    data = log(TALK[0], BARE, *patches, new, *patches, user("d", "so?"))
+    answers = [message.result for message in transcript(data).messages]
+    assert [(part.call_id, part.text) for part in answers if part] == [("c2", "two"), ("c1", "one")]
+
+
+def test_the_content_of_a_patch_without_parts_stays_as_an_empty_one() -> None:
+    copy = {"functionCall": {"id": "c1", "name": "look", "args": {"at": 1}}}
+    asked = gemini("b", "An older text.", toolCalls=[call("c1"), call("c2", response("c2", "two"))])
+    data = log(TALK[0], asked, patch(id="b", content=[copy]), user("d", "so?"))
+    out = run(data, [("repair", {})]).data
+    assert records(out)[2] == patch(id="b", content=[])
+    assert "An older text." not in str(role_texts(out or b""))
+
+
 @pytest.mark.parametrize("place", [1, 2, 3, 4])
 def test_new_messages_have_their_place_in_a_later_order(place: int) -> None:
     talk = [user("a", "one"), gemini("b", "two"), user("c", "three"), gemini("d", "four")]

@@ -172,6 +172,7 @@ def test_every_kind_of_part_of_the_model_is_read(part: Any, kind: str, text: str
         ({"result": "x"}, ["x"], "result", None),
         ({"anything": "x"}, ["x"], "anything", None),
         ({"error": "no such file"}, ["no such file"], "error", True),
+        ({"error": ""}, [""], None, None),
         ({"output": "x", "error": None}, ["x", '{"output":"","error":null}'], "output", None),
         ({"status": "ok", "report": "x"}, ["x", '{"status":"ok","report":""}'], "report", None),
         ({"a": "x", "b": "y"}, ['{"a":"x","b":"y"}'], None, None),
@@ -269,6 +270,8 @@ def test_the_envelope_gives_tools_choice_model_id_and_usage() -> None:
     assert (parsed.model, parsed.usage) == ("models/gemini-3-pro", Usage(90, 8))
     config = {"function_calling_config": {"mode": "NONE"}}
     assert transcript(request(*TALK, tool_config=config)).tool_choice == "none"
+    config = {"functionCallingConfig": {"mode": "AUTO", "allowedFunctionNames": ["look"]}}
+    assert transcript(request(*TALK, toolConfig=config)).tool_choice == "auto"
 
 
 def test_thoughts_included_in_candidate_tokens_are_counted_once() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND, ENVIRONMENT, FIXTURES, ROOT, Run
-from samples import line, oversized_chat
+from samples import chat, line, oversized_chat
 
 
 @pytest.mark.parametrize("name", ["r.json", "r.xml", "r.sarif", "r.csv", "r.md", "r.txt"])
@@ -30,3 +30,14 @@ def test_a_report_is_written_if_the_output_cannot_be(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
     (finding,) = json.loads(report.read_text())["findings"]
     assert finding["code"] == "not-written"
+
+
+@pytest.mark.parametrize("words", [("count",), ("trim", "--dry-run")])
+def test_each_warning_about_several_transcripts_is_shown_once(
+    ctxtrim: Run, words: tuple[str, ...]
+) -> None:
+    data = line([*chat(), {"role": "harbour", "content": "?"}], '"model": "gull-9"') * 3
+    ran = ctxtrim(*words, stdin=data)
+    shown = ran.out.decode() + ran.err
+    for text in ("model gull-9 is unknown", "1 message has an unknown role or form"):
+        assert shown.count(text) == 1

@@ -47,6 +47,31 @@ def test_a_call_and_its_result_belong_to_its_file_and_its_command(ctxtrim: Run) 
     assert tools["read_file"] + tools["bash"] == roles["assistant"] + roles["tool"]
 
 
+def reading(*files: str) -> bytes:
+    """A transcript with a call for each file."""
+    calls = [
+        {"id": f"c{name}", "type": "function", "function": {"name": "read", "arguments": text}}
+        for name, text in ((name, json.dumps({"path": name})) for name in files)
+    ]
+    prompt = {"role": "user", "content": "Read all."}
+    return line([prompt, {"role": "assistant", "content": None, "tool_calls": calls}])
+
+
+@pytest.mark.parametrize("number", [20, 15_000])
+def test_the_largest_groups_and_one_row_for_all_others_are_shown(ctxtrim: Run, number: int) -> None:
+    """Of very many groups the small ones are added up, after each transcript."""
+    names = [f"{name}.txt" for name in range(3 * number)]
+    data = b"".join(reading(*names[start::3]) for start in range(3))
+    words = ("count", "--by", "file", "--tokenizer", "chars4")
+    table = ctxtrim(*words, stdin=data).out.decode().partition("tokens by file\n")[2]
+    rows = table.split("\n\n")[0].splitlines()[1:]
+    assert len(rows) == 16
+    assert rows[-1].split()[1] == "more"
+    numbers = [int(row.split("≈")[1].split()[0].replace(",", "")) for row in rows]
+    totals = json.loads(ctxtrim(*words, "--json", stdin=data).out)["totals"]
+    assert sum(numbers) == totals["tokens"]
+
+
 COMMANDS = {
     "ls -la": "ls",
     "cd /srv/app && FOO=1 npm run build": "npm run",

@@ -40,6 +40,15 @@ def test_colors_do_not_change_the_columns() -> None:
     assert colored == "".join(drawn(TABLE, Look(60)))
 
 
+def test_columns_are_aligned_next_to_wide_characters() -> None:
+    rows = (("码头", "潮汐", "1"), ("pier", "tide", "23"), ("e\u0301f", "f", "4"))
+    assert list(drawn(Table("", ("", "", ">"), rows))) == [
+        "码头  潮汐   1\n",
+        "pier  tide  23\n",
+        "e\u0301f    f      4\n",
+    ]
+
+
 def test_a_bar_shows_a_share() -> None:
     assert [len(bar(tokens, 1000)) for tokens in (0, 1, 500, 1000)] == [0, 1, 10, 20]
     assert bar(1, 0) == ""

@@ -154,6 +154,28 @@ def test_the_report_in_a_folder_is_no_input_of_the_next_run(ctxtrim: Run, tmp_pa
         assert (ran.code, ran.err) == (0, "")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "--update-baseline", "--baseline", "kept.json"),
+        ("count", "--log", "kept.jsonl"),
+        ("run", "-s", "compact", "--budget", "400", "-o", "out", "--events", "kept.jsonl"),
+        ("run", "-s", "compact", "--budget", "400", "-o", "out", "--summary-store", "kept.json"),
+    ],
+    ids=lambda words: words[-2],
+)
+def test_no_file_that_a_run_writes_is_an_input_of_its_folder(
+    ctxtrim: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    place(tmp_path, "a.jsonl")
+    for _ in range(2):
+        ran = ctxtrim(*words, *QUICK[:2], ".", cwd=tmp_path)
+        shown = ran.err + ran.out.decode()
+        assert ran.code == 0
+        assert ("kept.json" in shown, "skipped" in shown) == ("--baseline" in words, False)
+    assert (tmp_path / words[-1]).stat().st_size > 0
+
+
 @pytest.mark.parametrize("name", ["secret", "message", "events"])
 def test_a_subfolder_that_cannot_be_searched_is_reported_and_the_others_are_read(
     ctxtrim: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -329,7 +329,7 @@ def test_a_damaged_pack_is_reported_and_stays(tmp_path: Path) -> None:
     edited = Edited(tmp_path, EDITS[1:])
     damaged, _ = sorted(edited.folder.rglob("packs/*"))
     damaged.write_bytes(b"not a pack")
-    for words in (("list",), ("prune", "--older-than", "0d")):
+    for words in (("list",), ("list", "--json"), ("prune", "--older-than", "0d")):
         ran = edited.run("archive", *words)
         assert (ran.code, "the pack has been changed" in ran.err) == (1, True)
     assert sorted(edited.folder.rglob("packs/*")) == [damaged]

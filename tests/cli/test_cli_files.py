@@ -65,6 +65,29 @@ def test_a_document_with_an_overflow_is_left_whole(ctxtrim: Run, tmp_path: Path)
     ran = ctxtrim("trim", *TIGHT, path)
     assert (ran.code, ran.out) == (3, b"")
     assert state(path) == before
+    assert "ctxtrim: trim: 2 transcripts, " in ran.err
+    assert "1 overflowing, 2 not written\n" in ran.err
+
+
+def test_the_findings_of_the_first_transcripts_are_printed_and_the_others_counted(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    path, report = tmp_path / "a.jsonl", tmp_path / "r.csv"
+    path.write_bytes(line(oversized_chat()) * 23)
+    ran = ctxtrim("trim", *TIGHT, path, "--report", report)
+    assert ran.code == 3
+    assert ran.err.count("Cannot fit request") == 20
+    assert "… and 3 transcripts more; --report has all of them\n" in ran.err
+    assert len(report.read_text().splitlines()) == 1 + 23
+
+
+def test_a_quiet_run_prints_errors_alone(ctxtrim: Run) -> None:
+    data = line(chat(), '"model": "gull-9"')
+    assert "model gull-9 is unknown" in ctxtrim("trim", stdin=data).err
+    assert ctxtrim("trim", "--quiet", stdin=data).err == ""
+    ran = ctxtrim("trim", "--quiet", *TIGHT, stdin=data + line(oversized_chat()))
+    assert all(": error: " in text or text[:1] == " " for text in ran.err.splitlines())
+    assert (ran.code, "Cannot fit request" in ran.err) == (3, True)
 
 
 def test_o_always_creates_its_file(ctxtrim: Run, tmp_path: Path) -> None:
@@ -174,6 +197,9 @@ def test_dry_run_writes_nothing(ctxtrim: Run, tmp_path: Path) -> None:
     ran = ctxtrim("truncate", *QUICK, "--dry-run", path)
     assert b"a.jsonl:1" in ran.out
     assert b'"messages"' not in ran.out
+    compact = ("run", "-s", "compact", *QUICK, "--budget", "400", path)
+    store = ("--summary-store", tmp_path / "summaries.json")
+    assert ctxtrim(*compact, "--dry-run", *store, "--events", tmp_path / "events").code == 0
     assert state(path) == before
     assert names(tmp_path) == ["a.jsonl"]
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -285,3 +286,13 @@ def test_the_parts_add_up_to_the_tokens_as_read_if_trim_drops_what_costs_more(
     assert row["request_explained"]["kept_reasoning"] > 0
     assert ran.code == (0 if row["tokens"] <= int(budget) else 3)
     assert ran.code == 0 or f"Current: {row['tokens']:,} tokens, Max: {budget}" in ran.err
+
+
+def test_the_table_is_printed_unless_a_report_has_it_and_the_run_is_quiet(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    words = ("trim", "--explain", "--tokenizer", "chars4", "--report", tmp_path / "r.json")
+    data = conversation([user("go"), says("so")])
+    assert "messages of <stdin>:1: " in ctxtrim(*words, stdin=data).err
+    assert ctxtrim(*words, "--quiet", stdin=data).err == ""
+    assert "messages of <stdin>:1: " in ctxtrim(*words[:-2], "--quiet", stdin=data).err

@@ -54,6 +54,14 @@ def test_the_last_section_that_has_a_setting_decides(ctxtrim: Run, project: Path
     assert codes == [[], [], ["max-tokens-per-result"] * 7]
 
 
+def test_no_section_is_for_standard_input(ctxtrim: Run, project: Path) -> None:
+    (project / "ctxtrim.toml").write_text('[[paths]]\nmatch = "*"\nbudget = 500\n')
+    assert budgets(rows(ctxtrim, project, "a.jsonl")) == {"a.jsonl": 500}
+    found = budgets(rows(ctxtrim, project, "--budget", "600", "-", stdin=line()))
+    assert budgets(rows(ctxtrim, project, "-", stdin=line())) != {"-": 500}
+    assert found == {"-": 600}
+
+
 def test_the_command_line_and_the_environment_override_sections(
     ctxtrim: Run, project: Path
 ) -> None:

@@ -84,6 +84,18 @@ def test_the_script_of_a_shell_is_installed(
     assert f"{shell} completion is installed in" in ran.out.decode()
 
 
+@pytest.mark.parametrize(("shell", "start"), [("bash", ".bashrc"), ("zsh", ".zshrc")])
+def test_the_start_file_of_a_shell_gets_one_line(
+    ctxtrim: Run, tmp_path: Path, shell: str, start: str
+) -> None:
+    (tmp_path / start).write_text("alias ll='ls -l'")  # without a line break at its end
+    for _ in range(2):
+        assert ctxtrim("--install-completion", shell, HOME=str(tmp_path)).code == 0
+    first, added = filter(None, (tmp_path / start).read_text().splitlines())
+    assert first == "alias ll='ls -l'"
+    assert added
+
+
 def test_an_unknown_shell_is_an_error(ctxtrim: Run) -> None:
     ran = ctxtrim("--show-completion", "tcsh")
     assert (ran.code, ran.out) == (2, b"")

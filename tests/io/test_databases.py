@@ -68,9 +68,11 @@ def opencode(database: sqlite3.Connection, number: int) -> dict[str, Any]:
     """A session in the database, and as `opencode export` writes it."""
     value: dict[str, Any] = CONVERSATIONS["opencode"](TALK, number)
     name, times = f"ses_{number}", {"time_created": number, "time_updated": 9}
-    put(database, "session", id=name, slug="s", title="Buoys", version="1.2", **times)
+    revert = {"messageID": f"msg_{number}9"}  # after the last message
+    fields = times | {"revert": json.dumps(revert)}
+    put(database, "session", id=name, slug="s", title="Buoys", version="1.2", **fields)
     info = {"id": name, "slug": "s", "title": "Buoys", "version": "1.2"}
-    value["info"] = info | {"time": {"created": number, "updated": 9}}
+    value["info"] = info | {"time": {"created": number, "updated": 9}, "revert": revert}
     for at, message in enumerate(value["messages"]):
         identity = {"id": f"msg_{number}{at}", "sessionID": name}
         rest = {key: inner for key, inner in message["info"].items() if key not in identity}

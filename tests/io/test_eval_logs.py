@@ -89,6 +89,15 @@ def test_samples_count_as_those_of_a_json_log(ctxtrim: Run, file: Path, tmp_path
     assert tokens(ran) == tokens(ctxtrim("count", "--json", tmp_path / "ferries.json"))
 
 
+def test_the_model_of_a_log_is_that_of_its_last_header(ctxtrim: Run, tmp_path: Path) -> None:
+    nameless = sample(1) | {"output": {"model": "", "choices": []}}
+    first, last = ({"eval": {"model": name}} for name in ("openai/gpt-4o", "openai/gpt-5"))
+    members = {"_journal/start.json": first, "samples/1_epoch_1.json": nameless}
+    (tmp_path / "x.eval").write_bytes(packed(members | {"header.json": last}))
+    ran = ctxtrim("count", "--json", tmp_path / "x.eval")
+    assert [row["model"] for row in json.loads(ran.out)["transcripts"]] == ["openai/gpt-5"]
+
+
 def test_samples_that_are_not_edited_come_out_as_compact_lines(
     ctxtrim: Run, file: Path, tmp_path: Path
 ) -> None:

@@ -359,6 +359,9 @@ def test_a_file_that_cannot_be_replaced_costs_no_summary(ctxtrim: Run, tmp_path:
     ran = ctxtrim("trim", "--budget", "60", "--tokenizer", "chars4", "--in-place", *words, path)
     assert (ran.code, called.exists(), store.exists()) == (1, False, False)
     assert "is read-only" in ran.err
+    words = ("--summarize", "--summary-store", store)
+    ran = ctxtrim("trim", "--budget", "60", "--tokenizer", "chars4", "--in-place", *words, path)
+    assert (ran.code, store.exists()) == (1, False)
 
 
 def test_mode_and_extended_attributes_are_kept(ctxtrim: Run, tmp_path: Path) -> None:

@@ -81,6 +81,14 @@ def test_ignore_files_of_the_repository_apply_above_the_folder(
     assert read(ctxtrim, tmp_path, "repository/runs") == ["repository/runs/a.jsonl"]
 
 
+def test_an_ignore_file_may_have_any_bytes_and_is_no_link(ctxtrim: Run, tmp_path: Path) -> None:
+    place(tmp_path, "runs/a.jsonl", "runs/b.jsonl", "linked/a.jsonl", "linked/b.jsonl")
+    (tmp_path / "runs" / ".gitignore").write_bytes(b"# caf\xe9\nb.jsonl\n")
+    (tmp_path / "linked" / ".gitignore").symlink_to("../runs/.gitignore")
+    found = ["linked/a.jsonl", "linked/b.jsonl", "runs/a.jsonl"]
+    assert read(ctxtrim, tmp_path, ".") == found
+
+
 def test_include_and_exclude_match_paths_as_reports_show_them(ctxtrim: Run, tmp_path: Path) -> None:
     place(
         tmp_path, "a.jsonl", "runs/b.jsonl", "runs/old/c.json", "runs/new/d.jsonl", "x/old/e.json"

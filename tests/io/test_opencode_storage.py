@@ -225,6 +225,24 @@ def test_an_interrupted_edit_is_reported_and_put_back(
     assert tree(root_of(session)) == before
 
 
+def test_what_another_program_wrote_after_an_interrupted_edit_stays(
+    ctxtrim: Run, session: Path
+) -> None:
+    found = stored_session(session)
+    assert found is not None
+    before, whole = tree(root_of(session)), found.document()
+    words = ("truncate", "--max-age", "0", "--max-tokens", "10", "--in-place", session)
+    assert ctxtrim(*words).code == 0
+    after = tree(root_of(session))
+    first, *others = (name for name in before if after[name] != before[name])
+    found.journal.write_text(json.dumps([whole.decode(), found.document().decode()]))
+    changed = after[first].replace(b"}", b"} ", 1)
+    (root_of(session) / first).write_bytes(changed)
+    assert ctxtrim("truncate", "--max-tokens", "999999", "--in-place", session).code == 0
+    assert others
+    assert tree(root_of(session)) == before | {first: changed}
+
+
 def test_half_a_journal_is_removed_because_no_file_was_changed(ctxtrim: Run, session: Path) -> None:
     found = stored_session(session)
     assert found is not None

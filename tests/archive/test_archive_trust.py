@@ -141,6 +141,15 @@ def test_a_damaged_stored_original_is_replaced(
     assert ctxtrim("trace", "verify", "--archive", folder).code == 0
 
 
+def test_a_stored_original_that_others_can_change_is_replaced(ctxtrim: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "a"
+    for _ in range(2):
+        assert ctxtrim(*SPILL, "--archive", folder, stdin=line()).code == 0
+        file = stored(folder)
+        assert file.stat().st_mode & 0o777 == 0o600
+        file.chmod(0o666)
+
+
 def test_a_pack_that_cannot_be_replaced_leaves_standard_output_empty(
     ctxtrim: Run, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from writers import opencode_storage
 from ctxtrim.io.replacement import ChangedError
 from ctxtrim.io.storage import stored_session
 from ctxtrim.io.storage.files import SessionFiles
+from ctxtrim.io.storage.journal import Journal
 from ctxtrim.io.temporary import Temporary
 
 TRIM = ("trim", "--budget", "1200", "--context-window", "9000")
@@ -250,6 +251,31 @@ def test_half_a_journal_is_removed_because_no_file_was_changed(ctxtrim: Run, ses
     assert ctxtrim(*TRIM, "--in-place", session).code == 0
     assert ctxtrim("check", session, "--budget", "1200").code == 0
     assert not found.journal.exists()
+
+
+def test_a_session_that_another_run_edits_is_refused(ctxtrim: Run, session: Path) -> None:
+    found = stored_session(session)
+    assert found is not None
+    before, whole = tree(root_of(session)), found.document()
+    other = Journal.started(found.journal, whole, whole)
+    ran = ctxtrim(*TRIM, "--in-place", session)
+    assert (ran.code, "another run edits this session; try again later" in ran.err) == (1, True)
+    other.end()
+    assert tree(root_of(session)) == before
+
+
+def test_a_file_whose_name_is_not_its_id_is_not_removed(
+    ctxtrim: Run, session: Path, tmp_path: Path
+) -> None:
+    found, root, out = stored_session(session), root_of(session), tmp_path / "x.json"
+    assert found is not None
+    assert ctxtrim(*TRIM, session, "-o", out).code == 0
+    part = max(set(found.files()) - set(found.files_of(out.read_bytes())))
+    part.rename(part.with_name("another.json"))
+    before = tree(root)
+    ran = ctxtrim(*TRIM, "--in-place", session)
+    assert (ran.code, "the names of its files are not the ids" in ran.err) == (1, True)
+    assert tree(root) == before
 
 
 def test_another_file_is_not_written_over_a_session(ctxtrim: Run, session: Path) -> None:

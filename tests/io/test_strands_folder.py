@@ -251,6 +251,15 @@ def test_an_interrupted_edit_is_reported_and_put_back(ctxtrim: Run, agent: Path)
     assert tree(agent) == before
 
 
+def test_an_edit_that_leaves_no_message_to_send_is_refused(ctxtrim: Run, tmp_path: Path) -> None:
+    folder = strands.store(talk(1)[:3], tmp_path / "session_may", removed_message_count=2)
+    before = tree(folder)
+    ran = ctxtrim("run", "-s", "repair", "--in-place", folder)  # removes a result without its call
+    assert ran.code == 1
+    assert "no message would be left after those that the SDK removed" in ran.err
+    assert tree(folder) == before
+
+
 def test_a_file_with_the_number_of_another_message_is_refused(ctxtrim: Run, agent: Path) -> None:
     shutil.move(agent / "messages" / "message_23.json", agent / "messages" / "message_24.json")
     before = tree(agent)

@@ -153,7 +153,8 @@ def test_the_newest_is_first_with_date_size_and_labelled_tokens(home: Home) -> N
 def test_zero_lists_all_sessions(home: Home) -> None:
     for number in range(21):
         home.add(f".claude/projects/a/{number}.jsonl", claude("/a"))
-    assert [len(home.listed(*words)) for words in ((), ("-n", "0"))] == [20, 21]
+    numbers = ((), ("-n", "0"), ("-n", "9" * 25))
+    assert [len(home.listed(*words)) for words in numbers] == [20, 21, 21]
 
 
 def test_sessions_after_many_bytes_are_not_counted(home: Home) -> None:

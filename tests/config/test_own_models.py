@@ -33,6 +33,17 @@ def test_a_model_unknown_to_the_registry_comes_from_the_file(ctxtrim: Run, tmp_p
     assert "64,000 tokens" in ctxtrim("models", "our-model", cwd=tmp_path).out.decode()
 
 
+def test_each_value_of_a_model_is_that_of_the_first_file_that_has_it(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    write(tmp_path, "[models.our-model]\ncontext_window = 64_000\nmax_output = 900\n")
+    (tmp_path / "own.toml").write_text("[models.our-model]\ncontext_window = 32_000\n")
+    words = ("models", "our-model", "--json")
+    ran = ctxtrim(*words, cwd=tmp_path, CTXTRIM_CONFIG="own.toml")
+    (model,) = json.loads(ran.out)["models"]
+    assert (model["context_window"], model["max_output"]) == (32_000, 900)
+
+
 def test_facts_that_the_table_of_a_model_lacks_are_unknown(ctxtrim: Run, tmp_path: Path) -> None:
     write(tmp_path, "[models.our-model]\ncontext_window = 64_000\n")
     lines = ctxtrim("models", "our-model", cwd=tmp_path).out.decode().splitlines()

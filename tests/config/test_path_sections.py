@@ -82,6 +82,9 @@ def test_patterns_are_relative_to_the_file_that_they_are_in(ctxtrim: Run, projec
     named.write_text('[[paths]]\nmatch = "../runs/"\nbudget = 40_000\n')
     found = budgets(rows(ctxtrim, project, ".", "--config", named))
     assert found["runs/b.jsonl"] == 40_000 and found["a.jsonl"] == 100_000
+    named.write_text('[[paths]]\nmatch = "../*.jsonl"\nbudget = 40_000\n')
+    found = budgets(rows(ctxtrim, project, ".", "--config", named))
+    assert found["a.jsonl"] == 40_000 and found["runs/b.jsonl"] == 50_000
 
 
 def test_patterns_are_relative_to_the_folder_of_a_linked_file(ctxtrim: Run, project: Path) -> None:

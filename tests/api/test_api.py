@@ -210,6 +210,13 @@ def test_s1_3_the_most_tokens_of_a_prompt(config: Any, tokens: int) -> None:
     assert compute_max_input_tokens(config) == tokens
 
 
+def test_s1_3_a_window_or_a_reserve_replaces_the_budget_of_a_config() -> None:
+    assert compute_max_input_tokens({"budget": 5000}) == 5000
+    assert compute_max_input_tokens({"budget": 5000}, context_window=9000) == 4904
+    assert compute_max_input_tokens({"budget": 5000}, reserve=8000) == 120_000
+    assert compute_max_input_tokens({"context_window": 9000}, budget=5000) == 5000
+
+
 def test_s1_3_a_reserve_that_leaves_nothing_is_an_error() -> None:
     error = error_text(
         UsageError,

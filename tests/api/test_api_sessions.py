@@ -247,6 +247,27 @@ def test_s3_12_a_number_that_is_no_window_shortens_no_further(text: str) -> None
     assert second_prompt(text) == second_prompt("context length exceeded")
 
 
+@pytest.mark.parametrize("lines", [1, 90, 9000])
+def test_s3_12_a_retried_request_is_a_quarter_shorter_or_an_overflow(lines: int) -> None:
+    rules = {"role": "system", "content": "Light the lamps at dusk.\n" * lines}
+    messages = [rules, *openai_session(6)[1:]]
+    sent: list[Messages] = []
+
+    def send(prompt: Messages) -> str:
+        sent.append(prompt)
+        if len(sent) == 1:
+            raise ValueError("context length exceeded")
+        return "Fine."
+
+    refused = estimate_tokens(messages, "gpt-4o")
+    if lines == 9000:
+        with pytest.raises(ContextOverflowError):
+            with_recovery(send, messages, model="gpt-4o")
+    else:
+        assert with_recovery(send, messages, model="gpt-4o") == "Fine."
+        assert estimate_tokens(sent[1], "gpt-4o") <= refused * 3 // 4
+
+
 @local
 def test_s3_12_other_errors_cause_no_compaction(server: Server) -> None:
     server.answers = [refusal("Rate limit reached: tokens per min", "rate_limit_exceeded", 429)]

@@ -101,6 +101,16 @@ def test_o_always_creates_its_file(ctxtrim: Run, tmp_path: Path) -> None:
     assert names(tmp_path) == ["new/out.jsonl"]
 
 
+def test_a_file_that_o_replaces_keeps_its_mode_and_link(ctxtrim: Run, tmp_path: Path) -> None:
+    out, link = tmp_path / "out.jsonl", tmp_path / "link.jsonl"
+    out.write_bytes(b"as it was")
+    out.chmod(0o640)
+    link.symlink_to("out.jsonl")
+    assert ctxtrim("truncate", *QUICK, "-o", link, stdin=line()).code == 0
+    assert (out.read_bytes(), link.is_symlink()) == (shortened(line()), True)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o640
+
+
 def test_o_creates_no_file_if_no_transcript_remains(ctxtrim: Run, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     words = ("trim", *TIGHT, "-o", out)

@@ -36,6 +36,16 @@ def test_the_model_can_be_set(ctxtrim: Run) -> None:
     assert json.loads(named.out)["model"] == "claude-opus-4-6"
 
 
+def test_a_request_that_names_no_model_is_counted_for_that_of_the_transcript(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    """Requests of Gemini have the model in their address."""
+    report = tmp_path / "r.json"
+    assert ctxtrim("convert", "--to", "gemini", "--report", report, stdin=TALK).code == 0
+    (row,) = json.loads(report.read_text())["transcripts"]
+    assert (row["model"], row["tokenizer"]) == ("gpt-4o", "o200k_base")
+
+
 def test_recorded_usage_counts_no_request(ctxtrim: Run) -> None:
     ran = ctxtrim("convert", "--to", "gemini", "--tokenizer", "usage", stdin=TALK)
     assert (ran.code, ran.out) == (2, b"")

@@ -83,6 +83,18 @@ def test_the_summaries_of_an_array_are_stored_if_it_is_written(
     assert (ran.code, out.exists(), store.exists()) == (0 if fits else 3, fits, fits)
 
 
+def test_a_summary_of_another_conversation_with_the_same_id_is_not_used(
+    ctxtrim: Run, tmp_path: Path
+) -> None:
+    store = ("--summary-store", str(tmp_path / "store.json"))
+    words = ("trim", "--summarize", "--budget", "900", *store)
+    assert ctxtrim(*words, stdin=conversation(talk(20), id="a")).code == 0
+    again = [*talk(20)[:3], *talk(60)[81:]]  # begins alike
+    ran = ctxtrim(*words, stdin=conversation(again, id="a"))
+    assert ran.code == 0
+    assert "warning: the stored summary is not used: neither the summary nor" in ran.err
+
+
 def prompt(turns: int, writer: Writer, summary: str | None, **options: Any) -> Any:
     options = {"model": "gpt-4o", "budget": 1000, "summarize": True} | options
     return build_final_prompt(

@@ -164,6 +164,18 @@ def test_an_endpoint_returns_a_summary_and_its_usage(
 
 
 @local
+def test_openai_gets_its_own_name_for_the_limit(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)  # in the place of its endpoint
+    server.answers = [completion("In short.")]
+    assert Endpoint("gpt-5-mini").summarize("Sum it up.", 100) == Reply("In short.")
+    ((_, body),) = server.asked
+    assert (body["max_completion_tokens"], "max_tokens" in body) == (100, False)
+
+
+@local
 def test_a_local_endpoint_needs_no_key(server: Server) -> None:
     server.answers = [completion("In short.")]
     assert Endpoint("small", server.url).summarize("Sum it up.", 100) == Reply("In short.")

@@ -51,6 +51,22 @@ def test_texts_stay_on_one_line_and_are_readable() -> None:
     text.encode()
 
 
+def test_what_the_model_does_not_read_and_what_failed_is_told() -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+    failed = {"type": "tool_result", "tool_use_id": "t1", "content": "no boat", "is_error": True}
+    talk = [user("Look."), {"role": "assistant", "content": [call]}]
+    found = list(lines([*talk, {"role": "user", "content": [failed]}]))
+    assert found[-1] == '  tool_result id=t1 error=true "no boat"'
+    done = [{**failed, "is_error": False}]
+    assert list(lines([*talk, {"role": "user", "content": done}]))[-1] == (
+        '  tool_result id=t1 "no boat"'
+    )
+    pi = {"role": "user", "content": [{"type": "text", "text": "One?"}], "timestamp": 7}
+    hidden = written([pi | {"metadata": {"agentVisible": False}}, pi])
+    heads = [line for line in lines(hidden) if line.startswith("user")]
+    assert ["visible=false" in head for head in heads] == [True, False]
+
+
 @pytest.mark.parametrize("messages", [openai_session(3), anthropic_session(3)])
 def test_lines_have_no_numbers(messages: list[dict[str, object]]) -> None:
     whole, rest = list(lines(messages)), list(lines(messages[1:]))

@@ -71,14 +71,18 @@ def test_a_command_is_called_once_for_a_file_that_does_not_change(
     assert command.calls == 2
 
 
-@pytest.mark.parametrize("fits", [True, False])
+@pytest.mark.parametrize(
+    ("size", "fits"), [(1, True), (2000, False), (400_000, False)], ids=["fits", "long", "large"]
+)
 def test_the_summaries_of_an_array_are_stored_if_it_is_written(
-    ctxtrim: Run, tmp_path: Path, fits: bool
+    ctxtrim: Run, tmp_path: Path, size: int, fits: bool
 ) -> None:
+    """A large array is read in parts."""
     store, out = tmp_path / "store.json", tmp_path / "out.json"
-    last = [user("Which berth? " * (1 if fits else 2000))]
+    last = [user("Which berth? " * size)]
     array = b",".join(conversation(messages).strip() for messages in (talk(20), last))
     words = ("trim", "--summarize", "--budget", "900", "--summary-store", store, "-o", out)
+    words = (*words, "--tokenizer", "chars4")
     ran = ctxtrim(*words, stdin=b"[" + array + b"]")
     assert (ran.code, out.exists(), store.exists()) == (0 if fits else 3, fits, fits)
 

@@ -101,6 +101,16 @@ def test_o_always_creates_its_file(ctxtrim: Run, tmp_path: Path) -> None:
     assert names(tmp_path) == ["new/out.jsonl"]
 
 
+@pytest.mark.parametrize("name", ["a" * 249, "码" * 83])
+def test_the_longest_names_are_written(ctxtrim: Run, tmp_path: Path, name: str) -> None:
+    path = tmp_path / f"{name}.jsonl"
+    assert ctxtrim("truncate", *QUICK, "-o", path, stdin=line()).code == 0
+    path.write_bytes(line())
+    assert ctxtrim("truncate", *QUICK, "--in-place", path).code == 0
+    assert path.read_bytes() == shortened(line())
+    assert names(tmp_path) == [path.name]
+
+
 def test_a_file_that_o_replaces_keeps_its_mode_and_link(ctxtrim: Run, tmp_path: Path) -> None:
     out, link = tmp_path / "out.jsonl", tmp_path / "link.jsonl"
     out.write_bytes(b"as it was")

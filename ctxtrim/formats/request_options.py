@@ -35,6 +35,17 @@ _COSTLY = MEDIA_KEYS | {
 }  # fmt: skip
 _IN_TEMPLATES = ("custom_instructions", "xml_tools", "python_tools")
 """Arguments of the template of SmolLM3 with text of the prompt."""
+_MODES = ("enabled", "adaptive", "between_tools")
+_SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
+_CACHES = ("cachedContent", "cached_content")
+_TRIGGER = "compaction_trigger"  # the last item of a request that summarizes the others
+_ONLINE = ":online"  # OpenRouter's suffix of models that search the web first
+_PRESET = "@preset/"  # OpenRouter: a stored configuration, which may have a system prompt and tools
+_INJECTING = frozenset((
+    "plugins", "web_search_options", "data_sources", "dataSources", "mcp_servers", "container",
+    "preset", "multi_agent", "search_parameters", "enable_search",
+))  # fmt: skip
+_HARMLESS = ("auto-router", "moderation", "response-healing")  # plugins that add no text
 
 
 def chat_options(fields: Fields) -> RequestOptions:
@@ -174,19 +185,6 @@ def gemini_options(fields: Fields) -> RequestOptions:
     schema = next((key for key in _SCHEMAS if key in config), "")
     hidden = tuple(key for key in _CACHES if string(fields.get(key)))
     return RequestOptions("gemini", _output(config, schema), hidden=hidden)
-
-
-_MODES = ("enabled", "adaptive", "between_tools")
-_SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
-_CACHES = ("cachedContent", "cached_content")
-_TRIGGER = "compaction_trigger"  # the last item of a request that summarizes the others
-_ONLINE = ":online"  # OpenRouter's suffix of models that search the web first
-_PRESET = "@preset/"  # OpenRouter: a stored configuration, which may have a system prompt and tools
-_INJECTING = frozenset((
-    "plugins", "web_search_options", "data_sources", "dataSources", "mcp_servers", "container",
-    "preset", "multi_agent", "search_parameters", "enable_search",
-))  # fmt: skip
-_HARMLESS = ("auto-router", "moderation", "response-healing")  # plugins that add no text
 
 
 def _stored(fields: Fields) -> tuple[str, ...]:

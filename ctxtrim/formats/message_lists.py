@@ -246,18 +246,18 @@ def each_as(
     spell: Callable[[Message], Any],
 ) -> Callable[[Sequence[Message], Site], list[Insertion]]:
     """Inserts each message as the element that `spell` makes. See `insert_elements`."""
-    return lambda run, site: insert_elements(run, site, spell)
+    return lambda run, site: insert_elements(run, site, map(spell, run))
 
 
-def insert_elements(
-    run: Sequence[Message], site: Site, spell: Callable[[Message], Any]
-) -> list[Insertion]:
-    """Messages as separate elements: results after their call, others before the next message."""
+def insert_elements(run: Sequence[Message], site: Site, values: Iterable[Any]) -> list[Insertion]:
+    """The values of messages as separate elements: results after their call, others before the next
+    message.
+    """
     if site.later is not None and not site.follows(run):
-        return [Insertion(spell(message), site.later.spans[0]) for message in run]
+        return [Insertion(value, site.later.spans[0]) for value in values]
     ends = (_end(message, site.later) for message in (site.earlier, site.any) if message)
     span = next(filter(_is_element, ends), site.any.spans[-1])
-    return [Insertion(spell(message), span, is_after=True) for message in run]
+    return [Insertion(value, span, is_after=True) for value in values]
 
 
 def insert_around(

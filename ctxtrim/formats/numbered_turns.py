@@ -9,7 +9,6 @@ results without calls are valid.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
@@ -64,10 +63,8 @@ def _message(value: dict[str, Any], span: Span, whole: Span, index: int) -> Mess
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as an element with the turn of its neighbour and a derived id."""
     neighbour = site.value_of(site.neighbour.spans[0])
-    numbers = count()
-    return insert_elements(
-        run, site, lambda message: _json_value(message, neighbour, next(numbers))
-    )
+    values = [_json_value(message, neighbour, number) for number, message in enumerate(run)]
+    return insert_elements(run, site, values)
 
 
 def _json_value(message: Message, neighbour: dict[str, Any], number: int) -> dict[str, Any]:

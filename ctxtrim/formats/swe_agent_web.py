@@ -72,7 +72,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
     Raises a `NotEditableError` before the prompt, which is no element, and if there are no steps.
     """
-    insertions = insert_elements(run, site, _json_value)
+    insertions = insert_elements(run, site, map(_json_value, run))
     if any(insertion.span.path[-1:] == ("issue_text",) for insertion in insertions):
         raise NotEditableError("a message can only come before or after a step of the history")
     return insertions

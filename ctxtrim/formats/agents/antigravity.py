@@ -96,7 +96,7 @@ def _parts(role: Role, value: dict[str, Any], span: Span, name: str | None) -> t
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a step with the index and the time of its neighbour."""
     neighbour = members(site.value_of(site.neighbour.spans[0]))
-    return insert_elements(run, site, lambda message: _json_value(message, neighbour))
+    return insert_elements(run, site, [_json_value(message, neighbour) for message in run])
 
 
 def _json_value(message: Message, neighbour: dict[str, Any]) -> dict[str, Any]:

@@ -194,7 +194,7 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
         if earlier and later and earlier.spans == later.spans:
             raise NotEditableError(BETWEEN)
         step_site = Site(earlier, later, [_whole(site.any)], site.value_of)
-        insertions += insert_elements(rest, step_site, _json_value)
+        insertions += insert_elements(rest, step_site, map(_json_value, rest))
     return insertions
 
 

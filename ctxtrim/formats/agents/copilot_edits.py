@@ -1,7 +1,6 @@
 """Edits of sessions of Copilot CLI: new events, their links, and texts that become empty."""
 
 from collections.abc import Iterable, Sequence
-from itertools import count
 from typing import Any
 
 from msgspec.structs import replace
@@ -30,10 +29,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     if site.later is not None and site.later.spans[0].path in _REFUSALS:
         raise NotEditableError(_REFUSALS[site.later.spans[0].path])
     neighbour = members(site.value_of(Span(site.neighbour.spans[0].line)))
-    numbers = count()
-    insertions = insert_elements(
-        run, site, lambda message: _json_value(message, neighbour, next(numbers))
-    )
+    values = [_json_value(message, neighbour, number) for number, message in enumerate(run)]
+    insertions = insert_elements(run, site, values)
     return [replace(insertion, span=Span(insertion.span.line)) for insertion in insertions]
 
 

@@ -21,7 +21,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as a record with the time of its neighbour."""
     neighbour = members(site.value_of(Span(site.neighbour.spans[0].line)))
     time = {key: neighbour[key] for key in ("time", "agentId") if key in neighbour}
-    insertions = insert_elements(run, site, lambda message: _record(message, site) | time)
+    insertions = insert_elements(run, site, [_record(message, site) | time for message in run])
     return [replace(insertion, span=Span(insertion.span.line)) for insertion in insertions]
 
 

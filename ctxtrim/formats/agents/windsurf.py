@@ -83,7 +83,7 @@ def owner(array: Path) -> Path | None:
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message in the form of its neighbour. Results have only one form."""
     neighbour = members(site.value_of(site.neighbour.spans[0]))
-    return insert_elements(run, site, lambda message: _json_value(message, neighbour))
+    return insert_elements(run, site, [_json_value(message, neighbour) for message in run])
 
 
 def _json_value(message: Message, neighbour: dict[str, Any]) -> dict[str, Any]:

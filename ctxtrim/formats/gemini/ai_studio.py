@@ -152,6 +152,6 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """Each message as a chunk."""
     home = site.any.spans[0]
     if home.path[-1:] != (SYSTEM,):
-        return insert_elements(run, site, _json_value)
+        return insert_elements(run, site, map(_json_value, run))
     first_chunk = home.outer.inside("chunkedPrompt", "chunks", 0)
     return [Insertion(_json_value(message), first_chunk) for message in run]

@@ -62,7 +62,8 @@ def _result(event: dict[str, Any], span: Span) -> Part:
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     """Each message as an event with the time of its neighbour."""
     neighbour = members(site.value_of(site.neighbour.spans[0]))
-    return insert_elements(run, site, lambda message: _event(message, neighbour.get("timestamp")))
+    values = [_event(message, neighbour.get("timestamp")) for message in run]
+    return insert_elements(run, site, values)
 
 
 def _event(message: Message, time: Any) -> dict[str, Any]:

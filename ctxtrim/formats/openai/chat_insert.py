@@ -46,7 +46,7 @@ def _insert_elements(run: Sequence[Message], site: Site, spell: _Spell) -> list[
     if earlier is not None and later is not None and earlier.spans == later.spans:
         raise NotEditableError("no text can come between results that are in one message")
     element_site = Site(earlier, later, [_element_message(site.any)], site.value_of)
-    return insert_elements(run, element_site, spell)
+    return insert_elements(run, element_site, map(spell, run))
 
 
 def _is_result(message: Message) -> bool:

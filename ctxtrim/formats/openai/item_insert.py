@@ -19,7 +19,7 @@ def insert_items(run: Sequence[Message], site: Site) -> list[Insertion]:
         call = _call_item(result.call_id, neighbour, site) if result else None
         return _json_value(message, call)
 
-    return insert_elements(run, site, spell)
+    return insert_elements(run, site, map(spell, run))
 
 
 def _call_item(call_id: str | None, neighbour: Span, site: Site) -> dict[str, Any] | None:

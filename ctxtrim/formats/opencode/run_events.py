@@ -16,7 +16,6 @@ is continued. Reasoning is written with `--thinking` only. Other events are not 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -121,12 +120,8 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
         )
     events = [members(site.value_of(message.spans[0])) for message in _neighbours(site)]
     ids = [members(event.get("part")).get("id") for event in events]
-    numbers = count()
-    return insert_elements(
-        run,
-        replace(site, earlier=earlier),
-        lambda message: _event(message, events[0], f"{ids} {next(numbers)}"),
-    )
+    values = [_event(message, events[0], f"{ids} {number}") for number, message in enumerate(run)]
+    return insert_elements(run, replace(site, earlier=earlier), values)
 
 
 def _neighbours(site: Site) -> list[Message]:

@@ -260,11 +260,10 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
         first = span.outer.inside("messages", 0)
         return [Insertion(json_value(message, last, site), first) for message in run]
     neighbour = _value(site, site.neighbour)
-    return insert_elements(
-        run,
-        site,
-        lambda message: json_value(message, last if message.is_summary else neighbour, site),
-    )
+    values = [
+        json_value(message, last if message.is_summary else neighbour, site) for message in run
+    ]
+    return insert_elements(run, site, values)
 
 
 def _value(site: Site, message: Message) -> Mapping[str, Any]:

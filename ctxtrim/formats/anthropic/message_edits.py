@@ -1,6 +1,6 @@
 """Edits of Anthropic Messages: which elements are removed, inserted messages, and Droid's links."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -32,10 +32,23 @@ def owner(array: Path) -> Path | None:
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
+    """Messages as blocks and elements of Anthropic. See `insert_as`."""
+    return insert_as(run, site, json_value, _json_value)
+
+
+def insert_as(
+    run: Sequence[Message],
+    site: Site,
+    block: Callable[[Message], Any],
+    element: Callable[[Sequence[Message], Any, int], Any],
+) -> list[Insertion]:
     """Results join the results before or after them.
 
     Other messages become elements before the next message. If the messages before and after share
     an element, it is split: adjacent texts in one element would be one message.
+
+    `block`: a result as a block. `element`: an element of results, or of one other message, from a
+    neighbour and its position among the new ones.
     """
     site = sent_site(site, _element)
     earlier, later = site.earlier, site.later
@@ -50,12 +63,12 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     insertions: list[Insertion] = []
     if host is not None and (not rest or (host is earlier and not is_inside)):
         is_after = host is earlier
-        insertions += (Insertion(json_value(result), host.spans[0], is_after) for result in results)
+        insertions += (Insertion(block(result), host.spans[0], is_after) for result in results)
         results = []
     near = before or after or _element(site.any.spans[0]) or _first(site.any)
     neighbour = site.value_of(near) or {}
-    answer = [_json_value(results, neighbour)] if results else []
-    others = [_json_value([message], neighbour, number) for number, message in enumerate(rest)]
+    answer = [element(results, neighbour, 0)] if results else []
+    others = [element([message], neighbour, number) for number, message in enumerate(rest)]
     if later is not None and is_inside:
         cut = later.spans[0]
         return insertions + [Insertion(value, cut, cuts=True) for value in (*answer, *others)]
@@ -88,7 +101,7 @@ def _first(system: Message) -> Span:
 
 
 def _json_value(
-    messages: Sequence[Message], neighbour: Mapping[str, Any], number: int = 0
+    messages: Sequence[Message], neighbour: Mapping[str, Any], number: int
 ) -> dict[str, Any]:
     """An element of results, or of one other message, in the form of the neighbouring element."""
     first = messages[0]

@@ -17,7 +17,7 @@ from ctxtrim.formats.block_messages import add_messages
 from ctxtrim.formats.fields import elements, first_string, located, members, role_in, string
 from ctxtrim.formats.media_blocks import inline_media, untyped_text
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents
-from ctxtrim.formats.message_parts import SYSTEM_PROMPTS, call_part, result_parts
+from ctxtrim.formats.message_parts import SYSTEM_PROMPTS, call_part, result_parts, text_of
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import bedrock_usage
 from ctxtrim.model import Message, Part, Role, Span
@@ -204,19 +204,32 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """New messages where Anthropic's API takes them, as Converse writes them."""
     site = strands.list_site(run, site)
     record = _new_record(site)
+
+    def element(messages: Sequence[Message], neighbour: Any, number: int) -> dict[str, Any]:
+        role = "user" if messages[0].role == "tool" else messages[0].role
+        message = {"role": role, "content": list(map(_block, messages))}
+        return {"message": message, **record} if "message" in neighbour else message
+
     return [
-        replace(
-            insertion,
-            value=_converse(insertion.value, record),
-            reopened=_reopened(insertion, site) if insertion.cuts else {},
-        )
-        for insertion in message_edits.insert(run, site)
+        replace(insertion, reopened=_reopened(insertion.span, site))
+        for insertion in message_edits.insert_as(run, site, _block, element)
     ]
 
 
-def _reopened(insertion: Insertion, site: Site) -> dict[str, Any]:
+def _block(message: Message) -> dict[str, Any]:
+    """A new message as a block: a result or a text."""
+    text, result = untyped_text(text_of(message.parts)), message.result
+    if result is None:
+        return text
+    answer = {"toolUseId": result.call_id, "content": [text]}
+    if result.is_error is not None:
+        answer["status"] = "error" if result.is_error else "success"
+    return {"toolResult": answer}
+
+
+def _reopened(span: Span, site: Site) -> dict[str, Any]:
     """The members around a message of Strands Agents that is split. One half has its number."""
-    record, key = _record_around(insertion.span, site)
+    record, key = _record_around(span, site)
     if "message_id" not in record:
         return {}
     return {name: record[name] for name in record if name != key} | {"message_id": None}
@@ -237,23 +250,3 @@ def _record_around(span: Span, site: Site) -> tuple[dict[str, Any], str]:
         if key in _MESSAGE_KEYS:
             return members(site.value_of(Span(span.line, span.path[:depth]))), str(key)
     return members(site.value_of(span)), ""
-
-
-def _converse(value: dict[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    """A block or an element of Anthropic's API in the words of Converse."""
-    if "type" in value:
-        return _block(value)
-    message = value.get("message", value)
-    content = message["content"]
-    blocks = [untyped_text(content)] if isinstance(content, str) else list(map(_block, content))
-    new_message = {"role": message["role"], "content": blocks}
-    return {"message": new_message, **record} if "message" in value else new_message
-
-
-def _block(value: dict[str, Any]) -> dict[str, Any]:
-    if value["type"] == "text":
-        return untyped_text(value["text"])
-    answer = {"toolUseId": value.get("tool_use_id"), "content": [untyped_text(value["content"])]}
-    if "is_error" in value:
-        answer["status"] = "error" if value["is_error"] else "success"
-    return {"toolResult": answer}

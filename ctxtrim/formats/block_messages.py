@@ -8,8 +8,6 @@ not sent.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import Located, members
 from ctxtrim.formats.message_lists import ListContents, element_of, insert_around
@@ -48,8 +46,7 @@ def add_messages(
     if parts:
         contents.add(role, parts, None, *spans)
     elif spans and len(contents.messages) > start:
-        last = contents.messages[-1]
-        contents.messages[-1] = replace(last, spans=(*last.spans, *spans))
+        contents.change(-1, spans=(*contents.messages[-1].spans, *spans))
 
 
 def insert_blocks(

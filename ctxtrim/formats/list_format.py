@@ -6,8 +6,6 @@ from itertools import chain, repeat, tee
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.base import Edit, EditRules, Format, Layout
 from ctxtrim.formats.lines import LineRecords
 from ctxtrim.formats.list_search import ListSearch, may_have_answer
@@ -214,8 +212,7 @@ class _Lists:
         )
         self._dialect.read(talk.elements, contents)
         if contents.messages and contents.messages[-1].companions != talk.companions:
-            last_message = replace(contents.messages[-1], companions=talk.companions)
-            contents.messages[-1] = last_message
+            contents.change(-1, companions=talk.companions)
         messages = tuple(contents.messages)
         return Transcript(
             messages,

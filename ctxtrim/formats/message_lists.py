@@ -114,6 +114,10 @@ class ListContents(Struct):
         """Add a message at the next index."""
         self.messages.append(replace(message, index=len(self.messages)))
 
+    def change(self, index: int, **fields: Any) -> None:
+        """Change some fields of a message."""
+        self.messages[index] = replace(self.messages[index], **fields)
+
     def add_usage(self, usage: Usage | None) -> None:
         """Add the usage of an answer, if there is one."""
         if usage is not None:

@@ -9,8 +9,6 @@ line of the audio, so that no tick is removed: a dropped chunk has null as its c
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.base import Edit, Insertion, Site
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents
@@ -39,9 +37,8 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         for piece in _pieces(value, span):
             if piece.role == open_role and not piece.is_alone:
                 last = contents.messages[-1]
-                contents.messages[-1] = replace(
-                    last, parts=(*last.parts, *piece.parts), spans=(*last.spans, *piece.spans)
-                )
+                parts, spans = (*last.parts, *piece.parts), (*last.spans, *piece.spans)
+                contents.change(-1, parts=parts, spans=spans)
             else:
                 contents.add(piece.role, piece.parts, piece.result, *piece.spans)
             has_call = any(part.kind == "tool_call" for part in piece.parts)

@@ -21,8 +21,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import BEFORE_SUMMARY, Insertion, Site, parts_owner
 from ctxtrim.formats.block_messages import add_messages, insert_blocks
@@ -108,9 +106,8 @@ def _add(item: Element, contents: ListContents) -> None:
         _ROLES[value["role"]], parts, contents, partial(_part, first_file=first_file), _result
     )
     if value["role"] == "user" and _is_hidden(value):
-        contents.messages[index:] = [
-            replace(message, is_injected=True) for message in contents.messages[index:]
-        ]
+        for position in range(index, len(contents.messages)):
+            contents.change(position, is_injected=True)
     if value["role"] == "assistant":
         contents.model = string(value.get("model")) or contents.model
 

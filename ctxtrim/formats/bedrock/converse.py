@@ -45,7 +45,8 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         start = len(contents.messages)
         add_content(role, message["content"], span.inside(*keys, "content"), contents)
         if strands.is_summary(span):
-            contents.messages[start:] = map(_summary, contents.messages[start:])
+            for position in range(start, len(contents.messages)):
+                contents.change(position, is_injected=True, is_summary=True)
         if role == "assistant":
             usage = members(message.get("metadata")).get("usage")
             contents.add_usage(bedrock_usage(usage, len(contents.messages) - 1))
@@ -55,10 +56,6 @@ def add_content(role: Role, content: Sequence[Any], home: Span, contents: ListCo
     """Add the messages of a content, a list of blocks at `home`."""
     read_part = _part if role == "assistant" else _user_part
     add_messages(role, located(content, home), contents, read_part, _result)
-
-
-def _summary(message: Message) -> Message:
-    return replace(message, is_injected=True, is_summary=True)
 
 
 def _part(value: Any, span: Span) -> Part | None:

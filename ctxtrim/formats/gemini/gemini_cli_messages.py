@@ -260,8 +260,7 @@ def _add_user_message(
         key = calls[call_id], call_id
         if key in result_indices:
             index = result_indices[key]
-            spans = (*contents.messages[index].spans, *message.spans)
-            contents.messages[index] = replace(contents.messages[index], spans=spans)
+            contents.change(index, spans=(*contents.messages[index].spans, *message.spans))
             return
         result_indices[key] = len(contents.messages)
     contents.add_message(message)

@@ -6,8 +6,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.model import Part
@@ -43,7 +41,7 @@ def apply_prompt(changes: Sequence[PromptChange], contents: ListContents) -> Non
         message = contents.messages[index]
         if message.role == "system":
             parts = tuple(part for part in message.parts if _section(part) not in later_names)
-            contents.messages[index] = replace(message, parts=parts)
+            contents.change(index, parts=parts)
             later_names |= members(value.get("sections")).keys()
 
 

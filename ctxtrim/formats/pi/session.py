@@ -10,8 +10,6 @@ entries, `messages` reads messages, `entry_edits` inserts messages and updates l
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.base import Format, Layout, content_owner, session
 from ctxtrim.formats.fields import elements, members, role_in, string
 from ctxtrim.formats.list_format import list_format
@@ -218,9 +216,9 @@ def _add_edited(entry: PiEntry, edits: Sequence[PiEntry], contents: ListContents
     else:
         value = members(entry.value.get("message")) | {"content": replacement.get("content")}
         _add_message(value, span, whole, entry.value, contents)
+    spans = (whole, *(edit.span for edit in edits))
     for index in range(start, len(contents.messages)):
-        spans = (whole, *(edit.span for edit in edits))
-        contents.messages[index] = replace(contents.messages[index], spans=spans)
+        contents.change(index, spans=spans)
 
 
 def _prompt_of(compaction: dict[str, Any]) -> dict[str, Any]:

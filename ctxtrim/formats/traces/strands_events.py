@@ -12,8 +12,6 @@ Each event may have several tool results. [strands-agents/sdk-python, `telemetry
 
 from collections.abc import Iterable
 
-from msgspec.structs import replace
-
 from ctxtrim.formats import bedrock
 from ctxtrim.formats.bedrock import converse
 from ctxtrim.formats.fields import string
@@ -57,4 +55,4 @@ def _add(name: str, event: Field, contents: ListContents) -> None:
             parts = result_parts(parts, string(attributes.get("id")))
         contents.messages.append(Message(role, parts, index=index))
     if len(contents.messages) == index + 1:
-        contents.messages[-1] = replace(contents.messages[-1], spans=(event.span,))
+        contents.change(-1, spans=(event.span,))

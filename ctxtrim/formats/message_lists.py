@@ -308,6 +308,22 @@ def sent_site(site: Site, element: Callable[[Span], Span | None]) -> Site:
     return replace(site, later=later, messages=messages)
 
 
+def element_site(site: Site, element: Callable[[Span], Span], refusal: str) -> Site:
+    """The site among elements that contain several messages: each has the span of its element.
+
+    Raises a `NotEditableError` with a refusal for a position inside an element.
+    """
+
+    def in_element(message: Message) -> Message:
+        return replace(message, spans=(element(message.spans[0]),))
+
+    earlier = site.earlier and in_element(site.earlier)
+    later = site.later and in_element(site.later)
+    if earlier and later and earlier.spans == later.spans:
+        raise NotEditableError(refusal)
+    return Site(earlier, later, [in_element(site.any)], site.value_of)
+
+
 def element_of(span: Span, *lists: Path) -> Span:
     """The element that contains a span, which is the element or an item of one of its lists.
 

@@ -20,20 +20,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents import STEP_ROLES, knows_step
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
 from ctxtrim.formats.fields import Located, elements, first_string, located, members, string
 from ctxtrim.formats.media_blocks import text_or_block
-from ctxtrim.formats.message_lists import Element, Envelope, ListContents, insert_elements
+from ctxtrim.formats.message_lists import (
+    Element,
+    Envelope,
+    ListContents,
+    element_site,
+    insert_elements,
+)
 from ctxtrim.formats.message_parts import call_part, content_parts, result_parts, text_of
 from ctxtrim.formats.usage import openai_usage
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.records import dump
 
-BETWEEN = "a step of the agent takes no message between its results"
+_BETWEEN = "a step of the agent takes no message between its results"
 _RESULTS = ("observation", "results")
 
 
@@ -189,18 +193,9 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     rest = [message for message in run if message.role != "tool"]
     insertions = _observations(results, site) if results else []
     if rest:
-        earlier = site.earlier and _whole(site.earlier)
-        later = site.later and _whole(site.later)
-        if earlier and later and earlier.spans == later.spans:
-            raise NotEditableError(BETWEEN)
-        step_site = Site(earlier, later, [_whole(site.any)], site.value_of)
+        step_site = element_site(site, _step, _BETWEEN)
         insertions += insert_elements(rest, step_site, map(_json_value, rest))
     return insertions
-
-
-def _whole(message: Message) -> Message:
-    """A message with the span of its step."""
-    return replace(message, spans=(_step(message.spans[0]),))
 
 
 def _step(span: Span) -> Span:

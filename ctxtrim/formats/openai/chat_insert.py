@@ -2,23 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeGuard
 
-from msgspec.structs import replace
-
-from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import elements, members
-from ctxtrim.formats.message_lists import element_of, insert_elements, sent_site
+from ctxtrim.formats.message_lists import element_of, element_site, insert_elements, sent_site
 from ctxtrim.formats.message_parts import event_id, is_system_prompt, text_of
 from ctxtrim.formats.openai import AG_UI_CALLS, RESPONSES, SDK_RESULT
 from ctxtrim.formats.openai.items import is_response_or_output
 from ctxtrim.model import Message, Span
 
-M = TypeVar("M", Message, Message | None)
 _AG_UI = frozenset((AG_UI_CALLS, "toolCallId"))
 _CONTENT = ("content",)
 _RESPONSES = (RESPONSES,)
+_BETWEEN = "no text can come between results that are in one message"
 _Spell = Callable[[Message], dict[str, Any]]
 
 
@@ -42,11 +39,7 @@ def _insert_elements(run: Sequence[Message], site: Site, spell: _Spell) -> list[
     """Each message as an element."""
     if not run:
         return []
-    earlier, later = _element_message(site.earlier), _element_message(site.later)
-    if earlier is not None and later is not None and earlier.spans == later.spans:
-        raise NotEditableError("no text can come between results that are in one message")
-    element_site = Site(earlier, later, [_element_message(site.any)], site.value_of)
-    return insert_elements(run, element_site, map(spell, run))
+    return insert_elements(run, element_site(site, _element, _BETWEEN), map(spell, run))
 
 
 def _is_result(message: Message) -> bool:
@@ -72,11 +65,6 @@ def _element(span: Span) -> Span:
 def _listed(span: Span) -> Span | None:
     """The element that contains a span; None for a system prompt next to the list."""
     return None if is_system_prompt(span.path) else _element(span)
-
-
-def _element_message(message: M) -> M:
-    """A message with the span of its element."""
-    return message if message is None else replace(message, spans=(_element(message.spans[0]),))
 
 
 def _has_calls(value: Any) -> bool:

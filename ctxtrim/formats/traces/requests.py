@@ -112,6 +112,22 @@ def logged_request(
     _read(dialect, answer_body, "assistant", contents)
     if not contents.messages and not contents.uncounted:
         return None
+    return _request(record, envelope, contents, answer)
+
+
+def request_of(record: LogRecord, contents: ListContents, answer: int) -> LoggedRequest | None:
+    """The request with some messages; None if it has only the preamble of its record."""
+    if len(contents.messages) == len(record.facts.preamble):
+        return None
+    return _request(record, record.facts, contents, answer)
+
+
+def _request(
+    record: LogRecord, envelope: Envelope, contents: ListContents, answer: int
+) -> LoggedRequest:
+    """The request with some messages. The usage of the record is that of the answer, if there is
+    one.
+    """
     usages = [usage for usage in contents.usages if usage.message != answer]
     if envelope.usage is not None and answer < len(contents.messages):
         usages.append(replace(envelope.usage, message=answer))
@@ -121,19 +137,6 @@ def logged_request(
     messages = tuple(contents.messages)
     return LoggedRequest(
         record.span, record.trace, messages, answer, envelope, tuple(usages), contents.uncounted
-    )
-
-
-def request_of(record: LogRecord, contents: ListContents, answer: int) -> LoggedRequest | None:
-    """The request with some messages; None if it has only the preamble of its record."""
-    facts, messages = record.facts, tuple(contents.messages)
-    if len(messages) == len(facts.preamble):
-        return None
-    has_answer = answer < len(messages)
-    usages = (replace(facts.usage, message=answer),) if facts.usage and has_answer else ()
-    facts = replace(facts, options=contents.with_unread(facts.options))
-    return LoggedRequest(
-        record.span, record.trace, messages, answer, facts, usages, contents.uncounted
     )
 
 

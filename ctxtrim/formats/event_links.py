@@ -43,6 +43,13 @@ def session_event(value: Any, span: Span) -> SessionEvent:
     return SessionEvent(fields, span, string(fields.get("id")), bool(fields))
 
 
+def session_events(values: Sequence[Any]) -> Iterator[SessionEvent]:
+    """The events among the values of some lines."""
+    for line, value in enumerate(values):
+        if isinstance(value, dict):
+            yield session_event(value, Span(line))
+
+
 class EventIndex:
     """Finds events by id. Resumed sessions repeat ids, so the nearest event before wins."""
 
@@ -99,7 +106,7 @@ class EventGraph(Struct, Generic[E], frozen=True):
       not be the order of the lines
     - `thread`: the indices of the live conversation, including events that only link it
     - `event_around`: the span of the event that contains a span
-    - `links`: the fields that name another event; `above` is the parent field
+    - `above`: the field that names the parent; `links`: other fields that name an event
     - `lasting`: the links that keep their value if no event is left to name
     - `is_path`: every live event follows the live event before it; else a branch may be live too
     - `finish`: updates other links of an edit at its end
@@ -109,8 +116,8 @@ class EventGraph(Struct, Generic[E], frozen=True):
     events: Callable[[Sequence[Any]], Iterable[E]]
     thread: Callable[[Sequence[E]], Set[int]]
     event_around: Callable[[Span], Span] = lambda span: Span(span.line)
-    links: tuple[str, ...] = ("parentUuid",)
     above: str = "parentUuid"
+    links: tuple[str, ...] = ()
     lasting: tuple[str, ...] = ()
     is_path: bool = True
     index: Callable[[Sequence[E], str], EventIndex] = EventIndex
@@ -222,7 +229,7 @@ class EventEdit(Generic[E]):
     def _renamed(self, index: int) -> dict[str, Any]:
         """The fields of an event that name a removed event, with its nearest kept ancestor."""
         changes: dict[str, Any] = {}
-        for field in self.graph.links:
+        for field in (self.graph.above, *self.graph.links):
             target = self.lookup.find(index, field)
             if target in self.dropped:
                 kept_ancestor = self.kept_ancestor(target)

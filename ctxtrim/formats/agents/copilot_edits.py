@@ -1,13 +1,13 @@
 """Edits of sessions of Copilot CLI: new events, their links, and texts that become empty."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
-from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
+from ctxtrim.formats.event_links import EventGraph, session_event, session_events
 from ctxtrim.formats.fields import members
 from ctxtrim.formats.message_lists import insert_elements
 from ctxtrim.formats.message_parts import event_id, text_of
@@ -55,15 +55,10 @@ def _type_and_data(message: Message) -> tuple[str, dict[str, Any]]:
     return "user.message", {"content": text, "transformedContent": text, "attachments": []}
 
 
-def _events(values: Sequence[Any]) -> Iterable[SessionEvent]:
-    return (session_event(value, Span(line)) for line, value in enumerate(values))
-
-
 _GRAPH = EventGraph(
     session_event,
-    _events,
+    session_events,
     lambda events: set(range(len(events))),
-    links=("parentId",),
     above="parentId",
 )
 

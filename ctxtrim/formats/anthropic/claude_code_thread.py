@@ -14,7 +14,6 @@ from itertools import islice, takewhile
 from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic.claude_code_events import (
-    ABOVE,
     LINKS,
     ClaudeEvent,
     event_around,
@@ -109,7 +108,7 @@ GRAPH = EventGraph(
     ),
     _thread,
     event_around,
-    links=(ABOVE, *LINKS),
+    links=LINKS,
     lasting=("leafUuid",),  # may name an event of another session
     finish=_with_preserved,
 )

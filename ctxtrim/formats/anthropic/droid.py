@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic import DROID_SEALED, DROID_TEXT, NumberedElement, is_compaction
-from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event
+from ctxtrim.formats.event_links import EventGraph, SessionEvent, session_event, session_events
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.model import Message, Part, Span
@@ -86,12 +86,6 @@ def _first_kept(
     return first
 
 
-def _lines(values: Sequence[Any]) -> Iterator[SessionEvent]:
-    for line, value in enumerate(values):
-        if isinstance(value, dict):
-            yield session_event(value, Span(line))
-
-
 def _is_link(event: SessionEvent) -> bool:
     """Whether others may name an event as their parent; Droid never names a compaction."""
     return event.id is not None and not is_compaction(event.value)
@@ -99,9 +93,8 @@ def _is_link(event: SessionEvent) -> bool:
 
 GRAPH = EventGraph(
     session_event,
-    _lines,
+    session_events,
     lambda events: {index for index, event in enumerate(events) if _is_link(event)},
-    links=("parentId",),
     above="parentId",
     is_path=False,
 )

@@ -32,14 +32,16 @@ def answers_by_span(messages: Iterable[Message]) -> dict[Span, int | None]:
     }
 
 
-def openai_usage(value: Any, message: int | None = None) -> Usage | None:
+def openai_usage(value: Any, message: int | None = None, model: str | None = None) -> Usage | None:
     """`{prompt_tokens, completion_tokens}` (cached tokens included), or `total_tokens` alone."""
-    return _usage(value, ("prompt_tokens",), "completion_tokens", message)
+    return _usage(value, ("prompt_tokens",), "completion_tokens", message, model)
 
 
-def responses_usage(value: Any, message: int | None = None) -> Usage | None:
+def responses_usage(
+    value: Any, message: int | None = None, model: str | None = None
+) -> Usage | None:
     """`{input_tokens, output_tokens}` of OpenAI's Responses; the input includes cached tokens."""
-    return _usage(value, ("input_tokens",), "output_tokens", message)
+    return _usage(value, ("input_tokens",), "output_tokens", message, model)
 
 
 def anthropic_usage(value: Any, message: int | None = None) -> Usage | None:
@@ -97,7 +99,7 @@ def langfuse_usage(value: Any, model: str | None) -> Usage | None:
     return Usage(prompt, counts.get("output", 0), model=model)
 
 
-def gemini_usage(value: Any, message: int | None = None) -> Usage | None:
+def gemini_usage(value: Any, message: int | None = None, model: str | None = None) -> Usage | None:
     """`{promptTokenCount, candidatesTokenCount, thoughtsTokenCount}`, also in snake case.
 
     The prompt includes cached tokens. Some clients include thoughts in the candidates. The total,
@@ -110,8 +112,8 @@ def gemini_usage(value: Any, message: int | None = None) -> Usage | None:
     )
     completion = min(answer + thoughts, total - prompt) if total > prompt else answer + thoughts
     if prompt:
-        return Usage(prompt, completion, message)
-    return Usage(0, 0, message, total_tokens=total) if total > 0 else None
+        return Usage(prompt, completion, message, model)
+    return Usage(0, 0, message, model, total) if total > 0 else None
 
 
 _GEMINI = (

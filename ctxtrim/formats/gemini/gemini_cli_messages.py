@@ -111,9 +111,7 @@ def _model(entry: LoggedMessage, copy_ids: Set[str], contents: ListContents) -> 
     """A model message and its results."""
     value, span = entry.value, entry.span
     contents.model = first_string((value.get("model"), contents.model))
-    usage = gemini_usage(value.get("tokens"), len(contents.messages))
-    if usage is not None:
-        contents.usages.append(replace(usage, model=contents.model))
+    contents.add_usage(gemini_usage(value.get("tokens"), len(contents.messages), contents.model))
     parts = _content_parts(entry)
     results: list[Message | None] = []
     call_positions = _call_positions(parts)

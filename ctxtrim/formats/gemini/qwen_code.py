@@ -10,8 +10,6 @@ itself, titles, telemetry, snapshots and `toolCallResult` are never sent.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
 from ctxtrim.formats.fields import Located, elements, first_string, located, members, string
@@ -184,9 +182,10 @@ def _usage(group: Sequence[QwenEvent], index: int) -> Iterator[Usage]:
     """The recorded usage of an answer, from its last line that has one."""
     if group[0].kind == "assistant":
         for event in reversed(group):
-            usage = gemini_usage(event.value.get("usageMetadata"), index)
+            model = string(event.value.get("model"))
+            usage = gemini_usage(event.value.get("usageMetadata"), index, model)
             if usage is not None:
-                yield replace(usage, model=string(event.value.get("model")))
+                yield usage
                 return
 
 

@@ -210,9 +210,10 @@ def _take(state: _Session, value: dict[str, Any], line: int) -> None:
     elif kind == "compacted":
         state.compact(payload, line)
     elif kind == "event_msg" and payload.get("type") == "token_count":
-        usage = responses_usage(members(payload.get("info")).get("last_token_usage"))
+        last_usage = members(payload.get("info")).get("last_token_usage")
+        usage = responses_usage(last_usage, model=state.model)
         if usage is not None:
-            state.usages[len(state.items)] = replace(usage, model=state.model)
+            state.usages[len(state.items)] = usage
     elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
         turns = payload.get("num_turns")
         state.roll_back(turns if isinstance(turns, int) else 0)

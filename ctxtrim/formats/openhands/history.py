@@ -137,9 +137,7 @@ def _add(
     index = len(list_contents.messages)
     if contents.response is not None:
         answers.setdefault(contents.response, []).append(_Answer(index, [], names))
-    usage = openai_usage(contents.usage, index)
-    if usage is not None:
-        list_contents.usages.append(replace(usage, model=contents.model))
+    list_contents.add_usage(openai_usage(contents.usage, index, contents.model))
     list_contents.add_message(message)
 
 

@@ -97,9 +97,9 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         metadata = members(body.get("response_metadata"))
         model = string(metadata.get("model_name")) or string(metadata.get("model"))
         contents.model = model or contents.model
-        usage = responses_usage(body.get("usage_metadata"), len(contents.messages))
-        if usage is not None and role == "assistant":
-            contents.usages.append(replace(usage, model=model))
+        if role == "assistant":
+            index = len(contents.messages)
+            contents.add_usage(responses_usage(body.get("usage_metadata"), index, model))
         contents.add(role, (*parts, *_calls(body, body_span)), value, whole)
 
 

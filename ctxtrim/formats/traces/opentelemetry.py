@@ -171,14 +171,14 @@ def _facts(attributes: Attributes, span_id: str | None) -> Envelope:
     model = first_string(attributes.get(name) for name in _MODELS)
     prompt, answer = (next(filter(None, map(attributes.get, names)), None) for names in _TOKENS)
     prompt = sdk_spans.prompt_with_cache(attributes, prompt, answer)
-    usage = responses_usage({"input_tokens": prompt, "output_tokens": answer})
+    usage = responses_usage({"input_tokens": prompt, "output_tokens": answer}, model=model)
     tools = opened(attributes.get("gen_ai.tool.definitions"))
     tools = tools if isinstance(tools, list | dict) else sdk_spans.tools_in(attributes)
     return Envelope(
         tools=dump(tools) if tools is not None else None,
         model=model,
         id=span_id,
-        usage=usage and replace(usage, model=model),
+        usage=usage,
         preamble=_instructions(attributes),
     )
 

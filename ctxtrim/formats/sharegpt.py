@@ -14,11 +14,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Edit
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import call_part, system_prompt, text_of
 from ctxtrim.formats.request_options import marks_in, unread_media
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.model.request import RequestOptions
 from ctxtrim.summaries.markers import leads_of
@@ -183,12 +183,6 @@ def _json_value(message: Message) -> dict[str, Any]:
     return {"from": _SPELLED[message.role], "value": text_of(message.parts)}
 
 
-def _relink(edit: Edit) -> Edit:
-    from ctxtrim.formats import media_marks  # for edits only
-
-    return media_marks.relink(edit)
-
-
 _IN_VALUES = (("messages",), ("conversation",), ("items",))
 _OTHER_PLACES = (*_IN_VALUES, *(tuple(map(each_element, places)) for places in _IN_VALUES))
 
@@ -201,6 +195,6 @@ DIALECT = Dialect(
     places=("conversations", "[*].conversations", ""),
     other_places=_OTHER_PLACES,
     must_alternate=True,
-    relink=_relink,
+    relink=lazy_function("ctxtrim.formats.media_marks:relink"),
     links_texts=True,
 )

@@ -34,9 +34,9 @@ def add_messages(
         answer = result(value, span)
         if answer:
             if parts:
-                contents.add(role, parts, None, *spans)
+                contents.add(role, parts, *spans)
                 parts, spans = [], []
-            contents.add("tool", answer, value, *spans, span)
+            contents.add("tool", answer, *spans, span, value=value)
             spans = []
         else:
             spans.append(span)
@@ -44,7 +44,7 @@ def add_messages(
             if new_part is not None:
                 parts.append(new_part)
     if parts:
-        contents.add(role, parts, None, *spans)
+        contents.add(role, parts, *spans)
     elif spans and len(contents.messages) > start:
         contents.change(-1, spans=(*contents.messages[-1].spans, *spans))
 

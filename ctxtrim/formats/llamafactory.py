@@ -51,7 +51,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             parts += _parts(block, inner_span.inside(index), role)
         if role == "tool" and not any(part.kind == "tool_result" for part in parts):
             parts.insert(0, Part("tool_result"))
-        contents.add(role, parts, value, whole)
+        contents.add(role, parts, whole, value=value)
 
 
 def _parts(block: Any, span: Span, role: Role) -> list[Part]:

@@ -98,13 +98,13 @@ class ListContents(Struct):
         return options | RequestOptions(unread=self.unread) if self.unread else options
 
     def add(
-        self, role: Role, parts: Iterable[Part], value: Any, *spans: Span, **fields: Any
+        self, role: Role, parts: Iterable[Part], *spans: Span, value: Any = None, **fields: Any
     ) -> None:
         """Add a message with its spans and other fields of `Message`.
 
         `value`: the object with the metadata of a tool result.
         """
-        metadata = metadata_in(value) if role == "tool" else ()
+        metadata = metadata_in(value or {}) if role == "tool" else ()
         index = len(self.messages)
         self.messages.append(
             Message(role, tuple(parts), metadata=metadata, index=index, spans=spans, **fields)
@@ -125,7 +125,7 @@ class ListContents(Struct):
 
     def add_summary(self, parts: Iterable[Part], *spans: Span) -> None:
         """Add the summary of a compaction, with the spans of all that it replaces."""
-        self.add("user", parts, None, *spans, is_injected=True, is_summary=True)
+        self.add("user", parts, *spans, is_injected=True, is_summary=True)
 
 
 class Envelope(Struct, frozen=True):

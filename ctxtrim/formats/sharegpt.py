@@ -88,7 +88,7 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
             elif next_sender in _ANSWER_TEXTS:
                 action = Part("tool_call", text)
         continues = role == "assistant" and _sender_at(elements, number - 1) == "reasoning"
-        contents.add(role, parts, value, whole, continues=continues, action=action)
+        contents.add(role, parts, whole, value=value, continues=continues, action=action)
 
 
 def _sender(value: Any) -> str | None:

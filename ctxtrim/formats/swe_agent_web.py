@@ -37,15 +37,15 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             contents.uncounted += kind is not None
         elif kind == "thought":
             thought = Part("text", value["thought"], span=span.inside("thought"))
-            contents.add("assistant", [thought], value, whole)
+            contents.add("assistant", [thought], whole)
         elif kind == "action":
             call = call_part(value["action"], None, _SHELL, span.inside("action"), None)
-            contents.add("assistant", [call], value, whole)
+            contents.add("assistant", [call], whole)
         elif kind == "message":
-            contents.add("user", _texts(value, span), value, whole)
+            contents.add("user", _texts(value, span), whole)
         else:
             parts = result_parts(_texts(value, span), None, _SHELL)
-            contents.add("tool", parts, value, whole)
+            contents.add("tool", parts, whole, value=value)
 
 
 def _texts(value: dict[str, Any], span: Span) -> list[Part]:

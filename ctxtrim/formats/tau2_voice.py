@@ -40,7 +40,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
                 parts, spans = (*last.parts, *piece.parts), (*last.spans, *piece.spans)
                 contents.change(-1, parts=parts, spans=spans)
             else:
-                contents.add(piece.role, piece.parts, piece.result, *piece.spans)
+                contents.add(piece.role, piece.parts, *piece.spans, value=piece.result)
             has_call = any(part.kind == "tool_call" for part in piece.parts)
             open_role = None if piece.is_alone or has_call else piece.role
 

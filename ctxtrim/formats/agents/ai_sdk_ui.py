@@ -71,7 +71,7 @@ def _add_prompt(
     if role == "user":
         parts += tuple(_attachments(value, span.inside("experimental_attachments")))
     if parts:
-        contents.add(role, parts, value, whole)
+        contents.add(role, parts, whole)
 
 
 def _attachments(value: dict[str, Any], home: Span) -> Iterator[Part]:
@@ -142,11 +142,11 @@ def _add_step(
     contents: ListContents,
 ) -> None:
     """Add an assistant message and the results of its calls."""
-    contents.add("assistant", parts, None, *spans)
+    contents.add("assistant", parts, *spans)
     for value, span in pieces:
         result = _result(members(value), span)
         if result:
-            contents.add("tool", result, value, span)
+            contents.add("tool", result, span, value=value)
 
 
 def _steps(pieces: Sequence[Located]) -> list[list[Located]]:

@@ -58,7 +58,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         if role == "assistant":
             names = [part.name for part in parts if part.kind == "tool_call"]
         is_injected = role == "user" and value["type"] != "USER_INPUT"
-        contents.add(role, parts, value, span, is_injected=is_injected)
+        contents.add(role, parts, span, value=value, is_injected=is_injected)
     return session(contents.messages, lines, contents.uncounted)
 
 

@@ -58,7 +58,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             _add_answer(item, contents)
         else:
             texts = _contents(item.value["message"], item.span.inside("message"))
-            contents.add(role, (*texts, *_observation_parts(item)), item.value, item.whole)
+            contents.add(role, (*texts, *_observation_parts(item)), item.whole)
 
 
 def _replaces(step: dict[str, Any]) -> bool:
@@ -112,7 +112,7 @@ def _add_answer(item: Element, contents: ListContents) -> None:
         calls = [call if call.call_id in groups else _as_text(call) for call in calls]
     action = Part("tool_call") if None in groups and not calls else None
     parts = (*_reasoning(step, span), *_contents(step["message"], span.inside("message")), *calls)
-    contents.add("assistant", parts, None, whole, action=action)
+    contents.add("assistant", parts, whole, action=action)
     for call_id, pieces in groups.items():
         _add_result(call_id, pieces, contents)
 
@@ -171,7 +171,7 @@ def _add_result(call_id: str | None, results: Sequence[Located], contents: ListC
         for part in _contents(value.get("content"), span.inside("content"))
     ]
     spans = (span for _, span in results)
-    contents.add("tool", result_parts(parts, call_id), results[0][0], *spans)
+    contents.add("tool", result_parts(parts, call_id), *spans, value=results[0][0])
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:

@@ -77,7 +77,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         value, span = members(record.value), Span(line)
         role = _ROLES.get(value["type"], "assistant")
         if role != "assistant" and spans:
-            contents.add("assistant", parts, None, *spans)
+            contents.add("assistant", parts, *spans)
             parts, spans = [], []
         parts.extend(_parts(value, span))
         spans.append(span)
@@ -85,10 +85,12 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
             model = first_string((value.get("model_id"), model))
             is_injected = role == "user" and _is_client(value, parts)
             is_summary = is_injected and _is_summary(value, parts)
-            contents.add(role, parts, value, *spans, is_injected=is_injected, is_summary=is_summary)
+            contents.add(
+                role, parts, *spans, value=value, is_injected=is_injected, is_summary=is_summary
+            )
             parts, spans = [], []
     if spans:
-        contents.add("assistant", parts, None, *spans)
+        contents.add("assistant", parts, *spans)
     return session(contents.messages, lines, model=model)
 
 

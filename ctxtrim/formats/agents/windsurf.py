@@ -56,12 +56,12 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
         value, span, whole = element
         if _is_known(value):
             role: Role = "user" if value["type"] == "user_input" else "assistant"
-            contents.add(role, [_step_part(value, span)], value, whole)
+            contents.add(role, [_step_part(value, span)], whole)
         elif _is_step(value):
             contents.uncounted += 1
         elif _has_sender(value):
             parts = content_parts(value["parts"], span.inside("parts"), text_or_block)
-            contents.add(_ROLES[value["sender"]], parts, value, whole)
+            contents.add(_ROLES[value["sender"]], parts, whole)
         else:
             openai_chat.read([element], contents)
 

@@ -57,11 +57,11 @@ def add_info(element: Element, contents: ListContents, start: int, before: Seque
         contents.usages.clear()
         contents.unread = ()
         spans = (whole, *before)
-        contents.add("assistant", [summary], None, *spans, is_injected=True, is_summary=True)
+        contents.add("assistant", [summary], *spans, is_injected=True, is_summary=True)
         return
     parts = [part_of(*block) for block in blocks if _is_sent_info(block[0])]
     if parts:
-        contents.add("user", parts, None, whole, is_injected=True)
+        contents.add("user", parts, whole, is_injected=True)
 
 
 def _summary(blocks: Iterable[Located]) -> Part | None:

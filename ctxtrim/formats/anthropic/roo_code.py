@@ -43,7 +43,7 @@ def add_reasoning(value: Mapping[str, Any], whole: Span, contents: ListContents)
     """Add the encrypted reasoning of the next answer, and return its element."""
     position = len(contents.messages)
     sealed = Part("reasoning", sealed=len(value["encrypted_content"]))
-    contents.add("assistant", [sealed], value, whole)
+    contents.add("assistant", [sealed], whole)
     return LinkedElement(value, whole, range(position, position + 1))
 
 
@@ -55,8 +55,7 @@ def link(contents: ListContents, elements: Sequence[LinkedElement]) -> None:
     for element in elements:
         after = element.messages.stop
         if is_sealed(element.value) and after < len(messages):
-            continues = messages[after].role == "assistant"
-            messages[after] = replace(messages[after], continues=continues)
+            contents.change(after, continues=messages[after].role == "assistant")
     _hide_unsent(contents, elements)
 
 

@@ -37,7 +37,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         message, keys = message_in(value)
         role = role_in(message, "role", _ROLES)
         if role is not None and is_empty(value):
-            contents.add(role, (), value, span)
+            contents.add(role, (), span)
             continue
         if role is None or not knows(value):
             contents.uncounted += "role" in message

@@ -132,7 +132,7 @@ def _add(content: SentContent, contents: ListContents) -> None:
         return
     index = len(contents.messages)
     if content.transcriptions:
-        contents.add(role, content.transcriptions, None, *spans)
+        contents.add(role, content.transcriptions, *spans)
     else:
         parts = located(content.content.get("parts"), content.span.inside("parts"))
         pieces = [part for number, part in enumerate(parts) if number not in content.omissions]

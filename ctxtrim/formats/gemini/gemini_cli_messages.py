@@ -128,7 +128,7 @@ def _model(entry: LoggedMessage, copy_ids: Set[str], contents: ListContents) -> 
         if part.call_id not in copy_ids:
             result_span = entry.results.get(position, call_span.inside("result"))
             results.append(_result(call, call_span, result_span, part))
-    contents.add("assistant", parts, None, *entry.lines)
+    contents.add("assistant", parts, *entry.lines)
     for result in filter(None, results):
         contents.add_message(result)
 

@@ -42,10 +42,10 @@ def add_results(contents: ListContents, content: Sequence[Any], span: Span) -> N
         kind = members(block).get("type")
         if kind == SDK_RESULT:
             parts = _result(block, block_span)
-            contents.add("tool", parts, block, block_span, name=parts[0].name)
+            contents.add("tool", parts, block_span, value=block, name=parts[0].name)
         elif kind != SDK_RESPONSE:
             part = block_part(block, block_span)
-            contents.add("user", [part], None, block_span, is_injected=True)
+            contents.add("user", [part], block_span, is_injected=True)
 
 
 def _result(block: dict[str, Any], span: Span) -> tuple[Part, ...]:

@@ -46,7 +46,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
             thread = thread or value["thread_id"]
         elif sniff(value) and value["type"] == "item.completed":
             for message in _messages(value["item"], Span(line, ("item",))):
-                contents.add(message.role, message.parts, value, Span(line))
+                contents.add(message.role, message.parts, Span(line), value=value)
     return session(contents.messages, lines, id=thread)
 
 

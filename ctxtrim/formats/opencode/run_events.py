@@ -74,7 +74,7 @@ def _conversation(name: str, pieces: Sequence[_Piece], lines: Sequence[Line]) ->
         add_steps(answer, contents, None, has_usage)
         answer = []
         text = Part("text", piece.part["text"], span=piece.span.inside("text"), block=piece.span)
-        contents.add("user", [text], None, piece.span, is_injected=True)
+        contents.add("user", [text], piece.span, is_injected=True)
     add_steps(answer, contents, None, has_usage)
     by_span = {piece.span: piece for piece in pieces}
     messages = [_on_lines(message, by_span) for message in contents.messages]

@@ -118,7 +118,7 @@ def _add_prompt(item: Element, contents: ListContents) -> None:
             is_synthetic = piece.get("synthetic") or piece["type"] == "subtask"
             is_injected = is_injected and bool(is_synthetic)
     if parts:
-        contents.add("user", parts, value, whole, is_injected=is_injected)
+        contents.add("user", parts, whole, is_injected=is_injected)
 
 
 def _prompt_part(value: Any, span: Span) -> Part | None:
@@ -160,10 +160,10 @@ def add_steps(
             is_last = number == len(steps) - 1
             contents.add_usage(_step_usage(step, tokens if is_last else None, contents))
         parts = filter(None, starmap(_answer_part, step))
-        contents.add("assistant", parts, None, *(inner for _, inner in step))
+        contents.add("assistant", parts, *(inner for _, inner in step))
         for part, inner in step:
             if _is_tool(part):
-                contents.add("tool", _result(part, inner), part, inner)
+                contents.add("tool", _result(part, inner), inner, value=part)
 
 
 def _step_usage(step: Sequence[Located], tokens: Any, contents: ListContents) -> Usage | None:

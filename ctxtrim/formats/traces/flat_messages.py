@@ -132,7 +132,7 @@ def _add(role: Role, fields: _Fields, contents: ListContents) -> None:
         return  # its messages were removed
     start = next(iter(fields.values())).span  # of a text, which takes no debug keys
     wholes = (attribute.whole for attribute in fields.values())
-    contents.add(role, (*parts, *calls), {}, start, *wholes)
+    contents.add(role, (*parts, *calls), start, *wholes)
 
 
 def _in_blocks(role: Role, content: Any, span: Span, index: int) -> Iterator[Message]:

@@ -61,7 +61,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
                 kind = "tool"
             spans = (whole,) if len(runs) == 1 else tuple(blocks)
             result = value if len(runs) == 1 else value["parts"][blocks[0].path[-1]]
-            contents.add(kind, parts, result, *spans)
+            contents.add(kind, parts, *spans, value=result)
 
 
 def _add_text(
@@ -72,7 +72,7 @@ def _add_text(
     if role == "tool" or not isinstance(text, str):
         contents.uncounted += 1
         return
-    contents.add(role, [Part("text", text, span=span.inside("content"))], value, whole)
+    contents.add(role, [Part("text", text, span=span.inside("content"))], whole)
 
 
 def _runs(parts: Sequence[Any], span: Span) -> Iterator[tuple[bool, list[Span], list[Part]]]:

@@ -100,7 +100,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         if role == "assistant":
             index = len(contents.messages)
             contents.add_usage(responses_usage(body.get("usage_metadata"), index, model))
-        contents.add(role, (*parts, *_calls(body, body_span)), value, whole)
+        contents.add(role, (*parts, *_calls(body, body_span)), whole, value=value)
 
 
 def _parts(body: dict[str, Any], span: Span) -> Iterator[Part]:

@@ -160,10 +160,10 @@ def _read(dialect: Dialect | None, body: _Body, role: Role, contents: ListConten
     """Add the messages of one side of a request."""
     if body.text is not None:
         text, span = body.text
-        contents.add(role, [Part("text", text, span=span)], {}, span)
+        contents.add(role, [Part("text", text, span=span)], span)
     if body.blocks is not None:
         blocks, span = body.blocks
-        contents.add(role, content_parts(blocks, span, anthropic_block), {}, span)
+        contents.add(role, content_parts(blocks, span, anthropic_block), span)
     if dialect is not None:
         dialect.read(body.elements, contents)
     else:

@@ -1,15 +1,16 @@
 """Numbers as people write them: `30k`, `1.5M`, `30_000`, `30,000`, `1GiB`, and shares: `80%`."""
 
-import re
 from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ctxtrim.loading import lazy_pattern
+
 THOUSANDS = {"k": 10**3, "M": 10**6}
 """The factors of the letters that may follow every number."""
 
-_NUMBER = re.compile(r"([+-]?)([0-9]+(?:_[0-9]+)*|[0-9]{1,3}(?:,[0-9]{3})+)(?:\.([0-9]+))?")
-_DECIMAL = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
+_NUMBER = lazy_pattern(r"([+-]?)([0-9]+(?:_[0-9]+)*|[0-9]{1,3}(?:,[0-9]{3})+)(?:\.([0-9]+))?")
+_DECIMAL = lazy_pattern(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 _LONGEST = 4_000  # characters of a number: Python reads up to 4,300 digits
 _PERCENT = 10**6  # a percent in the units of `Tolerance`
 

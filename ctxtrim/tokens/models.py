@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtrim.errors import must_be_text
+from ctxtrim.loading import lazy_pattern
 from ctxtrim.model.request import Api
 from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.media.policies import POLICIES
@@ -78,12 +79,12 @@ others.
 
 _REGISTRY = Path(__file__).with_name("registry.json")
 # Bedrock's region and vendor: us.anthropic.claude-…
-_VENDOR = re.compile(
+_VENDOR = lazy_pattern(
     r"^(?:[a-z-]{2,8}\.)?(?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|openai"
     r"|qwen|xai|zai)\."
 )
-_PROVIDER = re.compile(r"^[a-z_-]+:")  # of LangChain and PydanticAI: openai:gpt-4o
-_REVISION = re.compile(r"-\d:0$")  # Bedrock: openai.gpt-oss-120b-1:0
+_PROVIDER = lazy_pattern(r"^[a-z_-]+:")  # of LangChain and PydanticAI: openai:gpt-4o
+_REVISION = lazy_pattern(r"-\d:0$")  # Bedrock: openai.gpt-oss-120b-1:0
 
 # Applied in order: prefixes of a name, and variants of the same name. Dots, colons, underscores and
 # at-signs are hyphens at this point.
@@ -102,7 +103,7 @@ _SPELLINGS = (
 )
 # A name may be followed by a hyphen and anything but another version number. 2024-08-06, 05-20 and
 # 08-2024 are dates, 8b is a size.
-_FOLLOWS = re.compile(r"-(?!\d{1,2}(?:-|$))|-\d\d-\d\d(?:\d\d)?(?:-|$)|$")
+_FOLLOWS = lazy_pattern(r"-(?!\d{1,2}(?:-|$))|-\d\d-\d\d(?:\d\d)?(?:-|$)|$")
 # What may follow the name of the same model: dates, numbers, versions, words for modes and hosts,
 # and for models with public weights words for their compression. Other words may name another
 # model, such as gpt-4o-distill-llama-3-8b.
@@ -112,14 +113,14 @@ _WORDS = (
     r"|cloud|maas"
 )
 _WEIGHTS = r"gguf|mlx|mxfp\d*|fp\d+|bf16|q\d|\d+bit"
-_SAME = re.compile(rf"(?:-(?:{_WORDS}|{_WEIGHTS}))*(?:-ft-.*)?")
-_SAME_CLOSED = re.compile(rf"(?:-(?:{_WORDS}))*(?:-ft-.*)?")
+_SAME = lazy_pattern(rf"(?:-(?:{_WORDS}|{_WEIGHTS}))*(?:-ft-.*)?")
+_SAME_CLOSED = lazy_pattern(rf"(?:-(?:{_WORDS}))*(?:-ft-.*)?")
 # The same for sizes and tuned weights of open models: the registry has one window for all of them.
-_SAME_LIMITS = re.compile(
+_SAME_LIMITS = lazy_pattern(
     rf"(?:-(?:{_WORDS}|{_WEIGHTS}|[ae]?\d+[be]|v?\d+p\d+b?|instruct|it|chat|base|hf|awq|gptq|int\d))*"
 )
-_LONG = re.compile(r"\[1m\]$")  # Claude Code's suffix for a window of 1,000,000 tokens
-_SIZE = re.compile(r":(\d{1,4})k$")  # Bedrock's suffix for a window of that many thousand tokens
+_LONG = lazy_pattern(r"\[1m\]$")  # Claude Code's suffix for a window of 1,000,000 tokens
+_SIZE = lazy_pattern(r":(\d{1,4})k$")  # Bedrock's suffix for a window of that many thousand tokens
 
 
 def find_model(name: str) -> Model | None:

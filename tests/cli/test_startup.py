@@ -37,6 +37,7 @@ UNUSED = (
     "openai",
     "pickle",
     "pydantic",
+    "regex",
     "rich",
     "sqlite3",
     "tiktoken",

@@ -80,8 +80,6 @@ def engines(request: pytest.FixtureRequest) -> tuple[tiktoken.Encoding, Engine, 
         a2b_base64(token): int(rank)
         for token, rank in (line.split() for line in path.read_bytes().splitlines())
     }
-    # which the engine for little text relies on
-    assert list(ranks.values()) == list(range(len(ranks)))
     oracle = tiktoken.Encoding(
         name, pat_str=PATTERNS[name], mergeable_ranks=ranks, special_tokens={}
     )
@@ -96,9 +94,10 @@ def engines(request: pytest.FixtureRequest) -> tuple[tiktoken.Encoding, Engine, 
 # Engines disagree about characters that Unicode has assigned since a tokenizer was built: letters
 # or unassigned.
 assigned = st.text(st.characters(exclude_categories=["Cn", "Cs"]), max_size=100)
+in_ascii = st.text(st.characters(max_codepoint=127), max_size=100)
 
 
-@given(st.one_of(assigned, st.sampled_from(HOSTILE)))
+@given(st.one_of(assigned, in_ascii, st.sampled_from(HOSTILE)))
 @settings(max_examples=examples(1000))
 def test_all_engines_count_like_tiktoken(
     engines: tuple[tiktoken.Encoding, Engine, Engine, Engine], text: str

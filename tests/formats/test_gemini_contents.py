@@ -390,6 +390,9 @@ def test_a_message_inserted_next_to_an_event_is_an_event() -> None:
     assert old == events[0]
     assert (new["content"], new["author"], new["timestamp"]) == (user("so far"), "user", 1.5)
     assert new["id"] not in ("", "e1")
+    events = [{"author": "clerk", "content": model("Done."), "id": "e1", "timestamp": 1.5}]
+    new, _ = inserted(json.dumps({"events": events}).encode(), SUMMARY, 0)["events"]
+    assert (new["content"], new["author"]) == (user("so far"), "user")
 
 
 def test_a_part_with_only_video_metadata_is_supported() -> None:

@@ -215,6 +215,19 @@ def test_an_inserted_summary_is_no_prompt_for_the_program() -> None:
     assert texts(*map(json.loads, out.splitlines()), undo) == ["[Before]", "One.", "Two."]
 
 
+@pytest.mark.parametrize("position", range(4))
+def test_a_new_message_before_a_compaction_is_kept_by_it(position: int) -> None:
+    newer = compaction(compactedCount=3, keptUserMessageCount=1)
+    data = lines(said("user", "One."), *step("Two."), newer, said("user", "Three."))
+    (chunk,) = read(data)
+    (parsed,) = chunk.transcripts
+    new = [*parsed.messages[:position], summary_message("[So far]"), *parsed.messages[position:]]
+    out = written(chunk, FORMAT, replace(parsed, messages=tuple(new)))
+    shown = ["One.", "They met.", "Three."]
+    shown.insert(position, "[So far]")
+    assert texts(*map(json.loads, out.splitlines())) == shown
+
+
 def test_repair_removes_a_call_that_never_got_a_result() -> None:
     begin, text, call, end = step("I look.", "c1", result=None)
     values = [said("user", "Look."), begin, text, call, end, said("user", "And?")]

@@ -94,6 +94,11 @@ def inside(span: Span, key: str | int) -> Span:
     return Span(span.line, _longer(span.path, key))
 
 
+def is_in(span: Span, outer: Span) -> bool:
+    """Whether a value is in another one, or is that value."""
+    return span.line == outer.line and span.path[: len(outer.path)] == outer.path
+
+
 @lru_cache(512)
 def _longer(path: Path, key: str | int) -> Path:
     return (*path, key)

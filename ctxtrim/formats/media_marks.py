@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import located, members
+from ctxtrim.formats.fields import is_in, located, members
 from ctxtrim.formats.request_options import MARKS, MEDIA_KEYS, is_media, marks_in
 from ctxtrim.model import Span
 from ctxtrim.text.json_paths import Path
@@ -85,7 +85,7 @@ def _without_mark(edit: Edit, holder: Span, value: dict[str, Any]) -> Iterator[S
     if _has_boxes(value):
         _check_boxes(edit, holder, value)
         marks_of_media = tuple(MARKS)
-    insertions = [insertion.value for insertion in edit.inserted if _is_in(insertion.span, holder)]
+    insertions = [insertion.value for insertion in edit.inserted if is_in(insertion.span, holder)]
     new_text = dump(insertions)
     for mark in marks_of_media:
         list_key, single_key = MARKS[mark]
@@ -128,11 +128,6 @@ def _check_indices(kept: Sequence[int | None]) -> None:
             raise NotEditableError(
                 f"the `index` {index} of a block that stays would point to another attachment"
             )
-
-
-def _is_in(span: Span, holder: Span) -> bool:
-    """Whether a span is in an object."""
-    return span.line == holder.line and span.path[: len(holder.path)] == holder.path
 
 
 def _texts(value: dict[str, Any], holder: Span) -> Iterator[tuple[Span, str, int | None]]:

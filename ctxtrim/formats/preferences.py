@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.fields import members
+from ctxtrim.formats.fields import is_in, members
 from ctxtrim.model import Message, Span, Transcript
 from ctxtrim.text.json_paths import Place
 
@@ -64,23 +64,18 @@ def with_answers(transcripts: Sequence[Transcript], lists: Sequence[Span]) -> li
     *earlier, last = transcripts
     *prompts, answer = lists
     if prompts:
-        indices = [index for index, message in enumerate(last.messages) if _is_in(message, answer)]
+        places = (message.spans[0] for message in last.messages)
+        indices = [index for index, place in enumerate(places) if is_in(place, answer)]
         return [*earlier, _with_answer(last, indices[0])] if indices else [*earlier, last]
     rivals = [answer.outer.inside(name) for name in _RIVALS.get(str(answer.path[-1]), ())]
     if not earlier or not earlier[0].messages or not last.messages:
         return [*earlier, last]
-    if not any(_is_in(earlier[0].messages[-1], rival) for rival in rivals):
+    if not any(is_in(earlier[0].messages[-1].spans[0], rival) for rival in rivals):
         return [*earlier, last]
     start = _prompt_length(earlier[0].messages, last.messages)
     if start == 0:
         return [*earlier, last]
     return [_with_answer(earlier[0], start), _with_answer(last, start)]
-
-
-def _is_in(message: Message, answer: Span) -> bool:
-    """Whether a message is in a list."""
-    span = message.spans[0]
-    return span.line == answer.line and span.path[: len(answer.path)] == answer.path
 
 
 def _prompt_length(chosen: Sequence[Message], rejected: Sequence[Message]) -> int:

@@ -302,6 +302,11 @@ class Format(EditRules, frozen=True):
         ]
 
 
+def layout_of_events(is_event: Callable[[object], bool]) -> Callable[[object], Layout | None]:
+    """`sniff` or `takes` of a format whose values are events, from a test for its events."""
+    return lambda value: "events" if is_event(value) else None
+
+
 def session(
     messages: Sequence[Message], lines: Sequence[Line], uncounted: int = 0, **fields: Any
 ) -> list[Transcript]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ctxtrim.formats.base import Format, Layout, parts_owner
+from ctxtrim.formats.base import Format, layout_of_events, parts_owner
 from ctxtrim.formats.fields import (
     elements,
     has_chat_messages,
@@ -26,36 +26,34 @@ _NOT_CURSOR = {"uuid", "parentUuid", "parent_tool_use_id", "sessionId", "content
 """Members of such events in other formats."""
 
 
-def sniff_cursor(value: object) -> Layout | None:
+def knows_cursor(value: object) -> bool:
     """Whether a value is an event of Cursor's stream, with a text or a tool call."""
     event = members(value)
     if "session_id" not in event or _NOT_CURSOR & event.keys():
-        return None
+        return False
     if event.get("type") == "tool_call":
-        is_own = isinstance(event.get("tool_call"), dict) and "call_id" in event
-        return "events" if is_own else None
+        return isinstance(event.get("tool_call"), dict) and "call_id" in event
     message = members(event.get("message"))
     if event.get("type") not in ("user", "assistant") or message.keys() != {"role", "content"}:
-        return None
+        return False
     blocks = elements(message["content"])
-    is_text = all(members(block).get("type") == "text" for block in blocks)
-    return "events" if blocks and is_text else None
+    return bool(blocks) and all(members(block).get("type") == "text" for block in blocks)
 
 
-def take_cursor(value: object) -> Layout | None:
+def admits_cursor(value: object) -> bool:
     """The same, and the other events of a stream, which other agents write too."""
     event = members(value)
     kinds = ("system", "thinking", "result")
     is_other = event.get("type") in kinds and "session_id" in event
-    return "events" if is_other and not _NOT_CURSOR & event.keys() else sniff_cursor(value)
+    return (is_other and not _NOT_CURSOR & event.keys()) or knows_cursor(value)
 
 
 CURSOR_AGENT = Format(
     "cursor-agent",
-    sniff_cursor,
+    layout_of_events(knows_cursor),
     lazy_function("ctxtrim.formats.agents.cursor_agent:read"),
     lazy_function("ctxtrim.formats.agents.cursor_agent:insert"),
-    takes=take_cursor,
+    takes=layout_of_events(admits_cursor),
     session_of=stream_session,
 )
 

@@ -8,7 +8,7 @@ are taken from sessions and from the reader of agent-sessions (`AntigravityTrans
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Format, Insertion, Layout, Site, session
+from ctxtrim.formats.base import Format, Insertion, Site, layout_of_events, session
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.message_lists import ListContents, insert_elements
 from ctxtrim.formats.message_parts import listed_calls, text_of
@@ -25,11 +25,11 @@ _STEP_KINDS: dict[Role, tuple[str, str]] = {
 """Source and type of an inserted step."""
 
 
-def sniff(value: object) -> Layout | None:
+def knows(value: object) -> bool:
     """Whether a value is a step."""
     if not isinstance(value, dict) or type(value.get("step_index")) is not int:
-        return None
-    return "events" if isinstance(value.get("type"), str) else None
+        return False
+    return isinstance(value.get("type"), str)
 
 
 def session_of(value: Mapping[str, Any]) -> str | None:
@@ -46,7 +46,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     contents = ListContents()
     names: list[str | None] = []  # of the calls without a result
     for line, record in enumerate(records):
-        if sniff(record.value) is None:
+        if not knows(record.value):
             continue
         value, span = members(record.value), Span(line)
         role = _role(value, bool(names))
@@ -106,4 +106,4 @@ def _json_value(message: Message, neighbour: dict[str, Any]) -> dict[str, Any]:
     return fields | {"status": "DONE"} | time | {"content": text_of(message.parts)}
 
 
-FORMAT = Format("antigravity", sniff, read, insert, session_of=session_of)
+FORMAT = Format("antigravity", layout_of_events(knows), read, insert, session_of=session_of)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import Format, Layout, session
+from ctxtrim.formats.base import Format, layout_of_events, session
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
 from ctxtrim.formats.media_blocks import inline_media, sealed_media
 from ctxtrim.formats.message_parts import listed_calls, result_parts
@@ -29,13 +29,12 @@ _BYTES = frozenset(("data", "assetId", "omittedReason"))
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
-def sniff(value: object) -> Layout | None:
+def knows(value: object) -> bool:
     """Whether a value is an event of a session."""
     if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
-        return None
+        return False
     kind = value.get("type")
-    is_event = isinstance(kind, str) and kind.startswith(_GROUPS) and "parentId" in value
-    return "events" if is_event else None
+    return isinstance(kind, str) and kind.startswith(_GROUPS) and "parentId" in value
 
 
 class _Event(NamedTuple):
@@ -290,7 +289,7 @@ _EDITS = "ctxtrim.formats.agents.copilot_edits"
 # no owner: an answer stays without its last call, as it may have a text
 FORMAT = Format(
     "copilot-cli",
-    sniff,
+    layout_of_events(knows),
     read,
     lazy_function(f"{_EDITS}:insert"),
     relink=lazy_function(f"{_EDITS}:relink"),

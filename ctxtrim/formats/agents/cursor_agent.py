@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from ctxtrim.formats.agents import sniff_cursor
+from ctxtrim.formats.agents import knows_cursor
 from ctxtrim.formats.base import session
 from ctxtrim.formats.fields import elements, first_string, members, metadata_in, string
 from ctxtrim.formats.media_blocks import text_block
@@ -103,7 +103,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
             model = first_string((value.get("model"), model))
         elif value.get("type") == "thinking" and text:
             stream.add([Part("reasoning", text, block=span)], span)
-        elif sniff_cursor(value) is not None:
+        elif knows_cursor(value):
             name = first_string((name, value.get("session_id")))
             stream.take(value, span)
     messages = [draft.message(index) for index, draft in enumerate(stream.drafts)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from ctxtrim.formats.base import Format, Layout, session
+from ctxtrim.formats.base import Format, layout_of_events, session
 from ctxtrim.formats.fields import (
     first_string,
     members,
@@ -39,24 +39,21 @@ _TEXTS = ("stdout", "output", "content", "text")
 """Members of a result that can contain its text; the first one present is used."""
 
 
-def sniff(value: object) -> Layout | None:
+def knows(value: object) -> bool:
     """Whether a value is an event of the stream."""
     if not isinstance(value, dict) or not ("session_id" in value or "sessionId" in value):
-        return None
+        return False
     kind = string(value.get("type"))
     if kind not in _MEMBERS or _MEMBERS[kind] not in value:
-        return None
-    is_event = kind != "message" or role_in(value, "role", _ROLES) is not None
-    return "events" if is_event else None
+        return False
+    return kind != "message" or role_in(value, "role", _ROLES) is not None
 
 
-def takes(value: object) -> Layout | None:
+def admits(value: object) -> bool:
     """The same, and the other events of a stream, which other agents write too."""
-    if sniff(value) is not None:
-        return "events"
-    kinds = ("system", "error")
-    is_other = isinstance(value, dict) and value.get("type") in kinds and not _OTHERS & value.keys()
-    return "events" if is_other else None
+    event = members(value)
+    is_other = event.get("type") in ("system", "error") and not _OTHERS & event.keys()
+    return is_other or knows(value)
 
 
 class _Stream(Struct):
@@ -92,7 +89,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         value, span = members(record.value), Span(line)
         if value.get("type") == "system" and value.get("subtype") == "init":
             model = first_string((value.get("model"), model))
-        elif sniff(value) is not None:
+        elif knows(value):
             name = first_string((name, value.get("session_id"), value.get("sessionId")))
             stream.take(value, span)
     messages = [draft.message(index) for index, draft in enumerate(stream.drafts)]
@@ -146,9 +143,9 @@ def _json_value(message: Message) -> dict[str, Any]:
 
 FORMAT = Format(
     "droid-exec",
-    sniff,
+    layout_of_events(knows),
     read,
     each_as(_json_value),
-    takes=takes,
+    takes=layout_of_events(admits),
     session_of=stream_session,
 )

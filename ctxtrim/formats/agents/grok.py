@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import Format, Layout, session
+from ctxtrim.formats.base import Format, layout_of_events, session
 from ctxtrim.formats.fields import elements, first_string, members, string
 from ctxtrim.formats.media_blocks import sealed_media, text_or_block
 from ctxtrim.formats.message_lists import ListContents, each_as
@@ -38,31 +38,30 @@ _SUMMARY = "This session is being continued from a previous conversation"
 """How the summary of a compaction begins."""
 
 
-def sniff(value: object) -> Layout | None:
+def knows(value: object) -> bool:
     """Whether a value is an item that no other format writes."""
-    if not isinstance(value, dict) or takes(value) is None:
-        return None
+    if not isinstance(value, dict) or not admits(value):
+        return False
     kind, content = value["type"], value.get("content")
-    is_sure = (
+    return (
         kind == "backend_tool_call"
         or (kind == "tool_result" and isinstance(value.get("tool_call_id"), str))
         or (kind == "assistant" and "model_id" in value)
         or (kind == "user" and isinstance(content, list))
     )
-    return "events" if is_sure else None
 
 
-def takes(value: object) -> Layout | None:
+def admits(value: object) -> bool:
     """The same, and items that other formats could also contain."""
     if not isinstance(value, dict):
-        return None
+        return False
     kind = value.get("type")
     if kind == "reasoning":
-        return "events" if isinstance(value.get("summary"), list) else None
+        return isinstance(value.get("summary"), list)
     if kind == "backend_tool_call":
-        return "events" if isinstance(value.get("kind"), dict) else None
+        return isinstance(value.get("kind"), dict)
     is_message = isinstance(kind, str) and kind in _ROLES and "content" in value
-    return "events" if is_message and not any(key in value for key in _OTHERS) else None
+    return is_message and not any(key in value for key in _OTHERS)
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
@@ -72,7 +71,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     parts: list[Part] = []  # of the answer that follows
     spans: list[Span] = []
     for line, record in enumerate(records):
-        if takes(record.value) is None:
+        if not admits(record.value):
             continue
         value, span = members(record.value), Span(line)
         role = _ROLES.get(value["type"], "assistant")
@@ -183,4 +182,11 @@ def _json_value(message: Message) -> dict[str, Any]:
     return item
 
 
-FORMAT = Format("grok-cli", sniff, read, each_as(_json_value), owner=owner, takes=takes)
+FORMAT = Format(
+    "grok-cli",
+    layout_of_events(knows),
+    read,
+    each_as(_json_value),
+    owner=owner,
+    takes=layout_of_events(admits),
+)

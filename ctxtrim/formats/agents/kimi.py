@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ctxtrim.formats.base import Format, Layout
+from ctxtrim.formats.base import Format, layout_of_events
 from ctxtrim.loading import lazy_function
 from ctxtrim.text.json_paths import Path
 
@@ -15,16 +15,16 @@ _TYPES = (
 )  # fmt: skip
 
 
-def sniff(value: object) -> Layout | None:
+def knows(value: object) -> bool:
     """Whether a value is a record of a session."""
     if not isinstance(value, dict):
-        return None
+        return False
     kind = value.get("type")
     if kind == "metadata":
-        return "events" if {"protocol_version", "created_at"} <= value.keys() else None
+        return {"protocol_version", "created_at"} <= value.keys()
     if kind == "context.append_message" and not isinstance(value.get("message"), dict):
-        return None
-    return "events" if isinstance(kind, str) and kind in _TYPES else None
+        return False
+    return isinstance(kind, str) and kind in _TYPES
 
 
 def owner(array: Path) -> Path | None:
@@ -41,7 +41,7 @@ def session_of(value: Mapping[str, Any]) -> str | None:
 _EDITS = "ctxtrim.formats.agents.kimi_edits"
 FORMAT = Format(
     "kimi",
-    sniff,
+    layout_of_events(knows),
     lazy_function("ctxtrim.formats.agents.kimi_replay:read"),
     lazy_function(f"{_EDITS}:insert"),
     owner=owner,

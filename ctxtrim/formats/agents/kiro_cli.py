@@ -16,7 +16,7 @@ in the file `ID.json` next to the session.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Format, Insertion, Layout, Site, session
+from ctxtrim.formats.base import Format, Insertion, Site, layout_of_events, session
 from ctxtrim.formats.block_messages import add_messages
 from ctxtrim.formats.fields import elements, located, members, string
 from ctxtrim.formats.media_blocks import media_of
@@ -39,14 +39,14 @@ _KINDS: dict[Role, str] = {
 }
 
 
-def sniff(value: object) -> Layout | None:
+def knows(value: object) -> bool:
     """Whether a value is a record with blocks."""
     record = members(value)
     blocks = members(record.get("data")).get("content")
     is_known = isinstance(kind := record.get("kind"), str) and kind in _ROLES
     if not is_known or not isinstance(blocks, list):
-        return None
-    return "events" if all("kind" in members(block) for block in blocks) else None
+        return False
+    return all("kind" in members(block) for block in blocks)
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
@@ -60,7 +60,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         elif value.get("kind") == "Compaction" and string(data.get("summary")):
             part = Part("text", data["summary"], span=span.inside("data", "summary"))
             contents.add_summary([part], span)  # what it replaces is not known
-        elif sniff(value) is not None:
+        elif knows(value):
             blocks = located(data["content"], span.inside("data", "content"))
             add_messages(_ROLES[value["kind"]], blocks, contents, _part, _result)
     return session(contents.messages, lines)
@@ -158,4 +158,4 @@ def _id(neighbour: dict[str, Any], content: str, number: int) -> dict[str, str]:
     return {"message_id": event_id(name, content, number)} if isinstance(name, str) else {}
 
 
-FORMAT = Format("kiro-cli", sniff, read, insert, owner=owner)
+FORMAT = Format("kiro-cli", layout_of_events(knows), read, insert, owner=owner)

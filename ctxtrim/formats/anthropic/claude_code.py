@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.agents import sniff_cursor
+from ctxtrim.formats.agents import knows_cursor
 from ctxtrim.formats.anthropic.blocks import json_value
 from ctxtrim.formats.anthropic.claude_code_events import (
     ABOVE,
@@ -24,7 +24,7 @@ from ctxtrim.formats.anthropic.claude_code_events import (
     events_in,
 )
 from ctxtrim.formats.anthropic.claude_code_thread import GRAPH, as_loaded
-from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
+from ctxtrim.formats.base import Edit, Format, Insertion, Site, layout_of_events, session
 from ctxtrim.formats.fields import elements, first_string, located, stream_session, string
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import insert_around
@@ -49,13 +49,13 @@ _ENVELOPE = (
 _HEAD = 32  # events of a document inspected to detect it; those of hooks come first
 
 
-def sniff(value: object) -> Layout | None:
-    """The layout of an event, which has a known type and a key of such events, or of a document of
-    events; None for other values.
+def knows(value: object) -> bool:
+    """Whether a value is an event, which has a known type and a key of such events, or a document
+    of events.
     """
     events = event_list(value)
     candidates = [value] if events is None else events[:_HEAD]
-    return "events" if any(map(_is_event, candidates)) else None
+    return any(map(_is_event, candidates))
 
 
 def _is_event(value: object) -> bool:
@@ -64,7 +64,7 @@ def _is_event(value: object) -> bool:
     kind, message = value.get("type"), value.get("message")
     if kind in ("user", "assistant"):
         is_message = isinstance(message, dict) and "content" in message and "parts" not in message
-        return is_message and sniff_cursor(value) is None
+        return is_message and not knows_cursor(value)
     if "systemPayload" in value or (isinstance(message, dict) and "parts" in message):
         return False  # an event of Qwen Code
     return kind in _TYPES and ("sessionId" in value or "leafUuid" in value or "snapshot" in value)
@@ -313,7 +313,7 @@ def _rest_of(value: dict[str, Any], content: Sequence[Any]) -> dict[str, Any]:
 
 FORMAT = Format(
     "claude-code",
-    sniff,
+    layout_of_events(knows),
     read,
     insert,
     owner=owner,

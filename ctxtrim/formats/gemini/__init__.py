@@ -6,7 +6,7 @@ A format that is defined here loads its reader for files of that format only.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Format, Layout
+from ctxtrim.formats.base import Format, layout_of_events
 from ctxtrim.formats.fields import members, role_in, stream_session, string
 from ctxtrim.formats.message_lists import Dialect, Envelope
 from ctxtrim.loading import lazy_function
@@ -66,19 +66,18 @@ _STREAM_EVENTS = {
 """The members of the events that only Gemini CLI's stream has, by their type."""
 
 
-def sniff_stream(value: object) -> Layout | None:
+def knows_stream(value: object) -> bool:
     """Whether a value is an event that only Gemini CLI's stream has."""
     event = members(value)
     fields = _STREAM_EVENTS.get(string(event.get("type")) or "")
-    is_stream = fields is not None and "timestamp" in event and fields <= event.keys()
-    return "events" if is_stream else None
+    return fields is not None and "timestamp" in event and fields <= event.keys()
 
 
-def take_stream(value: object) -> Layout | None:
+def admits_stream(value: object) -> bool:
     """The same, also for the other events of a stream, which other programs write too."""
     event = members(value)
     is_report = event.get("type") in ("error", "result") and "timestamp" in event
-    return "events" if is_report or is_stream_message(event) else sniff_stream(value)
+    return is_report or is_stream_message(event) or knows_stream(value)
 
 
 def is_stream_message(event: dict[str, Any]) -> bool:
@@ -93,9 +92,9 @@ def is_stream_message(event: dict[str, Any]) -> bool:
 _STREAM = "ctxtrim.formats.gemini.gemini_cli_stream"
 CLI_STREAM = Format(
     "gemini-cli-stream",
-    sniff_stream,
+    layout_of_events(knows_stream),
     lazy_function(f"{_STREAM}:read"),
     lazy_function(f"{_STREAM}:insert"),
-    takes=take_stream,
+    takes=layout_of_events(admits_stream),
     session_of=stream_session,
 )

@@ -18,7 +18,7 @@ from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site, session
 from ctxtrim.formats.fields import first_string, members, metadata_in, string
-from ctxtrim.formats.gemini import STREAM_ROLES, is_stream_message, sniff_stream
+from ctxtrim.formats.gemini import STREAM_ROLES, is_stream_message, knows_stream
 from ctxtrim.formats.message_lists import insert_elements
 from ctxtrim.formats.message_parts import MessageDraft, add_to_answer, call_part, text_of
 from ctxtrim.model import Line, Message, Part, Span, Transcript
@@ -35,9 +35,9 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         if kind == "init":
             model = first_string((event.get("model"), model))
             name = first_string((name, event.get("session_id")))
-        elif kind == "tool_result" and sniff_stream(event) is not None:
+        elif kind == "tool_result" and knows_stream(event):
             drafts.append(MessageDraft("tool", [_result(event, span)], [span], metadata_in(event)))
-        elif kind == "tool_use" and sniff_stream(event) is not None:
+        elif kind == "tool_use" and knows_stream(event):
             arguments, home = event["parameters"], span.inside("parameters")
             call = call_part(arguments, event["tool_id"], event["tool_name"], home, span)
             add_to_answer("assistant", call, span, drafts)

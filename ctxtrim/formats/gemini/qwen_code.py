@@ -10,7 +10,7 @@ itself, titles, telemetry, snapshots and `toolCallResult` are never sent.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
+from ctxtrim.formats.base import Edit, Format, Insertion, Site, layout_of_events, session
 from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent
 from ctxtrim.formats.fields import Located, elements, first_string, located, members, string
 from ctxtrim.formats.gemini.contents import pair_by_order
@@ -76,20 +76,19 @@ def _event(value: dict[str, Any], span: Span) -> QwenEvent:
     return event
 
 
-def sniff(value: object) -> Layout | None:
+def knows(value: object) -> bool:
     """Whether a value is an event of a known type with a message or a system payload."""
     if not isinstance(value, dict) or value.get("type") not in _TYPES:
-        return None
+        return False
     if not isinstance(value.get("uuid"), str):
-        return None
+        return False
     has_parts = isinstance(members(value.get("message")).get("parts"), list)
-    has_payload = value["type"] == "system" and "systemPayload" in value
-    return "events" if has_parts or has_payload else None
+    return has_parts or (value["type"] == "system" and "systemPayload" in value)
 
 
 def session_of(value: Mapping[str, Any]) -> str | None:
     """The id of the session that a line without a parent begins."""
-    is_root = sniff(value) is not None and value.get("parentUuid", "") is None
+    is_root = knows(value) and value.get("parentUuid", "") is None
     return string(value.get("sessionId")) if is_root and not value.get("isSidechain") else None
 
 
@@ -249,7 +248,7 @@ def relink(edit: Edit) -> Edit:
 
 FORMAT = Format(
     "qwen",
-    sniff,
+    layout_of_events(knows),
     read,
     insert,
     owner=owner,

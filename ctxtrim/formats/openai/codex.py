@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import Edit, Format, Insertion, Layout, Site, session
+from ctxtrim.formats.base import Edit, Format, Insertion, Site, layout_of_events, session
 from ctxtrim.formats.fields import members, metadata_in, string
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.openai.items import (
@@ -42,34 +42,32 @@ _SUMMARY: Path = ("payload", "message")
 _TASK = "Message Type: NEW_TASK\nTask name: "  # and the path of the agent, as in `item_parts`
 
 
-def sniff(value: object) -> Layout | None:
-    """The layout of an event, of the header or a state of a bare rollout, and of an early call or
-    result; None for other values.
+def knows(value: object) -> bool:
+    """Whether a value is an event, the header or a state of a bare rollout, or an early call or
+    result.
     """
     if not isinstance(value, dict):
-        return None
+        return False
     kind = value.get("type")
     if kind in _TYPES:
-        return "events" if isinstance(value.get("payload"), dict) else None
+        return isinstance(value.get("payload"), dict)
     if kind is None and "role" not in value:
         is_header = {"id", "timestamp", "instructions"} <= value.keys() <= _HEADER
-        return "events" if is_header or value.get("record_type") == "state" else None
+        return is_header or value.get("record_type") == "state"
     if "timestamp" not in value and "created_at" not in value:
-        return None
+        return False
     is_call = kind in ("tool_call", "function_call") and isinstance(value.get("function"), dict)
     is_result = kind in ("tool_result", "function_result") and "name" in value and "result" in value
     is_message = kind is None and "created_at" in value and isinstance(value.get("message"), str)
-    return "events" if is_call or is_result or is_message else None
+    return is_call or is_result or is_message
 
 
-def takes(value: object) -> Layout | None:
-    """As `sniff`, also for items or messages without an envelope, which other formats write too."""
-    if sniff(value) is not None:
-        return "events"
-    is_bare = (
-        isinstance(value, dict) and not value.get("tool_calls") and kind_of(value) not in NO_MESSAGE
-    )
-    return "events" if is_bare else None
+def admits(value: object) -> bool:
+    """The same, and items or messages without an envelope, which other formats write too."""
+    if knows(value):
+        return True
+    is_plain = isinstance(value, dict) and not value.get("tool_calls")
+    return is_plain and kind_of(value) not in NO_MESSAGE
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
@@ -346,10 +344,10 @@ def session_of(value: Mapping[str, Any]) -> str | None:
 
 FORMAT = Format(
     "codex",
-    sniff,
+    layout_of_events(knows),
     read,
     insert,
-    takes=takes,
+    takes=layout_of_events(admits),
     owner=owner,
     relink=relink,
     session_of=session_of,

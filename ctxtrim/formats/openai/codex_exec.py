@@ -8,7 +8,7 @@ of a turn sums all turns so far, so it does not describe one request.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ctxtrim.formats.base import Format, Layout, session
+from ctxtrim.formats.base import Format, layout_of_events, session
 from ctxtrim.formats.fields import located, members, string
 from ctxtrim.formats.media_blocks import text_or_block
 from ctxtrim.formats.message_lists import ListContents, each_as
@@ -25,15 +25,12 @@ _SPEAKERS: dict[str, Role] = {
 }
 
 
-def sniff(value: object) -> Layout | None:
-    """The layout of an event of a thread or turn, or of an item with a type; None for others."""
+def knows(value: object) -> bool:
+    """Whether a value is an event of a thread or turn, or of an item with a type."""
     if not isinstance(value, dict):
-        return None
-    item = value.get("item")
-    is_item = (
-        value.get("type") in _ITEMS and isinstance(item, dict) and isinstance(item.get("type"), str)
-    )
-    return "events" if is_item or value.get("type") in _TYPES else None
+        return False
+    kind, item = value.get("type"), members(value.get("item"))
+    return kind in _TYPES or (kind in _ITEMS and isinstance(item.get("type"), str))
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
@@ -44,7 +41,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         value = record.value
         if isinstance(value, dict) and isinstance(value.get("thread_id"), str):
             thread = thread or value["thread_id"]
-        elif sniff(value) and value["type"] == "item.completed":
+        elif knows(value) and value["type"] == "item.completed":
             for message in _messages(value["item"], Span(line, ("item",))):
                 contents.add(message.role, message.parts, Span(line), value=value)
     return session(contents.messages, lines, id=thread)
@@ -106,4 +103,6 @@ def session_of(value: Mapping[str, Any]) -> str | None:
     return string(value.get("thread_id")) if value.get("type") == "thread.started" else None
 
 
-FORMAT = Format("codex-exec", sniff, read, each_as(_json_value), session_of=session_of)
+FORMAT = Format(
+    "codex-exec", layout_of_events(knows), read, each_as(_json_value), session_of=session_of
+)

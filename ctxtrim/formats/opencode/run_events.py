@@ -24,7 +24,7 @@ from ctxtrim.formats.base import Insertion, Site, session
 from ctxtrim.formats.fields import Located, members, metadata_in, string
 from ctxtrim.formats.message_lists import ListContents, insert_elements
 from ctxtrim.formats.message_parts import event_id, text_of
-from ctxtrim.formats.opencode import sniff_run
+from ctxtrim.formats.opencode import knows_run
 from ctxtrim.formats.opencode.session import add_steps
 from ctxtrim.model import Line, Message, Part, Span, Transcript
 from ctxtrim.text.records import JsonRecord
@@ -49,7 +49,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     """A conversation for each session id."""
     sessions: dict[str, dict[object, _Piece]] = {}
     for line, record in enumerate(records):
-        if sniff_run(record.value):
+        if knows_run(record.value):
             event = members(record.value)
             part = event["part"]
             pieces = sessions.setdefault(event["sessionID"], {})

@@ -87,12 +87,14 @@ class _Lists:
         self._dialect = dialect
         self._search = search
         self._has_lines = has_lines
+        self._opens = dialect.opens if has_lines else None
 
     def sniff(self, value: object) -> Layout | None:
         """The layout of a value that certainly belongs to the dialect."""
         layout = self._layout(value, self._search.is_claimed)
-        is_header = layout is None and self._has_lines and self._dialect.opens(value)
-        return "events" if is_header else layout
+        if layout is None and self._opens is not None and self._opens(value):
+            return "events"
+        return layout
 
     def takes(self, value: object) -> Layout | None:
         """The layout of a value that the dialect can read."""

@@ -180,7 +180,7 @@ class Dialect(EditRules, frozen=True):
 
     - `knows`: whether a value is an element of such a list
     - `admits`: whether it may be one once the format of the file is known; None: `knows`
-    - `opens`: whether it is a header line before elements, one per line
+    - `opens`: whether it is a header line before elements, one per line; None: there is none
     - `read`: adds the messages of some elements, which it can go through once, to a `ListContents`
     - `resolved`: for reading only, the elements with the contents that the object around their list
       stores for them
@@ -220,7 +220,7 @@ class Dialect(EditRules, frozen=True):
     answers: tuple[Path, ...] = ()
     header: Callable[[object], Envelope] = lambda value: NOTHING_AROUND
     admits: Predicate | None = None
-    opens: Predicate = lambda value: False
+    opens: Predicate | None = None
     session_of: Callable[[Mapping[str, Any]], str | None] | None = None
     resolved: Callable[[Iterable[Element], Mapping[str, Any]], Iterable[Element]] | None = None
     is_draft: Callable[[Place], bool] = lambda place: False

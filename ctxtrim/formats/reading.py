@@ -18,7 +18,7 @@ from ctxtrim.formats.base import Format, Layout
 from ctxtrim.formats.chunks import Chunk, chunk_of, is_line, unread, whole_chunk
 from ctxtrim.formats.detection import Detection, extend_head, may_be_read, votes_for
 from ctxtrim.formats.lines import LineRecords, Numbered, lines_before_long, numbered, whole_lines
-from ctxtrim.formats.other_files import reason_in
+from ctxtrim.loading import lazy_function
 from ctxtrim.text.records import (
     BLANK,
     MAX_SIZE,
@@ -31,6 +31,7 @@ from ctxtrim.text.records import (
 )
 
 _BLANKS = 1 << 20  # bytes of blank lines that are read at a time
+_reason_in = lazy_function("ctxtrim.formats.other_files:reason_in")
 
 
 @dataclass
@@ -77,7 +78,7 @@ def open_reading(
     detection = Detection(
         {(voted.name, its_layout): count for (voted, its_layout), count in votes.items()},
         looked=sum(record.value is not BLANK for record in head),
-        reason=reason_in(record.value for record in head) if file_format is None else None,
+        reason=_reason_in(record.value for record in head) if file_format is None else None,
     )
     chunks: Iterator[Chunk]
     if layout == "conversation":

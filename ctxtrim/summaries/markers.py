@@ -8,8 +8,6 @@
 import re
 from typing import NamedTuple
 
-from ctxtrim.summaries.sections import is_facts
-
 TITLE = "[Previous conversation summary]"
 """The first line of a summary by an LLM, and of every summary of a compaction."""
 END = "\n\n[End of summary]\n\n"
@@ -40,9 +38,11 @@ class Leads(NamedTuple):
 
 def is_titled(text: str) -> bool:
     """Whether a text begins with a summary."""
-    return text.startswith(("[Summary of ", TITLE, OMITTED)) and (
-        is_facts(text) or text.partition("\n")[0] in (TITLE, OMITTED)
-    )
+    if not text.startswith(("[Summary of ", TITLE, OMITTED)):
+        return False
+    from ctxtrim.summaries.sections import is_facts  # few conversations have a summary
+
+    return is_facts(text) or text.partition("\n")[0] in (TITLE, OMITTED)
 
 
 def is_digest(text: str) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import ENVIRONMENT
 
-MOST = {"check": (222, 360), "count": (216, 360)}
+MOST = {"check": (219, 357), "count": (213, 351)}
 """The most modules of ctxtrim, and of all, that a command may load; lower them when you can. New
 versions of libraries and of Python may load a few more."""
 UNUSED = (

@@ -331,6 +331,7 @@ trims = st.fixed_dictionaries(
         "keep_active_files": st.booleans(),
         "keep_tools": st.sampled_from([(), ("bash|read_file",)]),
         "preserve_system_prompt": st.booleans(),
+        "keep_answer": st.booleans(),
         "pin": st.sampled_from([(), ("error",), ("tool:bash",), ("id:c1",)]),
         "summarize": st.booleans(),
         "summary_tokens": st.sampled_from([5, 40, 1000]),

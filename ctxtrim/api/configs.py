@@ -76,6 +76,7 @@ class _Trim(TypedDict, total=False):
     target: float
     preserve_system_prompt: bool
     preserveSystemPrompt: bool
+    keep_answer: bool
     summarize: bool
     summarizeOnTruncate: bool
 

@@ -11,6 +11,8 @@ CURRENT_TASK = "current task"
 """The reason of the messages of the current task."""
 LAST_EXCHANGE = "last exchange"
 """The reason of messages that are kept because there is no prompt."""
+LAST_ANSWER = "last answer"
+"""The reason of messages that answer the current task; without a prompt, of the last exchange."""
 
 
 def stored_answers(transcript: Transcript, shape: Shape) -> dict[int, str]:
@@ -57,9 +59,12 @@ def is_sealed_summary(message: Message) -> bool:
     )
 
 
-def not_dropped(shape: Shape, patterns: Sequence[str], keeps_system: bool) -> dict[int, str]:
+def not_dropped(
+    shape: Shape, patterns: Sequence[str], keeps_system: bool, keeps_answer: bool
+) -> dict[int, str]:
     """The messages that trimming never drops: hidden and pinned messages, the prompts of pinned
-    messages, the current task or else the last exchange, and perhaps system messages.
+    messages, the current task or else the last exchange, perhaps system messages, and perhaps the
+    answer to the current task.
     """
     messages, turn_of = shape.messages, shape.turn
     pinned = pins.pinned(shape, patterns)
@@ -68,12 +73,17 @@ def not_dropped(shape: Shape, patterns: Sequence[str], keeps_system: bool) -> di
     if task is None:
         spoken = [position for position in shape.visible if messages[position].role != "system"]
         task, reason = shape.exchange[spoken[-1]] if spoken else None, LAST_EXCHANGE
+    answer_start = len(messages)
+    if keeps_answer and task is not None:
+        answer_start = task + 1 if reason == CURRENT_TASK else task
     reasons = {}
     for position, message in enumerate(messages):
         if not message.agent_visible:
             reasons[position] = "hidden"
         elif position in pinned:
             reasons[position] = pinned[position]
+        elif position >= answer_start:
+            reasons[position] = LAST_ANSWER
         elif shape.exchange[position] == task:
             reasons[position] = reason
         elif message.role == "system" and not message.continues and keeps_system:

@@ -137,6 +137,9 @@ class Trim(KeepRules, _Order):
     preserve_system_prompt: bool = setting(
         True, "Never drop system messages; if off, drop them last of all.", panel=KEEP
     )
+    keep_answer: bool = setting(
+        False, "Never drop or shorten the last answer: all after the last prompt.", panel=KEEP
+    )
     pin: tuple[str, ...] = common_settings.pin()
     summarize: bool = setting(
         False, "Replace all dropped messages by one summary.", panel=SUMMARIES
@@ -326,7 +329,7 @@ class Trim(KeepRules, _Order):
         evidence = Evidence(shape)
         # pins match the messages as read, with their reasoning
         shape_as_read = self.counter.shape(as_read)
-        own = not_dropped(shape_as_read, self.pin, self.preserve_system_prompt)
+        own = not_dropped(shape_as_read, self.pin, self.preserve_system_prompt, self.keep_answer)
         roles = RoleOrder(shape, transcript.strict_roles)
         protected = roles.with_separators(costs, stored_answers(transcript, shape) | own)
         fixed = {at for at, reason in own.items() if not _may_shorten(messages[at], reason)}

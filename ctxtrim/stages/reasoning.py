@@ -194,12 +194,12 @@ def _without_reasoning(
 ) -> dict[int, Message]:
     """The messages from a position on that contain reasoning, each without it.
 
-    Hidden messages are not changed.
+    Hidden messages are not changed, nor are answers in data for training.
     """
     replacements = {}
     for position in range(start, _end(transcript, mode)):
         message = transcript.messages[position]
-        if not message.agent_visible:
+        if not message.agent_visible or message.is_answer:
             continue
         parts = tuple(
             part for part in message.parts if part.kind != "reasoning" or part.block is None
@@ -223,7 +223,7 @@ def _stuck(transcript: Transcript, mode: ReasoningMode) -> Finding | None:
     count = sum(
         any(part.kind == "reasoning" for part in message.parts)
         for message in transcript.messages[: _end(transcript, mode)]
-        if message.agent_visible
+        if message.agent_visible and not message.is_answer
     )
     if not count:
         return None

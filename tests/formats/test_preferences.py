@@ -109,6 +109,19 @@ def test_originals_of_a_pair_are_restored(ctxtrim: Run, tmp_path: Any) -> None:
     assert path.read_bytes() == data
 
 
+@pytest.mark.parametrize("mode", ["strip", "strip-after-edit", "keep-current-loop"])
+def test_reasoning_is_removed_from_the_prompt_of_a_pair_alone(ctxtrim: Run, mode: str) -> None:
+    def thinks(text: str) -> Row:
+        return says(text) | {"reasoning_content": "Let me think. " * 20}
+
+    def row(prompt: list[Row]) -> bytes:
+        return line({"prompt": prompt, "chosen": [thinks("Yes.")], "rejected": [thinks("No.")]})
+
+    data = row([*OLD, NEW[0], thinks("Berth 9."), ASKED])
+    ran = ctxtrim("trim", "-m", "gpt-4o", "--budget", "260", "--thinking", mode, stdin=data)
+    assert (ran.code, ran.out) == (0, row([*NEW, ASKED]))
+
+
 @pytest.mark.parametrize(
     ("value", "names"),
     [

@@ -23,11 +23,11 @@ from ctxtrim.model import Message, Span, Transcript
 from ctxtrim.text.json_paths import Place
 
 _PAIR = ("chosen", "rejected")
-_RIVALS = {
+_CHOSEN = {
     "rejected": ("chosen",),
     "rejected_messages": ("chosen_messages", "messages"),
 }
-"""The lists with a prompt and the rejected answer, and those that may have the chosen one."""
+"""By the list with a prompt and the rejected answer, the lists that may have the chosen one."""
 
 
 def with_answers_beside(
@@ -67,10 +67,10 @@ def with_answers(transcripts: Sequence[Transcript], lists: Sequence[Span]) -> li
         places = (message.spans[0] for message in last.messages)
         indices = [index for index, place in enumerate(places) if is_in(place, answer)]
         return [*earlier, _with_answer(last, indices[0])] if indices else [*earlier, last]
-    rivals = [answer.outer.inside(name) for name in _RIVALS.get(str(answer.path[-1]), ())]
+    chosen = [answer.outer.inside(name) for name in _CHOSEN.get(str(answer.path[-1]), ())]
     if not earlier or not earlier[0].messages or not last.messages:
         return [*earlier, last]
-    if not any(is_in(earlier[0].messages[-1].spans[0], rival) for rival in rivals):
+    if not any(is_in(earlier[0].messages[-1].spans[0], place) for place in chosen):
         return [*earlier, last]
     start = _prompt_length(earlier[0].messages, last.messages)
     if start == 0:
@@ -95,11 +95,13 @@ def _with_answer(transcript: Transcript, start: int) -> Transcript:
 
 def prompt_of(messages: Sequence[Message]) -> Sequence[Message]:
     """The messages before an answer; none without an answer."""
+    if not messages or not messages[-1].is_answer:
+        return ()
     starts = (index for index, message in enumerate(messages) if message.is_answer)
     return messages[: next(starts, 0)]
 
 
-def are_rivals(first: Transcript, second: Transcript) -> bool:
+def is_pair(first: Transcript, second: Transcript) -> bool:
     """Whether two transcripts, as read, are answers to one prompt in one object."""
     prompt = prompt_of(first.messages)
     if not prompt or prompt != prompt_of(second.messages):

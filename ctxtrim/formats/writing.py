@@ -53,7 +53,8 @@ def rewrite(
     edits = LineEdits(without=set(without))
     source = SourceValues(lines)
     insertions: list[Insertion] = []
-    for transcript in _with_own_prompts(transcripts):
+    several = len(transcripts) > 1
+    for transcript in _with_own_prompts(transcripts) if several else transcripts:
         _collect(file_format, transcript, source, edits)
         insertions += _insertions(file_format, transcript, source)
     spans = (insertion.span for insertion in insertions if not insertion.replaces)

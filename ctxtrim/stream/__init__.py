@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from ctxtrim.summaries.identity import Identity
 
 # data with preferences only
-_are_rivals = lazy_function("ctxtrim.formats.preferences:are_rivals")
-_follow = lazy_function("ctxtrim.stream.rivals:follow")
+_is_pair = lazy_function("ctxtrim.formats.preferences:is_pair")
+_with_prompt_of = lazy_function("ctxtrim.stream.preference_pairs:with_prompt_of")
 
 
 def done_chunks(
@@ -138,18 +138,19 @@ def _done(
 
 
 def _results(tasks: Sequence["_Task"]) -> list[PipelineRun]:
-    """The result of each task. Of two answers to one prompt, the longer one leads."""
+    """The result of each task. Both transcripts of a preference pair get the same prompt."""
     results: list[PipelineRun] = []
     while len(results) < len(tasks):
         task, *others = tasks[len(results) : len(results) + 2]
-        if not others or not task.is_rival_of(others[0]):
+        may_be_pair = bool(others) and task.has_answer and task.job.edits
+        if not may_be_pair or not _is_pair(task.transcript, others[0].transcript):
             results.append(task.run(task.transcript.model))
         elif task.tokens < others[0].tokens:
-            leader = others[0].run(others[0].transcript.model)
-            results += (task.run(task.transcript.model, leader), leader)
+            longer = others[0].run(others[0].transcript.model)
+            results += (task.run(task.transcript.model, longer), longer)
         else:
-            leader = task.run(task.transcript.model)
-            results += (leader, others[0].run(others[0].transcript.model, leader))
+            longer = task.run(task.transcript.model)
+            results += (longer, others[0].run(others[0].transcript.model, longer))
     return results
 
 
@@ -192,14 +193,10 @@ class _Task(Struct, frozen=True, dict=True):
         return identity(transcript.messages, transcript.id, self.path, transcript.line, self.index)
 
     @property
-    def is_edited_answer(self) -> bool:
-        """Whether stages may edit the prompt of an answer in data for training."""
-        is_answer = any(message.is_answer for message in self.transcript.messages[-1:])
-        return is_answer and self.job.edits
-
-    def is_rival_of(self, other: "_Task") -> bool:
-        """Whether both transcripts are answers to a prompt that stages may edit."""
-        return self.is_edited_answer and _are_rivals(self.transcript, other.transcript)
+    def has_answer(self) -> bool:
+        """Whether the transcript ends with an answer in data for training."""
+        messages = self.transcript.messages
+        return bool(messages) and messages[-1].is_answer
 
     @property
     def tokens(self) -> int:
@@ -209,17 +206,17 @@ class _Task(Struct, frozen=True, dict=True):
         except Exception:  # noqa: BLE001 - an unexpected error must not stop the other transcripts
             return 0
 
-    def run(self, model: str | None, leader: PipelineRun | None = None) -> PipelineRun:
+    def run(self, model: str | None, longer: PipelineRun | None = None) -> PipelineRun:
         """The result for a model; after an unexpected error, that of the transcript as read.
 
-        `leader`: the result of a rival, whose edited prompt the transcript takes.
+        `longer`: the result of the longer transcript of a pair, whose prompt this one takes.
         """
         transcript, metering = self.transcript, self.job.pipeline.metering
         if model != transcript.model:
             transcript = replace(transcript, model=model)
         try:
-            if leader is not None:
-                result: PipelineRun = _follow(self.job.pipeline, leader, transcript)
+            if longer is not None:
+                result: PipelineRun = _with_prompt_of(longer, transcript, self.job.pipeline)
                 return result
             return self._run(transcript)
         except Exception as error:  # noqa: BLE001 - an unexpected error must not stop the other transcripts
@@ -324,7 +321,7 @@ def _written(
         if not too_large:
             done = [result for result in counted if result is not None]
             return written.data, with_linked_lines(done, written.linked), left_out
-        if not retried.isdisjoint(too_large) or any(task.is_edited_answer for task in tasks):
+        if not retried.isdisjoint(too_large) or any(task.has_answer for task in tasks):
             raise SelfCheckError(
                 "no edit fits the model that the output names; name the model with --model"
             )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,6 +68,16 @@ def test_a_pair_is_left_out_if_one_of_its_answers_does_not_fit(ctxtrim: Run, sha
     assert "(answer in data for training)" in ran.err
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_both_conversations_of_a_pair_that_is_kept_overflow(ctxtrim: Run, shape: str) -> None:
+    pair = line(SHAPES[shape](PROMPT, [SHORT], [LONG]))
+    trim = ("trim", "-m", "gpt-4o", "--budget", "100", "--on-overflow", "keep")
+    ran = ctxtrim(*trim, stdin=pair)
+    assert (ran.code, ran.out) == (3, pair)
+    assert "2 overflowing" in ran.err
+    assert "its prompt is that of the longer answer" in ran.err
+
+
 def test_results_in_both_copies_of_a_prompt_are_shortened_alike(ctxtrim: Run) -> None:
     def row(text: str) -> bytes:
         prompt = [user("go"), call("c1"), result("c1", text), user("And now?")]
@@ -98,7 +109,7 @@ def test_the_completion_of_a_prompt_is_never_dropped(ctxtrim: Run) -> None:
     assert (ran.code, ran.out) == (3, b"")
 
 
-def test_originals_of_a_pair_are_restored(ctxtrim: Run, tmp_path: Any) -> None:
+def test_originals_of_a_pair_are_restored(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     data = b"".join(line(SHAPES[shape](PROMPT, [SHORT], [LONG])) for shape in SHAPES)
     path.write_bytes(data)
@@ -120,6 +131,12 @@ def test_reasoning_is_removed_from_the_prompt_of_a_pair_alone(ctxtrim: Run, mode
     data = row([*OLD, NEW[0], thinks("Berth 9."), ASKED])
     ran = ctxtrim("trim", "-m", "gpt-4o", "--budget", "260", "--thinking", mode, stdin=data)
     assert (ran.code, ran.out) == (0, row([*NEW, ASKED]))
+
+
+def test_the_report_says_why_both_answers_are_kept(ctxtrim: Run) -> None:
+    pair = line(SHAPES["prompt"](PROMPT, [SHORT], [LONG]))
+    ran = ctxtrim("trim", "-m", "gpt-4o", "--budget", "260", "--explain", "--dry-run", stdin=pair)
+    assert (ran.out.decode() + ran.err).count("answer in data for training") == 2
 
 
 @pytest.mark.parametrize(

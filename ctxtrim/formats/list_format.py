@@ -33,13 +33,13 @@ _unread_request = lazy_function("ctxtrim.formats.answers:unread_request")
 _unread_preferences = lazy_function("ctxtrim.formats.preferences:unread_preferences")
 _with_answers = lazy_function("ctxtrim.formats.preferences:with_answers")
 _with_answers_beside = lazy_function("ctxtrim.formats.preferences:with_answers_beside")
-_ENDS = frozenset((
-    ("completion",), ("chosen",), ("rejected",), ("preferred_output",), ("non_preferred_output",),
-    ("chosen_messages",), ("rejected_messages",),
+_WITH_ANSWER = frozenset((
+    "completion", "chosen", "rejected", "preferred_output", "non_preferred_output",
+    "chosen_messages", "rejected_messages",
 ))  # fmt: skip
-"""The ends of paths of lists with an answer that a model learns."""
-_UNREAD = frozenset(("chosen", "rejected", "rejected_response"))
-"""The members next to a list that may have answers without a list of their own."""
+"""The names of lists that have, or end with, an answer for training."""
+_BESIDE = frozenset(("chosen", "rejected", "rejected_response"))
+"""Members next to a list that may be answers for training."""
 
 
 def list_format(dialect: Dialect, path: str | None = None) -> Format:
@@ -74,20 +74,21 @@ class _Talk(NamedTuple):
     pointer: Path
     foreign_count: int = 0
     companions: tuple[Companion, ...] = ()
-    training: tuple[Span, ...] = ()
+    answer_lists: tuple[Span, ...] = ()
 
 
 class _Lists:
     """Reads and edits the lists of a dialect.
 
-    `has_lines`: also elements on lines of their own.
+    `is_usual`: at all usual places, with the answers next to them, and elements on lines of their
+    own; else at one path that the user named.
     """
 
-    def __init__(self, dialect: Dialect, search: ListSearch, has_lines: bool) -> None:
+    def __init__(self, dialect: Dialect, search: ListSearch, is_usual: bool) -> None:
         self._dialect = dialect
         self._search = search
-        self._has_lines = has_lines
-        self._opens = dialect.opens if has_lines else None
+        self._is_usual = is_usual
+        self._opens = dialect.opens if is_usual else None
 
     def sniff(self, value: object) -> Layout | None:
         """The layout of a value that certainly belongs to the dialect."""
@@ -111,12 +112,12 @@ class _Lists:
     def _layout(self, value: object, is_own: Predicate) -> Layout | None:
         if any(self._search.conversations(value, is_own)) or self._is_logged(value, is_own):
             return "conversation"
-        is_element = self._has_lines and isinstance(value, dict)
+        is_element = self._is_usual and isinstance(value, dict)
         return "events" if is_element and is_own(Place((), [value], {}, (), ())) else None
 
     def _is_logged(self, value: object, is_own: Predicate) -> bool:
         """Whether the first messages of a log service contain conversations."""
-        values = first_logged(value) if self._has_lines else ()
+        values = first_logged(value) if self._is_usual else ()
         return any(any(self._search.conversations(inner, is_own)) for inner in values)
 
     def _talks(self, values: Iterable[Any]) -> Iterator[_Talk]:
@@ -140,7 +141,7 @@ class _Lists:
     def _values(self, line: int, value: Any) -> list[_Talk]:
         """The conversations in a value, or in the messages of a log service that it has."""
         talks = [] if value is BLANK else self._talks_at(Span(line), value)
-        if talks or not self._has_lines:
+        if talks or not self._is_usual:
             return talks
         for path, text in log_messages(value):
             talks += self._talks_at(Span(line, path), value_in(text))
@@ -151,13 +152,13 @@ class _Lists:
         foreign_lists: list[list[Place]] = []
         conversations: list[list[Place]] = []
         for lists in self._search.conversations(value, self._search.is_readable, foreign_lists):
-            if len(lists) == 1 and not _UNREAD.isdisjoint(lists[0].envelope):
+            if len(lists) == 1 and self._may_have_preferences(lists[0]):
                 conversations += _with_answers_beside(lists, self._search.is_answer)
             else:
                 conversations.append(lists)
         if len(conversations) > 1:
             _copy_shared_lists(conversations)
-        talks = [self._talk(span, value, lists) for lists in conversations]
+        talks = [self._talk(span, value, lists, conversations) for lists in conversations]
         if not foreign_lists:
             return talks
         placed = [(lists[0].among, talk) for lists, talk in zip(conversations, talks, strict=True)]
@@ -168,8 +169,20 @@ class _Lists:
                 placed.append((lists[0].among, _Talk((), NOTHING_AROUND, pointer, count)))
         return [talk for _, talk in sorted(placed, key=itemgetter(0))]
 
-    def _talk(self, span: Span, value: Any, lists: Sequence[Place]) -> _Talk:
-        """The conversation in some lists, with contents that are stored next to them."""
+    def _may_have_preferences(self, place: Place) -> bool:
+        """Whether answers for training may be next to a list."""
+        return self._is_usual and not _BESIDE.isdisjoint(place.envelope)
+
+    def _talk(
+        self,
+        span: Span,
+        value: Any,
+        lists: Sequence[Place],
+        conversations: Sequence[Sequence[Place]],
+    ) -> _Talk:
+        """The conversation in some lists, one of those in a value, with contents that are stored
+        next to them.
+        """
         dialect = self._dialect
         envelope = dialect.header(_top(value, lists[0].path))
         notes: tuple[str, ...] = ()
@@ -179,8 +192,8 @@ class _Lists:
         elif may_have_answer(lists[0]):
             notes = _unread_answers(value, lists)
             companions = _other_answers(span, value, lists, self._search.is_answer)
-        elif not _UNREAD.isdisjoint(lists[0].envelope):
-            notes = _unread_preferences(lists)
+        elif self._may_have_preferences(lists[0]):
+            notes = _unread_preferences(lists, conversations)
         if notes:
             envelope |= Envelope(options=RequestOptions(unread=notes))
         streams = []
@@ -189,11 +202,12 @@ class _Lists:
             elements, resolved = _elements(span, place), dialect.resolved
             streams.append(elements if resolved is None else resolved(elements, place.envelope))
         pointer = (*span.path, *_pointer(lists))
-        training: tuple[Span, ...] = ()
-        if lists[-1].path[-1:] in _ENDS:
-            training = tuple(span.inside(*place.path) for place in lists)
+        answer_lists: tuple[Span, ...] = ()
+        path = lists[-1].path
+        if path and path[-1] in _WITH_ANSWER:
+            answer_lists = tuple(span.inside(*place.path) for place in lists)
         elements = chain.from_iterable(streams)
-        return _Talk(elements, envelope, pointer, companions=companions, training=training)
+        return _Talk(elements, envelope, pointer, companions=companions, answer_lists=answer_lists)
 
     def read(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
         """The conversations in some records. Their values lose the elements that were read."""
@@ -201,8 +215,8 @@ class _Lists:
         transcripts: list[Transcript] = []
         for talk in self._talks(record.value for record in records):
             transcripts.append(self._transcript(talk, lines, next(expected, ())))
-            if talk.training:
-                transcripts[-2:] = _with_answers(transcripts[-2:], talk.training)
+            if talk.answer_lists:
+                transcripts[-2:] = _with_answers(transcripts[-2:], talk.answer_lists)
         return transcripts
 
     def _transcript(

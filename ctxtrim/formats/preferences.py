@@ -8,6 +8,7 @@
     {"chosen": [prompt…, answer], "rejected": [prompt…, answer]}
     {"messages": [prompt…, answer], "rejected_messages": [prompt…, answer]}
     {"messages" | "conversations": […], "chosen": message, "rejected": message}
+    {"messages": […], "chosen": […], "rejected": […]}           UltraFeedback: a pair and a copy
 
 Without a list of its own, the prompt is what both conversations begin with.
 """
@@ -18,7 +19,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.fields import is_in, members
+from ctxtrim.formats.fields import is_in
 from ctxtrim.model import Message, Span, Transcript
 from ctxtrim.text.json_paths import Place
 
@@ -31,29 +32,39 @@ _CHOSEN = {
 
 
 def with_answers_beside(
-    lists: Sequence[Place], is_answer: Callable[[Any], bool]
+    lists: Sequence[Place], is_message: Callable[[Any], bool]
 ) -> list[list[Place]]:
-    """The conversations of a list with a chosen and a rejected message next to it, one for each;
-    without these, of the list alone.
+    """The conversations of a list with a chosen and a rejected answer next to it.
+
+    Two messages are answers to the list. Two lists that begin with the same message are a pair next
+    to the list, which may be a copy of one of them.
     """
     place = lists[0]
-    messages = [members(place.envelope.get(name)) for name in _PAIR]
-    if not all(map(is_answer, messages)):
+    if place.path[-1:] in (("chosen",), ("rejected",)):
         return [list(lists)]
-    paths = [(*place.envelope_path, name) for name in _PAIR]
-    answers = zip(paths, messages, strict=True)
-    return [[place, place._replace(path=path, items=message)] for path, message in answers]
+    chosen, rejected = (
+        place._replace(path=(*place.envelope_path, name), items=place.envelope.get(name, ""))
+        for name in _PAIR
+    )
+    if is_message(chosen.items) and is_message(rejected.items):
+        return [[place, chosen], [place, rejected]]
+    if isinstance(chosen.items, list) and isinstance(rejected.items, list):
+        first = chosen.items[:1]
+        if first == rejected.items[:1] and any(map(is_message, first)):
+            return [[place], [chosen], [rejected]]
+    return [list(lists)]
 
 
-def unread_preferences(lists: Sequence[Place]) -> tuple[str, ...]:
+def unread_preferences(
+    lists: Sequence[Place], conversations: Sequence[Sequence[Place]]
+) -> tuple[str, ...]:
     """The notes about answers next to the lists of a conversation that no conversation has."""
-    envelope = lists[0].envelope
-    is_pair = lists[-1].path[-1] in _PAIR
-    answers = {name: envelope.get(name) for name in (*_PAIR, "rejected_response")}
+    place = lists[0]
+    known_paths = {other.path for places in conversations for other in places}
     return tuple(
         f"the answer in `{name}` is not read"
-        for name, answer in answers.items()
-        if answer and not (is_pair and isinstance(answer, (list, dict)))
+        for name in (*_PAIR, "rejected_response")
+        if place.envelope.get(name) and (*place.envelope_path, name) not in known_paths
     )
 
 

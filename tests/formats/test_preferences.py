@@ -36,6 +36,12 @@ SHAPES: dict[str, Callable[[list[Row], list[Row], list[Row]], Row]] = {
         "chosen": good[0],
         "rejected": bad[0],
     },
+    "UltraFeedback": lambda prompt, good, bad: {
+        "prompt": "Book berth 2.",
+        "chosen": prompt + good,
+        "rejected": prompt + bad,
+        "messages": prompt + good,
+    },
 }
 
 
@@ -55,7 +61,7 @@ def test_two_answers_keep_one_prompt_that_fits_with_both(
     assert (ran.code, ran.out) == (0, row([SYSTEM, *NEW, ASKED]))
     counted = ctxtrim("count", "-m", "gpt-4o", "--json", stdin=ran.out)
     counts = [each["tokens"] for each in json.loads(counted.out)["transcripts"]]
-    assert len(counts) == 2
+    assert len(counts) == (3 if shape == "UltraFeedback" else 2)
     assert max(counts) <= 260
 
 
@@ -68,7 +74,7 @@ def test_a_pair_is_left_out_if_one_of_its_answers_does_not_fit(ctxtrim: Run, sha
     assert "(answer in data for training)" in ran.err
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape != "UltraFeedback"])
 def test_both_conversations_of_a_pair_that_is_kept_overflow(ctxtrim: Run, shape: str) -> None:
     pair = line(SHAPES[shape](PROMPT, [SHORT], [LONG]))
     trim = ("trim", "-m", "gpt-4o", "--budget", "100", "--on-overflow", "keep")
@@ -139,11 +145,20 @@ def test_the_report_says_why_both_answers_are_kept(ctxtrim: Run) -> None:
     assert (ran.out.decode() + ran.err).count("answer in data for training") == 2
 
 
+def test_a_path_selects_one_list_of_a_row(ctxtrim: Run) -> None:
+    row = line(SHAPES["UltraFeedback"](PROMPT, [SHORT], [LONG]))
+    for path in ("messages", "chosen", "rejected"):
+        ran = ctxtrim("count", "-m", "gpt-4o", "--json", "--messages-path", path, stdin=row)
+        (found,) = json.loads(ran.out)["transcripts"]
+        assert (found["exactness"], ran.err) == ("exact", "")
+
+
 @pytest.mark.parametrize(
     ("value", "names"),
     [
         ({"messages": [ASKED, SHORT], "rejected_response": "No."}, ["rejected_response"]),
         ({"messages": [ASKED], "chosen": "Done.", "rejected": "No."}, ["chosen", "rejected"]),
+        ({"messages": [ASKED], "chosen": [SHORT], "rejected": [LONG]}, ["chosen", "rejected"]),
         ({"prompt": [ASKED], "chosen": [SHORT], "rejected": "No."}, ["rejected"]),
         ({"messages": [ASKED, SHORT], "chosen": None, "rejected": ""}, []),
     ],

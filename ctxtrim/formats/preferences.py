@@ -75,18 +75,22 @@ def with_answers(transcripts: Sequence[Transcript], lists: Sequence[Span]) -> li
     *earlier, last = transcripts
     *prompts, answer = lists
     if prompts:
-        places = (message.spans[0] for message in last.messages)
-        indices = [index for index, place in enumerate(places) if is_in(place, answer)]
-        return [*earlier, _with_answer(last, indices[0])] if indices else [*earlier, last]
-    chosen = [answer.outer.inside(name) for name in _CHOSEN.get(str(answer.path[-1]), ())]
-    if not earlier or not earlier[0].messages or not last.messages:
-        return [*earlier, last]
-    if not any(is_in(earlier[0].messages[-1].spans[0], place) for place in chosen):
-        return [*earlier, last]
-    start = _prompt_length(earlier[0].messages, last.messages)
-    if start == 0:
-        return [*earlier, last]
-    return [_with_answer(earlier[0], start), _with_answer(last, start)]
+        before = takewhile(lambda message: not is_in(message.spans[0], answer), last.messages)
+        return [*earlier, _with_answer(last, len(list(before)))]
+    if earlier and _is_chosen(earlier[0], answer):
+        start = _prompt_length(earlier[0].messages, last.messages)
+        if start:
+            return [_with_answer(earlier[0], start), _with_answer(last, start)]
+    return list(transcripts)
+
+
+def _is_chosen(transcript: Transcript, rejected: Span) -> bool:
+    """Whether a transcript ends with the chosen answer next to the list of the rejected one."""
+    names = _CHOSEN.get(str(rejected.path[-1]), ())
+    places = [rejected.outer.inside(name) for name in names]
+    if not transcript.messages:
+        return False
+    return any(is_in(transcript.messages[-1].spans[0], place) for place in places)
 
 
 def _prompt_length(chosen: Sequence[Message], rejected: Sequence[Message]) -> int:

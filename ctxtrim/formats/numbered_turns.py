@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import member_names, metadata_in, role_in, string
+from ctxtrim.formats.fields import member_names, role_in, string
 from ctxtrim.formats.message_lists import Dialect, Element, ListContents, insert_elements
 from ctxtrim.formats.message_parts import event_id, text_of
 from ctxtrim.model import Message, Part, Role, Span
@@ -44,20 +44,18 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
     """Read one message per element. Elements without a text or a turn are counted as unknown."""
     for value, span, whole in elements:
         if knows(value):
-            contents.messages.append(_message(value, span, whole, len(contents.messages)))
+            role = ROLES[value["type"]]
+            part = _part(role, value, span.inside("content"))
+            contents.add(role, [part], whole, value=value, turn=value["turn"])
         else:
             contents.uncounted += isinstance(value, dict) and "type" in value
 
 
-def _message(value: dict[str, Any], span: Span, whole: Span, index: int) -> Message:
-    role, content_span, turn = ROLES[value["type"]], span.inside("content"), value["turn"]
+def _part(role: Role, value: dict[str, Any], span: Span) -> Part:
     if role != "tool":
-        part = Part("text", value["content"], span=content_span)
-        return Message(role, (part,), index=index, spans=(whole,), turn=turn)
+        return Part("text", value["content"], span=span)
     trace, name = string(value.get("traceId")), string(value.get("toolName"))
-    part = Part("tool_result", value["content"], trace, name, span=content_span)
-    metadata = metadata_in(value)
-    return Message(role, (part,), metadata=metadata, index=index, spans=(whole,), turn=turn)
+    return Part("tool_result", value["content"], trace, name, span=span)
 
 
 def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:

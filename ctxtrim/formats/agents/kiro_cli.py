@@ -51,12 +51,12 @@ def knows(value: object) -> bool:
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
     """The one conversation of the session, from its last `Clear` on."""
-    contents = ListContents([])
+    contents = ListContents()
     for line, record in enumerate(records):
         value, span = members(record.value), Span(line)
         data = members(value.get("data"))
         if value.get("kind") == "Clear":
-            contents = ListContents([])
+            contents = ListContents()
         elif value.get("kind") == "Compaction" and string(data.get("summary")):
             part = Part("text", data["summary"], span=span.inside("data", "summary"))
             contents.add_summary([part], span)  # what it replaces is not known

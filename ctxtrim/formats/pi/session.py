@@ -212,7 +212,7 @@ def _add_edited(entry: PiEntry, edits: Sequence[PiEntry], contents: ListContents
     start, span = len(contents.messages), last_edit.span.inside("replacement")
     if entry.kind == "custom_message":
         parts = content_in(replacement.get("content"), span.inside("content"), "user")
-        contents.messages.append(Message("user", parts, is_injected=True, index=start))
+        contents.add("user", parts, is_injected=True)
     else:
         value = members(entry.value.get("message")) | {"content": replacement.get("content")}
         _add_message(value, span, whole, entry.value, contents)

@@ -20,7 +20,7 @@ from ctxtrim.formats.message_parts import result_parts
 from ctxtrim.formats.traces.attributes import Attributes
 from ctxtrim.formats.traces.message_events import EVENT_ROLES, message_name
 from ctxtrim.formats.traces.requests import Field, LoggedRequest, LogRecord, opened, request_of
-from ctxtrim.model import Message, Part
+from ctxtrim.model import Part
 
 
 def strands_request(record: LogRecord, events: Iterable[Field]) -> LoggedRequest | None:
@@ -53,6 +53,6 @@ def _add(name: str, event: Field, contents: ListContents) -> None:
         parts: tuple[Part, ...] = (Part("text", content.value, span=content.span),)
         if role == "tool":
             parts = result_parts(parts, string(attributes.get("id")))
-        contents.messages.append(Message(role, parts, index=index))
+        contents.add(role, parts)
     if len(contents.messages) == index + 1:
         contents.change(-1, spans=(event.span,))

@@ -5,7 +5,7 @@ what some clients write.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.fields import elements, located, members
 from ctxtrim.formats.media_blocks import inline_media, media_of
 from ctxtrim.formats.message_lists import ListContents
 from ctxtrim.formats.openai import AG_UI_CALLS, RESPONSES
@@ -29,10 +29,11 @@ def with_client_members(
     """
     all_parts = with_members(value, parts, span, contents)
     if value.get(AG_UI_CALLS) and not value.get("tool_calls"):
-        from ctxtrim.formats.openai.chat_calls import with_calls  # for AG-UI only
+        from ctxtrim.formats.openai.chat_calls import calls_of  # for AG-UI only
 
-        calls = {AG_UI_CALLS: value[AG_UI_CALLS]}
-        all_parts = with_calls(calls, all_parts, span, contents, AG_UI_CALLS)
+        calls, place = value[AG_UI_CALLS], span.inside(AG_UI_CALLS)
+        for call, call_span in located(calls, place) or [(calls, place)]:
+            all_parts += tuple(calls_of(call, call_span, contents))
     if RESPONSES in value:
         from ctxtrim.formats.openai import chat_results  # for AutoGen and Gemma only
 

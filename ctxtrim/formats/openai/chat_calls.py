@@ -24,37 +24,32 @@ _COPIES = ("tool_use", "tool_call", "function_call")
 
 
 def with_calls(
-    value: dict[str, Any],
-    parts: Sequence[Part],
-    span: Span,
-    contents: ListContents,
-    key: str = "tool_calls",
+    value: dict[str, Any], parts: Sequence[Part], span: Span, contents: ListContents
 ) -> tuple[Part, ...]:
     """The parts of an answer's content, and its calls; `contents` counts an answer with a string
-    without calls as not read. `key`: the member with the list of calls.
+    without calls as not read.
     """
-    content = value.get("content")
+    content, calls, legacy = value.get("content"), value.get("tool_calls"), value.get(_LEGACY)
     if isinstance(content, list):
-        parts = _without_copies(parts, content, elements(value.get(key)))
+        parts = _without_copies(parts, content, elements(calls))
     all_parts, uncounted = list(parts), contents.uncounted
-    calls, legacy = value.get(key), value.get(_LEGACY)
     call = None if calls else value.get("tool_call")
     if isinstance(calls, list):
-        line, path = span.line, (*span.path, key)
+        line, path = span.line, (*span.path, "tool_calls")
         for index, element in enumerate(calls):
             block = Span(line, (*path, index))
             if isinstance(element, dict):  # as almost always
                 all_parts.append(_call(element, element.get("id"), block))
             else:
-                all_parts += _calls_in(element, block, contents)
+                all_parts += calls_of(element, block, contents)
     elif calls:
-        all_parts += _calls_in(calls, span.inside(key), contents)
+        all_parts += calls_of(calls, span.inside("tool_calls"), contents)
     if call:
-        all_parts += _calls_in(call, span.inside("tool_call"), contents)
+        all_parts += calls_of(call, span.inside("tool_call"), contents)
     if isinstance(legacy, dict):
         all_parts.append(_call(legacy, None, span.inside(_LEGACY)))
     elif legacy:
-        all_parts += _calls_in(legacy, span.inside(_LEGACY), contents)
+        all_parts += calls_of(legacy, span.inside(_LEGACY), contents)
     contents.uncounted = min(contents.uncounted, uncounted + 1)  # messages, not strings
     if RESPONSES in value and not all(map(is_result, elements(value[RESPONSES]))):
         # the calls stay with their results, which are not read
@@ -62,7 +57,7 @@ def with_calls(
     return tuple(all_parts)
 
 
-def _calls_in(call: Any, block: Span, contents: ListContents) -> list[Part]:
+def calls_of(call: Any, block: Span, contents: ListContents) -> list[Part]:
     """A call, or the calls in a string with JSON; `contents` counts a string without calls."""
     if isinstance(call, dict):
         return [_call(call, call.get("id"), block)]

@@ -18,9 +18,9 @@ from ctxtrim.model import Span
 class SessionEvent(Struct, eq=False, gc=False):
     """One event of a session, its id and its span.
 
-    `value`: its JSON value, or some of its fields. `is_object`: it has fields, so that a link can be
-    added; compactions of pi count other values, too. `is_context`: the event alone shows that it is
-    sent to the model.
+    `value`: its JSON value, or some of its fields. `is_object`: it has fields, so that a link can
+    be added; compactions of pi count other values, too. `is_context`: the event alone shows that it
+    is sent to the model.
     """
 
     value: dict[str, Any]

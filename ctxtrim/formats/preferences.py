@@ -61,11 +61,14 @@ def unread_preferences(
     """The notes about answers next to the lists of a conversation that no conversation has."""
     place = lists[0]
     known_paths = {other.path for places in conversations for other in places}
-    return tuple(
-        f"the answer in `{name}` is not read"
-        for name in (*_PAIR, "rejected_response")
-        if place.envelope.get(name) and (*place.envelope_path, name) not in known_paths
-    )
+    notes = []
+    for name in (*_PAIR, "rejected_response"):
+        answer = place.envelope.get(name)
+        # a number or a flag says which answer was chosen
+        has_answer = isinstance(answer, (str, dict, list)) and bool(answer)
+        if has_answer and (*place.envelope_path, name) not in known_paths:
+            notes.append(f"the answer in `{name}` is not read")
+    return tuple(notes)
 
 
 def with_answers(transcripts: Sequence[Transcript], lists: Sequence[Span]) -> list[Transcript]:

@@ -161,6 +161,8 @@ def test_a_path_selects_one_list_of_a_row(ctxtrim: Run) -> None:
         ({"messages": [ASKED], "chosen": [SHORT], "rejected": [LONG]}, ["chosen", "rejected"]),
         ({"prompt": [ASKED], "chosen": [SHORT], "rejected": "No."}, ["rejected"]),
         ({"messages": [ASKED, SHORT], "chosen": None, "rejected": ""}, []),
+        ({"messages": [ASKED, SHORT], "chosen": True}, []),
+        ({"messages": [ASKED, SHORT], "chosen": 2, "rejected": 0.5}, []),
     ],
 )
 def test_an_answer_that_is_not_read_makes_the_count_an_estimate(

@@ -38,6 +38,8 @@ _WITH_ANSWER = frozenset((
     "chosen_messages", "rejected_messages",
 ))  # fmt: skip
 """The names of lists that have, or end with, an answer for training."""
+_REJECTED = (("rejected",), ("rejected_messages",))
+"""The ends of paths of lists with a rejected answer, next to that of the chosen one."""
 _BESIDE = frozenset(("chosen", "rejected", "rejected_response"))
 """Members next to a list that may be answers for training."""
 
@@ -102,12 +104,14 @@ class _Lists:
         return self._layout(value, self._search.is_readable)
 
     def list_paths(self, value: object) -> set[Path]:
-        """The paths of the message lists in the elements of an array, without those of answers."""
+        """The paths of the message lists in the elements of an array, without those of answers, and
+        without the second list of a pair.
+        """
         paths: set[Path] = set()
         for first, *others in self._search.conversations(value, self._search.is_readable):
             lists = (place for place in others if not isinstance(place.items, dict))
             paths.update(place.path[1:] for place in (first, *lists))
-        return paths
+        return {path for path in paths if path[-1:] not in _REJECTED} or paths
 
     def _layout(self, value: object, is_own: Predicate) -> Layout | None:
         if any(self._search.conversations(value, is_own)) or self._is_logged(value, is_own):

@@ -80,6 +80,14 @@ def logged(number: int) -> dict[str, Any]:
     return {"messages": sent, "response": response}
 
 
+def pair(number: int, chosen: str, rejected: str) -> dict[str, Any]:
+    """Two lists with one prompt and two answers."""
+    talk = chat(number)["messages"]
+    prompt = [*talk, {"role": "user", "content": f"Sum up table {number}."}]
+    other_answer = {"role": "assistant", "content": "I cannot."}
+    return {chosen: [*prompt, talk[-1]], rejected: [*prompt, other_answer]}
+
+
 TALKS = [sharegpt(number) for number in range(5)]
 CHATS = [chat(number) for number in range(4)]
 SPELLED = [json.dumps(each).encode() for each in CHATS]
@@ -93,6 +101,12 @@ ARRAYS = {
     "logs": json.dumps([*map(logged, range(4)), chat(4)]).encode(),
     "a byte order mark": BOM + b" [" + b", ".join(SPELLED) + b"]\n",
     "other characters": b"[%b]" % b",".join((*SPELLED, json.dumps("größe").encode(), GERMAN)),
+    "pairs": json.dumps(
+        [pair(number, "messages", "rejected_messages") for number in range(4)]
+    ).encode(),
+    "pairs of TRL": json.dumps(
+        [pair(number, "chosen", "rejected") for number in range(4)]
+    ).encode(),
     UNREAD: json.dumps([TALKS[0], {"a": 1}, 7, None, TALKS[1]]).encode(),
     "more lines": json.dumps(TALKS).encode() + b"\n" + json.dumps(TALKS[:2]).encode() + b"\n",
 }

@@ -95,7 +95,7 @@ def langfuse_usage(value: Any, model: str | None) -> Usage | None:
     whole_counts = {key: count for key, count in counts.items() if "." not in key}
     prompt = sum(count for key, count in whole_counts.items() if "input" in key)
     if not prompt:
-        return openai_usage(value)
+        return openai_usage(value, model=model)
     return Usage(prompt, counts.get("output", 0), model=model)
 
 

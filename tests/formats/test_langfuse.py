@@ -109,8 +109,9 @@ def test_messages_of_an_unknown_form_are_reported_as_not_counted() -> None:
     ],
 )  # fmt: skip
 def test_usage_in_every_form(usage: Any, expected: tuple[int, int]) -> None:
-    value = observation(MESSAGES[:3], MESSAGES[3], **usage)
+    value = observation(MESSAGES[:3], MESSAGES[3], model="gpt-4o", **usage)
     (found,) = only(line(value)).usages
+    assert found.model == "gpt-4o"
     assert (found.prompt_tokens, found.completion_tokens, found.message) == (*expected, 3)
 
 

@@ -67,23 +67,21 @@ def not_dropped(
     answer to the current task.
     """
     messages, turn_of = shape.messages, shape.turn
-    pinned = pins.pinned(shape, patterns)
-    turns = {turn_of[position] for position in pinned}
     task, reason = current_task(messages), CURRENT_TASK
     if task is None:
         spoken = [position for position in shape.visible if messages[position].role != "system"]
         task, reason = shape.exchange[spoken[-1]] if spoken else None, LAST_EXCHANGE
-    answer_start = len(messages)
+    pinned = pins.pinned(shape, patterns)
     if keeps_answer and task is not None:
-        answer_start = task + 1 if reason == CURRENT_TASK else task
+        start = task + 1 if reason == CURRENT_TASK else task
+        pinned = _last_answer(shape, start) | pinned
+    turns = {turn_of[position] for position in pinned}
     reasons = {}
     for position, message in enumerate(messages):
         if not message.agent_visible:
             reasons[position] = "hidden"
         elif position in pinned:
             reasons[position] = pinned[position]
-        elif position >= answer_start:
-            reasons[position] = LAST_ANSWER
         elif shape.exchange[position] == task:
             reasons[position] = reason
         elif message.role == "system" and not message.continues and keeps_system:
@@ -91,3 +89,13 @@ def not_dropped(
         elif turn_of[position] in turns and messages[shape.exchange[position]].starts_turn:
             reasons[position] = "prompt of a pinned message"
     return reasons
+
+
+def _last_answer(shape: Shape, start: int) -> dict[int, str]:
+    """The messages from a position on, and the rest of their exchanges: an answer may have begun
+    before the prompt.
+    """
+    exchanges = {shape.exchange[position] for position in shape.visible if position >= start}
+    return {
+        position: LAST_ANSWER for position, first in enumerate(shape.exchange) if first in exchanges
+    }

@@ -42,6 +42,30 @@ def test_a_row_that_does_not_fit_with_its_answer_is_left_out(
     assert ran.err.count("(last answer)") == len(answer)
 
 
+def test_an_answer_that_began_before_the_last_prompt_stays_whole(ctxtrim: Run) -> None:
+    asked = {"role": "user", "content": "Which berths are free?"}
+    code = "code_execution"
+    use = {"type": "server_tool_use", "id": "s1", "name": code, "input": {"code": "look()"}}
+    step = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+    found = {"type": "tool_result", "tool_use_id": "c1", "content": "berth 2"}
+    printed = {"type": f"{code}_result", "stdout": "berth 2", "return_code": 0}
+    ended = {"type": f"{code}_tool_result", "tool_use_id": "s1", "content": printed}
+    answer = [
+        {"role": "assistant", "content": [use, step]},
+        {
+            "role": "user",
+            "content": [found, {"type": "text", "text": "Look at the west gate, too."}],
+        },
+        {"role": "assistant", "content": [ended, {"type": "text", "text": "Berth 2."}]},
+    ]
+    head = {"model": "claude-sonnet-4-5", "max_tokens": 9}
+    row = json.dumps(head | {"messages": [*OLD, asked, *answer]}).encode() + b"\n"
+    trim = ("trim", "--keep-answer", "--budget")
+    assert ctxtrim(*trim, "150", stdin=row).code == 3
+    ran = ctxtrim(*trim, "400", stdin=row)
+    assert (ran.code, json.loads(ran.out)["messages"]) == (0, [asked, *answer])
+
+
 def test_without_a_prompt_the_last_exchange_is_the_answer(ctxtrim: Run) -> None:
     row = conversation([SYSTEM, says("Good morning. " * 60), *STEPS[:2]])
     kept = ctxtrim(*TRIM, "--budget", "300", "--keep-answer", stdin=row)

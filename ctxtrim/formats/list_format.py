@@ -32,7 +32,7 @@ _unread_answers = lazy_function("ctxtrim.formats.answers:unread_answers")
 _unread_request = lazy_function("ctxtrim.formats.answers:unread_request")
 _unread_preferences = lazy_function("ctxtrim.formats.preferences:unread_preferences")
 _with_answers = lazy_function("ctxtrim.formats.preferences:with_answers")
-_with_answers_beside = lazy_function("ctxtrim.formats.preferences:with_answers_beside")
+_answer_conversations = lazy_function("ctxtrim.formats.preferences:answer_conversations")
 _WITH_ANSWER = frozenset((
     "completion", "chosen", "rejected", "preferred_output", "non_preferred_output",
     "chosen_messages", "rejected_messages",
@@ -40,7 +40,7 @@ _WITH_ANSWER = frozenset((
 """The names of lists that have, or end with, an answer for training."""
 _REJECTED = (("rejected",), ("rejected_messages",))
 """The ends of paths of lists with a rejected answer, next to that of the chosen one."""
-_BESIDE = frozenset(("chosen", "rejected", "rejected_response"))
+_ANSWER_MEMBERS = frozenset(("chosen", "rejected", "rejected_response"))
 """Members next to a list that may be answers for training."""
 
 
@@ -157,7 +157,7 @@ class _Lists:
         conversations: list[list[Place]] = []
         for lists in self._search.conversations(value, self._search.is_readable, foreign_lists):
             if len(lists) == 1 and self._may_have_preferences(lists[0]):
-                conversations += _with_answers_beside(lists, self._search.is_answer)
+                conversations += _answer_conversations(lists, self._search.is_answer)
             else:
                 conversations.append(lists)
         if len(conversations) > 1:
@@ -175,7 +175,7 @@ class _Lists:
 
     def _may_have_preferences(self, place: Place) -> bool:
         """Whether answers for training may be next to a list."""
-        return self._is_usual and not _BESIDE.isdisjoint(place.envelope)
+        return self._is_usual and not _ANSWER_MEMBERS.isdisjoint(place.envelope)
 
     def _talk(
         self,

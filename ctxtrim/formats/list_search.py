@@ -12,7 +12,7 @@ from ctxtrim.text.records import value_in
 
 _HEAD = 8  # elements inspected to detect a dialect
 _REMEMBERED = 8  # lists in strings that are kept: every format looks at them to detect a file
-_BESIDE = frozenset(("response", "choices", "candidates", "output"))
+_ANSWER_MEMBERS = frozenset(("response", "choices", "candidates", "output"))
 _AROUND = frozenset(("request", "request_body", "body", "kwargs", "input"))
 """Members of logs next to a message list, and around it, that show that it may have an answer."""
 _START = 8  # characters of a string that show whether it may be a list
@@ -186,7 +186,7 @@ class ListSearch:
 
 def may_have_answer(place: Place) -> bool:
     """Whether a list may be that of a request in a log with its answer."""
-    return not (_BESIDE.isdisjoint(place.envelope) and _AROUND.isdisjoint(place.path))
+    return not (_ANSWER_MEMBERS.isdisjoint(place.envelope) and _AROUND.isdisjoint(place.path))
 
 
 def _is_of_choices(place: Place) -> bool:

@@ -1,4 +1,4 @@
-"""Answers in data for training, and pairs of a chosen and a rejected one.
+"""Data for training: answers, and preference pairs of a chosen and a rejected answer.
 
 ::
 
@@ -31,7 +31,7 @@ _CHOSEN = {
 """By the list with a prompt and the rejected answer, the lists that may have the chosen one."""
 
 
-def with_answers_beside(
+def answer_conversations(
     lists: Sequence[Place], is_message: Callable[[Any], bool]
 ) -> list[list[Place]]:
     """The conversations of a list with a chosen and a rejected answer next to it.

@@ -1,5 +1,5 @@
-"""What is loaded when it is first used, so that a run loads only its own: rows of tables, functions
-and patterns.
+"""Rows of tables, functions and patterns that load when they are first used, so that a run loads
+only what it needs.
 """
 
 import re
@@ -76,7 +76,7 @@ def _loaded(name: str) -> Any:
 
 
 class _LazyPattern:
-    """Has the methods of a pattern, which is compiled for the first of them."""
+    """A pattern that is compiled when a method is first used."""
 
     def __init__(self, text: str | bytes, flags: int) -> None:
         self._text, self._flags = text, flags
@@ -88,5 +88,5 @@ class _LazyPattern:
 
 
 def lazy_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """A pattern to call methods of, not to pass to functions of `re`."""
+    """A pattern that is compiled when a method is first used; not for functions of `re`."""
     return cast("re.Pattern[AnyStr]", _LazyPattern(text, flags))

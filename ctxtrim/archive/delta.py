@@ -1,4 +1,4 @@
-"""What restores an input from the output of a run: common bytes are copied, the other bytes come
+"""Segments that restore an input from the output of a run: common bytes are copied, the others come
 from an archive.
 
 ::

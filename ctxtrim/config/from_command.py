@@ -29,7 +29,7 @@ _FOLDER_FILES: tuple[tuple[Path, Callable[[Path], SettingsSource]], ...] = (
 )
 """The files of a project folder in order of precedence, each with its reader."""
 _ARGUMENTS = ("files", "stage")
-"""What a command is given that is no setting: the inputs, and the stages of `run`."""
+"""Arguments of a command that are not settings: the inputs, and the stages of `run`."""
 
 
 def command_config(

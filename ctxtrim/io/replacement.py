@@ -31,7 +31,7 @@ ATTEMPTS = 5
 _PATIENCE = 1.0  # seconds that a program may keep the file open for writing
 _RECENT = 5.0  # seconds: a file that changed since then may change at this moment
 _PAUSE = 0.05  # seconds in which even a busy machine ends the opening of a file
-# bytes before the end that show whether a file that grew was appended to or written anew
+# bytes before the end that show whether a file that grew was appended to or rewritten
 _END = 4096
 _CLOSES_FIRST = os.name == "nt"  # Windows renames over no open file
 _ELSEWHERE = "or write a copy with -o"

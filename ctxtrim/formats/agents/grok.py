@@ -1,7 +1,7 @@
 """Sessions of Grok CLI (`chat_history.jsonl`): one item per line, whose `type` is the role.
 
 Reasoning and calls that the provider ran itself are lines before the answer that they belong to.
-Older versions write the reasoning into the answer. A rewind and a compaction write the file anew,
+Older versions write the reasoning into the answer. A rewind and a compaction rewrite the file,
 so all of its items are sent. Checked against Grok Build
 (`xai-grok-sampling-types/src/conversation.rs`, `xai-grok-compaction/src/code_compaction`).
 """

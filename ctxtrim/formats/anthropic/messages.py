@@ -124,7 +124,7 @@ def _with_members(
 ) -> Iterator[Message]:
     """The messages of an element, with what the members of a program next to its content say."""
     if role == "assistant" and not _REASONING.isdisjoint(element):
-        from ctxtrim.formats.anthropic import roo_code  # for few agents, as the next ones
+        from ctxtrim.formats.anthropic import roo_code  # few agents need it
 
         messages = roo_code.with_reasoning(messages, element, span, contents)
     elif role == "assistant" and not _DROID.isdisjoint(element):

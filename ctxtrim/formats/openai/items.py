@@ -298,7 +298,7 @@ def is_prompt(value: Any) -> bool:
 
 
 def starts_turn(value: Any) -> bool:
-    """Whether Codex takes an item for the start of a turn: a prompt, or a message of another agent,
+    """Whether Codex treats an item as the start of a turn: a prompt, or a message of another agent,
     but no summary [openai/codex, codex-rs/core/src/context_manager/history.rs].
     """
     if is_prompt(value):

@@ -92,13 +92,13 @@ class Fit:
         self._replace_dangling_pointers()
         self._use_room()
 
-    def anew(self, limit: int) -> "Fit":
-        """The fit begun anew within another limit: with the protected messages only."""
+    def minimal(self, limit: int) -> "Fit":
+        """A fit within another limit, with the protected messages only."""
         return Fit(self.ranking, self.forms, self.fixed, limit)
 
     def widened(self, limit: int) -> "Fit":
         """The fit with more room: all that is kept, and what fits into a larger limit as well."""
-        wider = self.anew(limit)
+        wider = self.minimal(limit)
         for position, form in self.kept.items():
             wider._put(position, form)
         wider.candidates = self.ranking.units

@@ -46,7 +46,7 @@ class SharedBudget:
         `fit` is the fit without a summary. Kept earlier summaries become part of the new one, so
         their tokens are free for other messages. Messages get the room that the summary leaves.
         """
-        least = fit.anew(limit=0).tokens
+        least = fit.minimal(limit=0).tokens
         room = self.available - min(self.writer.max_tokens, self.available // _SHARE)
         situation, merged = fit.situation, 0
         for position in situation.summaries:
@@ -55,7 +55,7 @@ class SharedBudget:
         # protected messages leave less room for the summary
         none = NoSummary("no room for a summary")
         for limit in dict.fromkeys((max(least, room + merged), max(least, room))):
-            narrow = self.filled(fit.anew(limit))
+            narrow = self.filled(fit.minimal(limit))
             if narrow.tokens <= self.available and not self._drops_visible(narrow):
                 return narrow
             shared = none if narrow.room < 0 else self._with_summary(narrow)

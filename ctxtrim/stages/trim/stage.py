@@ -211,7 +211,7 @@ class Trim(KeepRules, _Order):
         ranking = Ranking(situation, STRATEGIES[self.strategy])
         fit = Fit(ranking, Forms(situation), fixed, int(available * self.target))
         if fit.room < 0:
-            fit = fit.anew(available)
+            fit = fit.minimal(available)
         return self._filled(transcript, fit)
 
     def _filled(self, transcript: Transcript, fit: Fit) -> Fit:
@@ -224,7 +224,7 @@ class Trim(KeepRules, _Order):
             if excess <= 0 or fit.room < 0:
                 break
             limit = fit.limit - excess - attempt * goal // _STEP
-            fit = fit.anew(limit)
+            fit = fit.minimal(limit)
         return fit
 
     def _reserve(self, transcript: Transcript) -> int:

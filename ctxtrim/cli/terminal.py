@@ -125,9 +125,8 @@ def _idle(report: Report) -> Iterable[str]:
     """Why a run changed nothing: the reason of each stage. Empty if one does not fit, or if a
     finding says why.
     """
-    totals = report.totals
     is_other = report.edited or report.left_out or report.is_idle or report.is_incomplete
-    if is_other or totals.overflowing or not totals.transcripts:
+    if is_other or report.problems.overflowing or not report.sums.transcripts:
         return ()
     reasons = (spec.stage.idle(spec.settings) for spec in report.pipeline)
     return dict.fromkeys(filter(None, reasons))

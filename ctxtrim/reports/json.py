@@ -57,11 +57,12 @@ def head(report: Report) -> dict[str, Any]:
 def foot(report: Report) -> dict[str, Any]:
     """Findings about files, the totals with their exactness, and losses of conversions by kind."""
     losses = report.losses.by_code
+    sums = structs.asdict(report.sums)
+    labels = {name: sums.pop(name) for name in ("exactness", "exactness_read")}
     return {
         "findings": [{"path": path} | _finding(finding) for path, finding in report.findings],
-        "totals": structs.asdict(report.totals),
-        "exactness": report.exactness,
-        "exactness_read": report.exactness_read,
+        "totals": sums | structs.asdict(report.problems),
+        **labels,
         **({"losses": losses} if losses else {}),
     }
 

@@ -59,37 +59,37 @@ def size(row: Row) -> str:
 
 def totals_line(report: Report) -> str:
     """The totals in one line. Tokens are those of the transcripts that are counted."""
-    totals, counted = report.totals, report.counted
-    messages = "message" if totals.messages == 1 else "messages"
+    sums, counted, numbers = report.sums, report.counted, report.problems
+    messages = "message" if sums.messages == 1 else "messages"
     parts = [
-        several(totals.transcripts, "transcript"),
-        f"{change(totals.messages_read, totals.messages)} {messages}",
+        several(sums.transcripts, "transcript"),
+        f"{change(sums.messages_read, sums.messages)} {messages}",
     ]
-    if counted.transcripts or not totals.transcripts:
+    if counted.transcripts or not sums.transcripts:
         marks = MARKS[counted.exactness_read], MARKS[counted.exactness]
         number = change(counted.tokens_read, counted.tokens, *marks)
         some = ""
-        if counted.transcripts < totals.transcripts:
+        if counted.transcripts < sums.transcripts:
             is_one = counted.transcripts == 1
             some = " in one of them" if is_one else f" in the {counted.transcripts:,} counted"
         parts.append(f"{number} tokens{some}")
     problems = [
         f"{number:,} {what}"
         for number, what in (
-            (totals.overflowing, "overflowing"),
-            (totals.above_limits, "above limits"),
-            (totals.malformed, "malformed"),
-            (totals.failing_strict, "failing --strict"),
+            (numbers.overflowing, "overflowing"),
+            (numbers.above_limits, "above limits"),
+            (numbers.malformed, "malformed"),
+            (numbers.failing_strict, "failing --strict"),
         )
         if number
     ]
-    files = totals.unreadable - report.unreadable_lines
+    files = numbers.unreadable - report.unreadable_lines
     unreadable = ((files, "unreadable file"), (report.unreadable_lines, "unreadable line"))
     problems += [several(count, noun) for count, noun in unreadable if count]
     if report.refused:
         problems.append(f"{several(report.refused, 'file')} not written")
     if not problems and not report.view.passing:
-        problems = ["fits" if totals.transcripts == 1 else "all fit"]
+        problems = ["fits" if sums.transcripts == 1 else "all fit"]
     return ", ".join(parts + problems)
 
 

@@ -21,25 +21,12 @@ SMALL = "(small ones)"
 _MAX_NAMES = 20_000  # groups of tokens in memory
 
 
-class Totals(Struct):
-    """Sums over all transcripts of a run."""
+class Sums(Struct):
+    """The messages and tokens of some transcripts, and how exact the tokens are."""
 
     transcripts: int = 0
     messages_read: int = 0
     messages: int = 0
-    tokens_read: int = 0
-    tokens: int = 0
-    overflowing: int = 0
-    malformed: int = 0
-    unreadable: int = 0
-    above_limits: int = 0
-    failing_strict: int = 0
-
-
-class TokenSum(Struct):
-    """The tokens of some transcripts, and how exact the sums are."""
-
-    transcripts: int = 0
     tokens_read: int = 0
     tokens: int = 0
     exactness: Exactness = "exact"
@@ -48,10 +35,29 @@ class TokenSum(Struct):
     def add(self, row: Row) -> None:
         """Add a row."""
         self.transcripts += 1
+        self.messages_read += row.messages_read
+        self.messages += row.messages
         self.tokens_read += row.tokens_read
         self.tokens += row.count.tokens
         self.exactness = worse(self.exactness, row.count.exactness)
         self.exactness_read = worse(self.exactness_read, row.exactness_read)
+
+
+class ProblemCounts(Struct):
+    """The numbers of transcripts with a problem, and of unreadable files and lines."""
+
+    overflowing: int = 0
+    malformed: int = 0
+    unreadable: int = 0
+    above_limits: int = 0
+    failing_strict: int = 0
+
+    def add(self, row: Row) -> None:
+        """Add a row."""
+        self.overflowing += row.overflows
+        self.malformed += row.is_malformed
+        self.above_limits += row.is_above_limit
+        self.failing_strict += row.fails_strict
 
 
 class Overview(Struct):
@@ -150,7 +156,9 @@ class Report(Struct, dict=True):
     listeners: list[Callable[[Row], object]] = field(default_factory=list)
     judges: tuple[Callable[[Row], Row], ...] = ()
     on_note: Callable[[Finding], Finding] | None = None
-    totals: Totals = field(default_factory=Totals)
+    sums: Sums = field(default_factory=Sums)  # of all rows
+    counted: Sums = field(default_factory=Sums)  # of the rows that are counted
+    problems: ProblemCounts = field(default_factory=ProblemCounts)
     left_out: int = 0  # transcripts that were not written
     refused: int = 0  # files that could not be written, whose transcripts have no rows
     unreadable_lines: int = 0
@@ -159,10 +167,7 @@ class Report(Struct, dict=True):
     has_errors: bool = False  # about files, without those that make it incomplete
     is_idle: bool = False  # a finding says why a stage changed nothing
     overview: Overview = field(default_factory=Overview)  # of the rows that are kept
-    exactness: Exactness = "exact"  # of the totals: the worst of all rows
-    exactness_read: Exactness = "exact"  # of the tokens read
     losses: LossTotals = field(default_factory=LossTotals)  # of conversions
-    counted: TokenSum = field(default_factory=TokenSum)  # of the rows that are counted
     view: View = WHOLE
     folder: str = ""
 
@@ -173,23 +178,13 @@ class Report(Struct, dict=True):
                 row = judge(row)
             for listener in self.listeners:
                 listener(row)
-            totals = self.totals
-            totals.transcripts += 1
-            totals.messages_read += row.messages_read
-            totals.messages += row.messages
-            totals.tokens_read += row.tokens_read
-            totals.tokens += row.count.tokens
-            self.left_out += not row.is_written
-            self.edited += row.is_edited
-            self.exactness = worse(self.exactness, row.count.exactness)
-            self.exactness_read = worse(self.exactness_read, row.exactness_read)
+            self.sums.add(row)
             if row.is_counted:
                 self.counted.add(row)
+            self.left_out += not row.is_written
+            self.edited += row.is_edited
             if row.findings:
-                totals.overflowing += row.overflows
-                totals.malformed += row.is_malformed
-                totals.above_limits += row.is_above_limit
-                totals.failing_strict += row.fails_strict
+                self.problems.add(row)
                 self._note(row.findings)
                 self.losses.add(row.findings)
             if self.keeps_rows:
@@ -208,7 +203,7 @@ class Report(Struct, dict=True):
             self.has_errors |= finding.severity == "error" and finding.code not in INCOMPLETE
         self.findings.append((path, finding))
         self.refused += finding.code in ("not-written", "not-archived")
-        self.totals.unreadable += finding.code in ("unreadable", "not-json", "no-transcript")
+        self.problems.unreadable += finding.code in ("unreadable", "not-json", "no-transcript")
         self.unreadable_lines += finding.code == "not-json"
         self._note((finding,))
 
@@ -222,7 +217,7 @@ class Report(Struct, dict=True):
         """The first of 1 incomplete, 3 above a budget or limit, 4 a broken rule; else 0."""
         if self.is_incomplete:
             return 1
-        totals = self.totals
-        if totals.overflowing or totals.above_limits:
+        problems = self.problems
+        if problems.overflowing or problems.above_limits:
             return 3
-        return 4 if totals.malformed or totals.failing_strict or self.has_errors else 0
+        return 4 if problems.malformed or problems.failing_strict or self.has_errors else 0

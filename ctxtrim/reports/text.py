@@ -231,7 +231,7 @@ def _breakdown(report: Report) -> Iterator[Table]:
 
 def _shares(report: Report, title: str, name: str, groups: Mapping[str, int]) -> Iterator[Table]:
     """The largest groups, with their shares of all tokens as numbers and as bars."""
-    total, mark = report.totals.tokens, MARKS[report.exactness]
+    total, mark = report.sums.tokens, MARKS[report.sums.exactness]
     order = [(name, number) for name, number in most_first(groups) if number]
     shown = order[:_GROUPS]
     if rest := order[_GROUPS:]:

@@ -30,7 +30,7 @@ def test_a_sum_is_as_exact_as_its_worst_addend(
     for first, second in ((one, other), (other, one)):
         report = Report(())
         report.add(replace(row, exactness_read=exactness) for exactness in (first, second))
-        assert report.exactness_read == report.counted.exactness_read == both
+        assert report.sums.exactness_read == report.counted.exactness_read == both
 
 
 @given(st.lists(st.lists(st.lists(st.integers(1, 9), max_size=4), max_size=4)), st.integers(0, 5))

@@ -26,12 +26,11 @@ class Unit(Struct, frozen=True):
 def first_units(situation: Situation) -> Iterator[Unit]:
     """The units that are kept before all other exchanges, most important first."""
     messages = situation.messages
-    if situation.drops_system:
-        for position in range(len(messages) - 1, -1, -1):
-            message = messages[position]
-            is_own = message.role == "system" and not message.continues
-            if is_own and position not in situation.protected:
-                yield Unit((position,), "system")
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        is_own = message.role == "system" and not message.continues
+        if is_own and position not in situation.protected:
+            yield Unit((position,), "system")
     for position in filter(situation.is_before_others, situation.protected):
         separator = situation.separator(position)
         if separator:

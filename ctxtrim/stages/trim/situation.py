@@ -1,6 +1,6 @@
 """The facts about a transcript that decide what `trim` keeps."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -9,13 +9,13 @@ from typing import NamedTuple
 from ctxtrim.conversation.alternation import is_answer
 from ctxtrim.conversation.roles import RoleOrder
 from ctxtrim.conversation.tasks import current_loop, opening_task
-from ctxtrim.conversation.tool_results import ToolResult
+from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape, grouped
 from ctxtrim.evidence.agent_instructions import is_instructions
 from ctxtrim.evidence.evidence import Evidence
 from ctxtrim.evidence.tool_kinds import ToolKind, kind_of_tool
 from ctxtrim.model import Message
-from ctxtrim.stages.keep_rules import KeepReason
+from ctxtrim.stages.keep_rules import KeepReason, KeepRules
 from ctxtrim.stages.placeholder import copy_text, read_again_text
 from ctxtrim.stages.placement.leads import is_led_by_summary
 from ctxtrim.tokens.counter import Counter
@@ -31,36 +31,34 @@ class Stale(NamedTuple):
 
 @dataclass(frozen=True)
 class Situation:
-    """The transcript and the facts that determine drop order, by position. Facts that only some
+    """The facts about a transcript that determine drop order, by position. Facts that only some
     strategies need are found when they are first needed.
 
     - `costs`: tokens
     - `protected`: messages that are never dropped, each with the reason
-    - `is_recent`: in the last turns
-    - `results`: the visible tool results
-    - `evidence`: what the messages say about the results
-    - `find_keep_reasons`: why some results should be kept
-    - `roles`: the order of roles, which is kept
-    - `drops_system`: system messages may be dropped
     - `shrinkable`: protected messages that may be shortened and have a rank like all others,
       because they are the last exchange, separate others, or answer a call that the provider
       stored, or because a summary leads them
     - `emptied`: messages without anything but reasoning that is removed; they are not written
+    - `is_recent`: in the last turns
+    - `keep_rules`: which results should be kept
+    - `roles`: the order of roles, which is kept
     """
 
-    messages: Sequence[Message]
     shape: Shape
     costs: Sequence[int]
     counter: Counter
     protected: Mapping[int, str]
-    is_recent: Sequence[bool]
-    results: Mapping[int, ToolResult]
-    evidence: Evidence
-    find_keep_reasons: Callable[[], Mapping[int, KeepReason]]
-    roles: RoleOrder
-    drops_system: bool
     shrinkable: Set[int]
     emptied: Set[int]
+    is_recent: Sequence[bool]
+    keep_rules: KeepRules
+    roles: RoleOrder
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The messages of the transcript."""
+        return self.shape.messages
 
     def is_fixed(self, position: int) -> bool:
         """Whether a message is never shortened."""
@@ -75,9 +73,22 @@ class Situation:
         return replace(self, costs=costs)
 
     @cached_property
+    def results(self) -> dict[int, ToolResult]:
+        """The visible tool results."""
+        return {result.position: result for result in results(self.shape, self.shape.ages())}
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What the messages say about the results."""
+        return Evidence(self.shape)
+
+    @cached_property
     def keep_reasons(self) -> Mapping[int, KeepReason]:
         """Why some results should be kept."""
-        return self.find_keep_reasons()
+        found, steps = list(self.results.values()), self.shape.steps
+        return self.keep_rules.keep_reasons(
+            self.counter, self.evidence, found, self.is_recent, steps
+        )
 
     @cached_property
     def tool_kinds(self) -> dict[int, ToolKind]:

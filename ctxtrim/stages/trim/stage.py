@@ -20,9 +20,7 @@ from msgspec.structs import replace
 from ctxtrim.conversation.protection import CURRENT_TASK, LAST_EXCHANGE, not_dropped, stored_answers
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.roles import RoleOrder
-from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import visible
-from ctxtrim.evidence.evidence import Evidence
 from ctxtrim.findings import has_overflow, overflow, subject_of
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import (
@@ -317,16 +315,13 @@ class Trim(KeepRules, _Order):
             messages = tuple(
                 replacements.get(position, message) for position, message in enumerate(as_read)
             )
+        shape = self.counter.shape(messages)
         costs = [cost.total for cost in self.counter.costs(messages)]
         emptied = {position for position, message in replacements.items() if not message.parts}
         for position in emptied:
             costs[position] = 0
-        shape = self.counter.shape(messages)
         turns, count = self.keep_recent_turns, self.keep_recent_messages
         is_recent = recent(shape, costs, turns=turns, count=count, tokens=self.keep_recent_tokens)
-        tool_results = results(shape, shape.ages())
-        by_position = {result.position: result for result in tool_results}
-        evidence = Evidence(shape)
         # pins match the messages as read, with their reasoning
         shape_as_read = self.counter.shape(as_read)
         own = not_dropped(shape_as_read, self.pin, self.preserve_system_prompt, self.keep_answer)
@@ -334,19 +329,13 @@ class Trim(KeepRules, _Order):
         protected = roles.with_separators(costs, stored_answers(transcript, shape) | own)
         fixed = {at for at, reason in own.items() if not _may_shorten(messages[at], reason)}
         return Situation(
-            messages=messages,
             shape=shape,
             costs=costs,
             counter=self.counter,
             protected=protected,
-            is_recent=is_recent,
-            results=by_position,
-            evidence=evidence,
-            find_keep_reasons=partial(
-                self.keep_reasons, self.counter, evidence, tool_results, is_recent, shape.steps
-            ),
-            roles=roles,
-            drops_system=not self.preserve_system_prompt,
             shrinkable=protected.keys() - fixed,
             emptied=emptied,
+            is_recent=is_recent,
+            keep_rules=self,
+            roles=roles,
         )

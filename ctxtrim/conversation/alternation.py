@@ -93,7 +93,7 @@ def _whole_answers(shape: Shape) -> set[int]:
     return {
         position
         for position, exchange in enumerate(shape.exchange)
-        if sizes[exchange] == 1 and is_answer(shape, position)
+        if sizes[exchange] == 1 and is_answer_in_words(shape, position)
     }
 
 
@@ -134,7 +134,7 @@ def separate_answers(shape: Shape, dropped: set[int]) -> None:
                 dropped.discard(position)
 
 
-def is_answer(shape: Shape, position: int) -> bool:
+def is_answer_in_words(shape: Shape, position: int) -> bool:
     """Whether a message is an answer in words, without calls."""
     message = shape.messages[position]
     return message.role == "assistant" and message.agent_visible and shape.fan[position] == 0
@@ -154,7 +154,7 @@ def with_answers_after_system(
     def price(exchange: int) -> tuple[bool, bool, int, int]:
         own = members[exchange]
         ends_with_system = messages[own[-1]].role == "system"  # which needs an exchange, too
-        is_step = not is_answer(shape, exchange)
+        is_step = not is_answer_in_words(shape, exchange)
         return is_step, ends_with_system, sum(costs[at] for at in own), -exchange
 
     for place, position in enumerate(shape.visible):

@@ -45,14 +45,14 @@ class Access(NamedTuple):
     is_error: Callable[[int], bool]
 
     @property
-    def is_answer(self) -> bool:
+    def is_successful(self) -> bool:
         """Whether the message at `position` is its successful result."""
         return self.has_result and not self.is_error(self.position)
 
     @property
     def is_read(self) -> bool:
         """Whether the message shows the content of the file."""
-        return self.kind == "read" and self.is_answer
+        return self.kind == "read" and self.is_successful
 
 
 def file_references(shape: Shape) -> tuple[FileReference, ...]:
@@ -85,7 +85,7 @@ def active_reads(
     last_accesses: dict[str, Access] = {}
     for access in accesses:
         is_recent = access.step >= current_step - active_steps
-        if is_recent and (access.kind != "delete" or access.is_answer):
+        if is_recent and (access.kind != "delete" or access.is_successful):
             last_accesses[access.path] = access
     paths = {path for path, access in last_accesses.items() if access.kind != "delete"}
     newest_reads: dict[tuple[str, str], int] = {}

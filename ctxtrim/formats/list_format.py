@@ -157,7 +157,7 @@ class _Lists:
         conversations: list[list[Place]] = []
         for lists in self._search.conversations(value, self._search.is_readable, foreign_lists):
             if len(lists) == 1 and self._may_have_preferences(lists[0]):
-                conversations += _answer_conversations(lists, self._search.is_answer)
+                conversations += _answer_conversations(lists, self._search.may_be_answer)
             else:
                 conversations.append(lists)
         if len(conversations) > 1:
@@ -195,7 +195,7 @@ class _Lists:
             notes = _unread_request(value, lists[0])
         elif may_have_answer(lists[0]):
             notes = _unread_answers(value, lists)
-            companions = _other_answers(span, value, lists, self._search.is_answer)
+            companions = _other_answers(span, value, lists, self._search.may_be_answer)
         elif self._may_have_preferences(lists[0]):
             notes = _unread_preferences(lists, conversations)
         if notes:

@@ -108,14 +108,14 @@ class ListSearch:
         """Some lists of a conversation, and the answer next to a request in a log."""
         if not may_have_answer(lists[0]) or any(map(self._has_answer, lists[1:])):
             return lists
-        answer = _answer_to(value, lists[0], self.is_answer)
+        answer = _answer_to(value, lists[0], self.may_be_answer)
         return lists if answer is None else [lists[0], answer]
 
     def _has_answer(self, place: Place) -> bool:
         """Whether a place next to a request has a message of the dialect."""
-        return not _is_of_choices(place) and any(map(self.is_answer, elements(_items(place))))
+        return not _is_of_choices(place) and any(map(self.may_be_answer, elements(_items(place))))
 
-    def is_answer(self, message: Any) -> bool:
+    def may_be_answer(self, message: Any) -> bool:
         """Whether a message may be the answer of a conversation of the dialect."""
         knows = self._dialect.admits or self._dialect.knows
         return knows(message) and not self._dialect.has_foreign([message])

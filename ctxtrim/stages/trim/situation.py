@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from ctxtrim.conversation.alternation import is_answer
+from ctxtrim.conversation.alternation import is_answer_in_words
 from ctxtrim.conversation.roles import RoleOrder
 from ctxtrim.conversation.tasks import current_loop, opening_task
 from ctxtrim.conversation.tool_results import ToolResult, results
@@ -262,7 +262,7 @@ class Situation:
         exchanges = self.exchanges_of_turn.get(self.turns[position], ())
 
         def price(exchange: int) -> tuple[bool, int, int]:
-            is_step = not is_answer(self.shape, exchange)
+            is_step = not is_answer_in_words(self.shape, exchange)
             tokens = sum(self.costs[position] for position in self.exchanges[exchange])
             return is_step, tokens, -exchange
 

@@ -40,13 +40,13 @@ def pinned(shape: Shape, pins: Sequence[str]) -> dict[int, str]:
     Hidden messages match no pin: no stage drops them, and their prompts need not stay.
     """
     messages = shape.messages
-    if not pins and not (messages and messages[-1].is_answer):
+    if not pins and not (messages and messages[-1].is_training_answer):
         return {}
     tests = [(_test(pin), f"pinned: {pin}") for pin in pins]
     reasons: dict[int, str] = {}  # by exchange
     for position in shape.visible:
         message = messages[position]
-        if message.is_answer:
+        if message.is_training_answer:
             reasons.setdefault(shape.exchange[position], ANSWER)
         for matches, why in tests:
             if matches(message, shape.call[position]):

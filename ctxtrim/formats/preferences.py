@@ -105,7 +105,7 @@ def _prompt_length(chosen: Sequence[Message], rejected: Sequence[Message]) -> in
 def _with_answer(transcript: Transcript, start: int) -> Transcript:
     """The transcript whose messages from a position on are the answer."""
     messages = transcript.messages
-    answer = (replace(message, is_answer=True) for message in messages[start:])
+    answer = (replace(message, is_training_answer=True) for message in messages[start:])
     messages = (*messages[:start], *answer)
     source = replace(transcript.source, messages=messages)
     return replace(transcript, messages=messages, source=source)
@@ -113,9 +113,9 @@ def _with_answer(transcript: Transcript, start: int) -> Transcript:
 
 def prompt_of(messages: Sequence[Message]) -> Sequence[Message]:
     """The messages before an answer; none without an answer."""
-    if not messages or not messages[-1].is_answer:
+    if not messages or not messages[-1].is_training_answer:
         return ()
-    starts = (index for index, message in enumerate(messages) if message.is_answer)
+    starts = (index for index, message in enumerate(messages) if message.is_training_answer)
     return messages[: next(starts, 0)]
 
 

@@ -226,7 +226,7 @@ class Message(_Readable, frozen=True, eq=False):
     - `turn`: the number of its turn if the file contains it
     - `action`: a tool call in the text of an answer; the next result answers it
     - `continues`: only accepted after the message before it; both are kept or dropped together
-    - `is_answer`: an answer in data for training, which no stage drops or shortens
+    - `is_training_answer`: an answer in data for training, which no stage drops or shortens
     - `index`: the position among the messages as read; None for an inserted message
     - `spans`: everything to remove with the message; `companions`: what goes with it, never sent
     """
@@ -247,7 +247,7 @@ class Message(_Readable, frozen=True, eq=False):
     is_demo: bool = False
     companions: tuple[Companion, ...] = ()
     continues: bool = False
-    is_answer: bool = False
+    is_training_answer: bool = False
 
     def _read(self) -> tuple[object, ...]:
         return (

@@ -199,7 +199,7 @@ def _without_reasoning(
     replacements = {}
     for position in range(start, _end(transcript, mode)):
         message = transcript.messages[position]
-        if not message.agent_visible or message.is_answer:
+        if not message.agent_visible or message.is_training_answer:
             continue
         parts = tuple(
             part for part in message.parts if part.kind != "reasoning" or part.block is None
@@ -223,7 +223,7 @@ def _stuck(transcript: Transcript, mode: ReasoningMode) -> Finding | None:
     count = sum(
         any(part.kind == "reasoning" for part in message.parts)
         for message in transcript.messages[: _end(transcript, mode)]
-        if message.agent_visible and not message.is_answer
+        if message.agent_visible and not message.is_training_answer
     )
     if not count:
         return None

@@ -91,7 +91,7 @@ def _with_prompt(transcript: Transcript, longer: Transcript) -> Transcript:
     """A transcript, as read, with the edited prompt of the longer one."""
     read = longer.source.messages
     start = len(prompt_of(read))
-    prompt = [message for message in longer.messages if not message.is_answer]
+    prompt = [message for message in longer.messages if not message.is_training_answer]
     if longer.messages[len(prompt) :] != read[start:]:
         raise NotEditableError("a stage edits one of two answers to a prompt")
     moved = [_moved(message, read, transcript.messages) for message in prompt]

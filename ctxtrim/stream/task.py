@@ -48,7 +48,7 @@ class Task(Struct, frozen=True, dict=True):
     def has_answer(self) -> bool:
         """Whether the transcript ends with an answer in data for training."""
         messages = self.transcript.messages
-        return bool(messages) and messages[-1].is_answer
+        return bool(messages) and messages[-1].is_training_answer
 
     @property
     def tokens(self) -> int:

@@ -18,7 +18,7 @@ from ctxtrim.clipping.plain import PLAIN
 from ctxtrim.clipping.weight import WIDEST, Weight
 from ctxtrim.clipping.wrapper import output_range
 from ctxtrim.errors import UsageError
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 from ctxtrim.tokens.tokenizer import Tokenizer, head, tail
 
 MODES: tuple[Mode, ...] = ("head", "tail", "head-tail")

@@ -9,7 +9,7 @@ from ctxtrim.clipping.kind import ClipText, Draft, TextKind
 from ctxtrim.clipping.layout import shares_of, text_scale
 from ctxtrim.clipping.markers import joined
 from ctxtrim.clipping.selection import select
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 _BEGINNING = re.compile(r"^(?:diff --git |--- .*\n\+\+\+ .*\n@@ )", re.MULTILINE)
 _FILE = re.compile(

@@ -22,7 +22,8 @@ from ctxtrim.clipping.kind import ClipText, Draft, TextKind
 from ctxtrim.clipping.layout import Scale, layout, shares_of, text_scale, whole_ranges
 from ctxtrim.clipping.markers import LEAST, Gap, gaps, joined
 from ctxtrim.clipping.selection import DENSEST
-from ctxtrim.text.json_spans import Leaf, Member, Range, document, members
+from ctxtrim.text import Range
+from ctxtrim.text.json_spans import Leaf, Member, document, members
 
 _STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")
 _ELEMENT = re.compile(r'"\[(\d+) more items truncated\]"')

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from ctxtrim.clipping.layout import Mode
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 from ctxtrim.tokens.tokenizer import Tokenizer
 
 Draft = Callable[[int, int], str | None]

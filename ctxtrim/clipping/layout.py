@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from ctxtrim.clipping.markers import joined
 from ctxtrim.loading import lazy_pattern
+from ctxtrim.text import Range
 from ctxtrim.text.graphemes import Cuts
-from ctxtrim.text.json_spans import Range
 
 Mode = Literal["head", "tail", "head-tail"]
 Shares = tuple[int, int]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from ctxtrim.clipping.markers import gaps, joined, marked, shown
 from ctxtrim.clipping.units import BYTES, CHARACTERS, LINES, TextUnit
 from ctxtrim.errors import mismatch, must_be_text
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 _SIZE = r"\d+(?:\.\d)?(?:B|KB|MB)"
 NOTICE = re.compile(

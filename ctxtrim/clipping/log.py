@@ -12,7 +12,7 @@ from itertools import islice
 from ctxtrim.clipping.kind import ClipText, Draft, TextKind
 from ctxtrim.clipping.layout import shares_of, text_scale
 from ctxtrim.clipping.selection import select
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 _FAILURE_WORDS = (
     "rror", "ERR", "fail", "Fail", "FAIL", "raceback", "panic", "PANIC", "fatal", "FATAL",

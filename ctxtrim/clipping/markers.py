@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ctxtrim.loading import lazy_pattern
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 MARKER = lazy_pattern(
     r"\.\.\. \[truncated (?:(\d+) lines(?: and (\d+) characters)?|(\d+) characters)\] \.\.\."

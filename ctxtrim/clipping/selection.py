@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ctxtrim.clipping.kind import ClipText, Draft
 from ctxtrim.clipping.layout import Scale, Shares, layout, whole_ranges
 from ctxtrim.clipping.markers import LEAST, Gap, gaps, joined, marked, marker, shown
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 DENSEST = 4  # characters of a clip per range to keep; further ranges are ignored
 _SHORT = 8 * LEAST  # characters of a gap that may save too little

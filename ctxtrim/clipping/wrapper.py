@@ -2,7 +2,7 @@
 
 import re
 
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 # Blanks are matched possessively, so that a long line of them is read once.
 _TAG = r"[A-Za-z][\w:.-]{0,60}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ctxtrim.loading import lazy_pattern
+from ctxtrim.text import Range
 
 _NAMES = ("exit_code", "exitCode", "returncode", "return_code", "returnCode", "exit_status")
 _STARTS = ('"exit', '"return')  # each name begins with one of them
@@ -30,9 +31,9 @@ def exit_code_in(fields: Mapping[str, Any]) -> ExitCode | None:
     return None
 
 
-def exit_code_in_json(text: str) -> tuple[tuple[int, int], int] | None:
-    """The range (start, end) of the member with the exit code in a text that is a JSON object, and
-    the code; None if there is none.
+def exit_code_in_json(text: str) -> tuple[Range, int] | None:
+    """The range of the member with the exit code in a text that is a JSON object, and the code;
+    None if there is none.
     """
     if not text.startswith("{") or len(text) > _LARGEST:
         return None

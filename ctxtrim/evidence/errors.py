@@ -9,7 +9,7 @@ from ctxtrim.conversation.tool_exit_codes import exit_code_in_json
 from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.loading import lazy_pattern
 from ctxtrim.model import Message
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 _EXIT_CODE = lazy_pattern(
     r"\W*+(?:process |command )?(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: exit)?"

@@ -10,7 +10,7 @@ from ctxtrim.evidence.errors import is_error
 from ctxtrim.evidence.quotes import quoted
 from ctxtrim.evidence.used_by_calls import Use, uses_of_results
 from ctxtrim.model import Message
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ctxtrim.errors import must_be_text
 from ctxtrim.evidence.errors import error_line, exit_code
 from ctxtrim.evidence.tool_kinds import ToolKind, command_of, kind_of_tool, paths_of, string_at
 from ctxtrim.model import Part
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 Status = Literal["success", "error", "partial"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from ctxtrim.evidence.paths_in_text import CallPaths, line_has_content
 from ctxtrim.evidence.quoted_runs import SHORT
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 _LEAST = 20  # minimum non-blank characters of a line
 _KEY = 40  # characters that identify a line

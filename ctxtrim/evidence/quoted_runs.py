@@ -19,7 +19,7 @@ from struct import unpack_from
 from typing import NamedTuple
 
 from ctxtrim.evidence.paths_in_text import CallPaths, run_has_content
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 SHORT = 1 << 11  # characters of typed text that are searched faster than indexed
 _LITTLE = 4  # an index is faster for results of more than so many times the typed text

@@ -15,7 +15,7 @@ from ctxtrim.evidence.quoted_lines import quoted_lines
 from ctxtrim.evidence.quoted_runs import quoted_runs
 from ctxtrim.evidence.tool_kinds import paths_of
 from ctxtrim.model import Message
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 _MAX_TYPED = 1 << 21  # typed characters that are searched, newest first, to limit memory
 _WORD = re.compile(r"[^\s\"'`()<>\[\]{},;]+")

@@ -13,7 +13,7 @@ from ctxtrim.conversation.tool_results import result_text
 from ctxtrim.evidence.errors import is_abridged
 from ctxtrim.evidence.tool_kinds import strings
 from ctxtrim.model import Message
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 
 _VALUE = re.compile(r"[\w/~@.+-]{6,}")
 _LETTER = re.compile(r"[\w/~@.+-]")

@@ -14,7 +14,7 @@ from typing import Any
 
 from ctxtrim.errors import InputError, too_large
 from ctxtrim.model import Line, Message, Span
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 from ctxtrim.text.records import JsonRecord, LinePart, value_in, value_of
 
 Numbered = tuple[int, bytes]

@@ -16,7 +16,7 @@ from ctxtrim.evidence.errors import error_line
 from ctxtrim.evidence.evidence import Evidence
 from ctxtrim.evidence.used_by_calls import Use, used_ranges
 from ctxtrim.stage import KEEP, setting
-from ctxtrim.text.json_spans import Range
+from ctxtrim.text import Range
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.tokenizer import MARKS
 

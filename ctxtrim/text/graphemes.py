@@ -8,6 +8,8 @@ inspected.
 from functools import cache
 from typing import Any
 
+from ctxtrim.text import Range
+
 _LONG = 1000
 """A cluster of more characters is long."""
 
@@ -31,7 +33,7 @@ class Cuts:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._clusters: list[tuple[int, int]] = []
+        self._clusters: list[Range] = []
 
     def before(self, position: int) -> int:
         """The same as `cut_before`."""
@@ -41,7 +43,7 @@ class Cuts:
         """The same as `cut_after`."""
         return position if _is_plain(self.text, position) else self._around(position)[1]
 
-    def _around(self, position: int) -> tuple[int, int]:
+    def _around(self, position: int) -> Range:
         for start, end in self._clusters:
             if start < position <= end:
                 return (start if position < end else end), end
@@ -61,7 +63,7 @@ def _is_plain(text: str, position: int) -> bool:
     return pair.isascii() and pair != "\r\n"
 
 
-def _around(text: str, position: int) -> tuple[int, int]:
+def _around(text: str, position: int) -> Range:
     """The start and end of the cluster around a position.
 
     Twice the position if a cluster ends there.

@@ -15,9 +15,7 @@ from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
 from ctxtrim.loading import lazy_pattern
-
-Range = tuple[int, int]
-"""A range of a text: start and end, in characters."""
+from ctxtrim.text import Range
 
 Member = tuple[int, int, int]
 """The start of a member's key, the start of its value, and their end.

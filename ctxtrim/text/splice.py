@@ -13,8 +13,9 @@ from itertools import chain, pairwise
 
 from msgspec import Struct, field
 
+from ctxtrim.text import Range
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.json_spans import Leaf, Member, Range, members_within, skip, value_end, values_at
+from ctxtrim.text.json_spans import Leaf, Member, members_within, skip, value_end, values_at
 
 Patch = tuple[int, int, bytes]
 """The start and the end of a range of bytes, and the bytes that replace it."""

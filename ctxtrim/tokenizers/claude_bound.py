@@ -33,6 +33,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
+from ctxtrim.text import Range
 from ctxtrim.tokenizers.encodings import Encoding
 from ctxtrim.tokenizers.pieces import pieces
 from ctxtrim.tokens.tokenizer import Exactness
@@ -132,7 +133,7 @@ def _spelled_out(text: str) -> int:
     return len(text.encode(errors="surrogatepass")) + len(_MARKED.findall(text))
 
 
-def _repetitions(text: str) -> Iterator[tuple[int, int]]:
+def _repetitions(text: str) -> Iterator[Range]:
     """The ranges in which a text repeats itself for `_REPEATED` characters or more, with a period
     of 4 to 6 or longer.
 

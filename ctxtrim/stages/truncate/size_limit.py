@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from ctxtrim.clipping.clipper import clip
 from ctxtrim.clipping.layout import Mode
 from ctxtrim.clipping.limits import is_limited, spill_notice, truncate_text
+from ctxtrim.text import Range
 from ctxtrim.text.hashing import sha256_of
-from ctxtrim.text.json_spans import Range
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.tokenizer import MARKS
 

@@ -1,12 +1,11 @@
 """The archive that `restore`, `trace` and `archive` read."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxtrim.archive.locations import own_archive, own_settings
+from ctxtrim.archive.locations import own_archive
 from ctxtrim.cli.command_types import HelpfulOption, file_names
-from ctxtrim.config.from_command import command_config
+from ctxtrim.cli.configuration import configuration
 from ctxtrim.errors import NoArchiveError
 
 if TYPE_CHECKING:
@@ -30,8 +29,7 @@ def open_archive(folder: str | None) -> "Archive":
     from ctxtrim.archive.index import Archive
 
     if not folder:
-        config = command_config({}, os.environ, own_settings(), reads_project=False)
-        folder = config.shared("archive").value
+        folder = configuration({}, reads_project=False).shared("archive").value
     path = Path(folder) if folder else own_archive()
     if path is None:
         raise NoArchiveError(

@@ -1,20 +1,20 @@
 """The request of a run: the options as checked values, before anything is read or written."""
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ctxtrim.archive.locations import objects_of, own_archive, own_settings, spill_folder
+from ctxtrim.archive.locations import objects_of, own_archive, spill_folder
 from ctxtrim.cli.commands import StageCommand
+from ctxtrim.cli.configuration import configuration
 from ctxtrim.cli.gate import Gate, gate_of
 from ctxtrim.cli.jobs import Jobs, specs_of
 from ctxtrim.cli.output_targets import Targets, must_be_distinct, resolve_targets
 from ctxtrim.cli.report_options import ReportOptions, report_options
 from ctxtrim.cli.sources import run_inputs
-from ctxtrim.config.from_command import command_config, unused_options
+from ctxtrim.config.from_command import unused_options
 from ctxtrim.config.option import Values
 from ctxtrim.config.resolution import Config
 from ctxtrim.config.run_settings import given
@@ -190,11 +190,6 @@ def _api(values: Values) -> str:
 
 def _path(values: Values, name: str) -> Path | None:
     return Path(values[name]) if values[name] else None
-
-
-def configuration(values: Values, *, is_automatic: bool = False) -> Config:
-    """The configuration from options and all other sources."""
-    return command_config(values, os.environ, own_settings(), is_automatic=is_automatic)
 
 
 def _archive(values: Values, is_default: bool) -> Path | None:

@@ -26,7 +26,6 @@ from ctxtrim.formats.base import Format
 from ctxtrim.formats.chunks import ArrayPart, Chunk, Placing, chunk_of, is_line, is_unread, unread
 from ctxtrim.formats.detection import first_vote
 from ctxtrim.model import Document, Line, Transcript
-from ctxtrim.text import json_spans
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import BOM, REJECTED, JsonRecord, decode, value_of
 
@@ -177,7 +176,9 @@ def _split(data: bytes) -> Sequence[_Element]:
         return _raw_elements(text)
     except REJECTED:
         pass
-    content = json_spans.document(text.decode("latin-1"))
+    from ctxtrim.text.json_spans import document  # for such arrays only
+
+    content = document(text.decode("latin-1"))
     view = memoryview(text)
     return [view[start:end] for start, _, end in content[0]] if content is not None else ()
 

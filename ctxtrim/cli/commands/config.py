@@ -16,8 +16,8 @@ from ctxtrim.cli.command_types import (
     file_names,
 )
 from ctxtrim.cli.commands import COMMANDS
+from ctxtrim.cli.configuration import configuration
 from ctxtrim.cli.messages import print_data, print_error, print_text
-from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.config.resolution import Config
 from ctxtrim.config.run_settings import SHARED

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxtrim.cli.command_types import JSON, HelpfulArgument, HelpfulCommand
+from ctxtrim.cli.configuration import configuration
 from ctxtrim.cli.messages import print_data, print_text
-from ctxtrim.cli.request import configuration
 from ctxtrim.cli.terminal import fitted
 from ctxtrim.errors import UsageError
 from ctxtrim.metering import BOUND

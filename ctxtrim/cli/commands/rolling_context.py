@@ -1,8 +1,8 @@
 """`ctxtrim rolling-context`."""
 
 from ctxtrim.cli.command_types import HelpfulArgument, HelpfulCommand
+from ctxtrim.cli.configuration import configuration
 from ctxtrim.cli.messages import print_text
-from ctxtrim.cli.request import configuration
 from ctxtrim.config.preference import WORDS
 from ctxtrim.config.resolution import Config
 from ctxtrim.errors import OutputError, UsageError

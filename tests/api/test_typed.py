@@ -121,6 +121,20 @@ def test_configs_have_every_setting_and_alias() -> None:
     assert known <= set(configs.PromptConfig.__annotations__)
 
 
+@pytest.mark.parametrize(
+    ("stage", "config"),
+    [
+        ("trim", configs.TrimConfig),
+        ("truncate", configs.TruncateConfig),
+        ("compact", configs.CompactConfig),
+        ("summarize", configs.SummaryConfig),
+    ],
+)
+def test_the_config_of_a_function_has_every_setting_of_its_stage(stage: str, config: type) -> None:
+    arguments = {"current_step"}  # of the function itself
+    assert set(SETTINGS[stage]) - arguments <= set(config.__annotations__)
+
+
 SAMPLES: dict[Any, Any] = {bool: True, int: 3, float: 1.0, list[str]: ["trim"]}
 WORDS = {
     "tokenizer": "chars4", "tokenEstimator": "auto", "thinking": "keep", "errors": "loose",

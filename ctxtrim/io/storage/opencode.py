@@ -23,11 +23,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ctxtrim.errors import InputError, OutputError
+from ctxtrim.errors import InputError
 from ctxtrim.io.paths import mode_of
 from ctxtrim.io.storage.opencode_document import SessionDocument, StoredMessage
 from ctxtrim.io.storage.pieces import StoredPiece, document_lines, piece_in
-from ctxtrim.io.storage.session import unfit
+from ctxtrim.io.storage.session import must_be_objects, not_of, unfit
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 """Ids that may be names of files."""
@@ -84,10 +84,7 @@ class OpencodeSession(Struct, frozen=True):
         try:
             intended = SessionDocument.of(document)
         except ValueError:
-            raise OutputError(
-                f"{self.path}: is a session of opencode, which cannot take another file; "
-                "write to another path"
-            ) from None
+            raise not_of(self, "opencode") from None
         known = {(path.parent, StoredPiece.of(path.read_bytes()).id): path for path in self.files()}
 
         def place(folder: Path, piece: StoredPiece) -> Path:
@@ -111,8 +108,7 @@ class OpencodeSession(Struct, frozen=True):
         self, current: Mapping[Path, bytes], intended: Mapping[Path, bytes]
     ) -> None:
         """Raise `OutputError` if opencode would not read the files as they are meant."""
-        if any(not data.startswith(b"{") for data in current.values()):
-            raise unfit(self, "one of its files starts with other bytes than an object")
+        must_be_objects(self, current)
         removed = [path for path in current if path not in intended]
         if any(StoredPiece.of(current[path]).id != path.stem for path in removed):
             raise unfit(self, "the names of its files are not the ids of its messages and parts")

@@ -1,4 +1,4 @@
-"""What a session of many files can do, and the error of an edit that it cannot take."""
+"""What a session of many files can do, and the errors of edits that it cannot take."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -62,3 +62,19 @@ def unfit(session: StoredSession, why: str) -> OutputError:
     return OutputError(
         f"{session.path}: cannot be edited in place: {why}; write the session with {copy}"
     )
+
+
+def not_of(session: StoredSession, program: str) -> OutputError:
+    """The error of a document that is not one of a session of a program."""
+    return OutputError(
+        f"{session.path}: is a session of {program}, which cannot take another file; write to "
+        "another path"
+    )
+
+
+def must_be_objects(session: StoredSession, files: Mapping[Path, bytes]) -> None:
+    """Raise `OutputError` if a file starts with other bytes than an object: what is before it is no
+    part of the document, so it would be lost.
+    """
+    if any(not data.startswith(b"{") for data in files.values()):
+        raise unfit(session, "one of its files starts with other bytes than an object")

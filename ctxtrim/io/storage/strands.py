@@ -21,7 +21,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ctxtrim.errors import OutputError
 from ctxtrim.io.storage.pieces import (
     StoredPiece,
     document_lines,
@@ -29,7 +28,7 @@ from ctxtrim.io.storage.pieces import (
     member_starts,
     piece_in,
 )
-from ctxtrim.io.storage.session import unfit
+from ctxtrim.io.storage.session import must_be_objects, not_of, unfit
 from ctxtrim.text.json_spans import skip
 from ctxtrim.text.records import value_of
 from ctxtrim.text.splice import ValueEdits, splice
@@ -128,10 +127,7 @@ class StrandsSession(Struct, frozen=True):
         try:
             intended = AgentDocument.of(document)
         except ValueError:
-            raise OutputError(
-                f"{self.path}: is a session of Strands Agents, which cannot take another file; "
-                "write to another path"
-            ) from None
+            raise not_of(self, "Strands Agents") from None
         known = dict(_message_files(self.folder))
         files = {self.folder / "agent.json": intended.agent.data}
         for message in intended.messages:
@@ -148,8 +144,7 @@ class StrandsSession(Struct, frozen=True):
         self, current: Mapping[Path, bytes], intended: Mapping[Path, bytes]
     ) -> None:
         """Raise `OutputError` if the SDK could not read the files as they are meant."""
-        if any(not data.startswith(b"{") for data in current.values()):
-            raise unfit(self, "one of its files starts with other bytes than an object")
+        must_be_objects(self, current)
         for number, path in _message_files(self.folder):
             if _number(StoredPiece.of(current[path])) != number:
                 raise unfit(self, f"the number of {path.name} is not that of its message")

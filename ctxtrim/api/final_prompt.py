@@ -78,15 +78,24 @@ def build_final_prompt(  # noqa: PLR0913 - the keywords are public
     earlier = None if is_blank else conversation_summary
     read = conversation(messages, system, tools, request)
     if settings.is_on:
-        done = fitted(read, settings, summarizer, earlier)
-        prompt = FinalPrompt(
-            done.messages, done.usage.final_tokens, True, done.usage, done.summary, done.findings
-        )
+        prompt = _fitted(read, settings, summarizer, earlier)
     else:
         prompt = _counted(read, settings, earlier)
     if on_usage is not None:
         on_usage(prompt.usage)
     return prompt
+
+
+def _fitted(
+    read: PlainConversation,
+    settings: Settings,
+    summarizer: Summarizer | None,
+    earlier: str | None,
+) -> FinalPrompt[Any]:
+    """The list that fits, and its summary."""
+    done = fitted(read, settings, summarizer, earlier)
+    usage = done.usage
+    return FinalPrompt(done.messages, usage.final_tokens, True, usage, done.summary, done.findings)
 
 
 def _counted(read: PlainConversation, settings: Settings, earlier: str | None) -> FinalPrompt[Any]:

@@ -104,9 +104,14 @@ def fits(
                 f"fits: {name}: would not count for a file, whose requests have their own; pass "
                 "the messages as a list"
             )
+    return _verdict_on_files(pipeline, path_text(source, "fits: source"))
+
+
+def _verdict_on_files(pipeline: Pipeline, path: str) -> BudgetVerdict:
+    """The verdict on a file or the files of a folder."""
     rows: list[Row] = []
     problems: list[tuple[str, Finding]] = []
-    for file in inputs([path_text(source, "fits: source")]).inputs:
+    for file in inputs([path]).inputs:
         if file.problem is not None:
             raise InputError(f"{file.path}: {file.problem}")
         for done in pipeline.stream_file(file.path):

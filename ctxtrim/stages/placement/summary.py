@@ -121,26 +121,37 @@ def place_summary(
     alternates = alternates_without_digests(as_read)
     place = _Place(writer.counter, transcript, dropped, alternates, number, indices)
     room = available - place.placed(Summary("", FALLBACK)).tokens
-    if room <= 0:
-        summary = Summary("", FALLBACK)
-    elif written is None:
-        summary = writer.stored(covered, own, room) or writer.of(covered, room)
-    elif written.origin == "rules":
-        summary = _by_rules(writer, covered, room, written)
-    else:
-        summary = written
+    summary = Summary("", FALLBACK)
+    if room > 0:
+        summary = _first_summary(writer, covered, own, room, written)
     while summary.text and room > 0:
         placed = place.placed(summary)
         if placed.tokens <= available:
             return placed
         room = min(room, writer.counter.text(summary.text)) - max(1, room // 8)
         summary = _by_rules(writer, covered, room, summary)
-    none = NoSummary("a summary would not be smaller", summary.trouble)
     has_earlier = any(message.is_summary for message in covered)
-    if has_earlier or not writer.has_facts(covered):
-        return none
-    placed = place.placed(Summary(markers.OMITTED, FALLBACK, summary.trouble))
-    return placed if placed.tokens <= available else none
+    if not has_earlier and writer.has_facts(covered):
+        placed = place.placed(Summary(markers.OMITTED, FALLBACK, summary.trouble))
+        if placed.tokens <= available:
+            return placed
+    return NoSummary("a summary would not be smaller", summary.trouble)
+
+
+def _first_summary(
+    writer: SummaryWriter,
+    covered: Sequence[Message],
+    own: frozenset[int],
+    room: int,
+    written: Summary | None,
+) -> Summary:
+    """The summary to try first: the written or stored one if there is one, else a new one.
+
+    Rules write theirs again, because the room may be another one.
+    """
+    if written is None:
+        return writer.stored(covered, own, room) or writer.of(covered, room)
+    return _by_rules(writer, covered, room, written) if written.origin == "rules" else written
 
 
 def _coverage(

@@ -18,6 +18,7 @@ from ctxtrim.text.names import option_name
 ROOT = Path(__file__).resolve().parents[1]
 LIFECYCLE = (ROOT / "docs/architecture/context-management.md").read_text()
 DESIGNS = (ROOT / "docs/from-the-designs.md").read_text()
+FORMATS_DOCUMENT = (ROOT / "docs/formats.md").read_text()
 ARCHITECTURE = (ROOT / "docs/architecture.md").read_text()
 DEFAULTS = parse("truncate", {}).settings
 ROWS = re.findall(r"^\| `(\w+)` \| (`[^`]*`|none) \| .", LIFECYCLE, re.MULTILINE)
@@ -153,6 +154,35 @@ def test_the_index_lists_every_document_and_links_resolve() -> None:
         prose = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
         for link in re.findall(r"\]\((?!https?:)([^)#]+)", prose):
             assert (document.parent / link).exists(), f"{document}: {link}"
+
+
+def sections(document: Path) -> set[str]:
+    """The targets of links to the headings of a document."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in headings}
+
+
+def test_links_to_sections_resolve() -> None:
+    links = 0
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        prose = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
+        for path, section in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", prose):
+            target = document.parent / path if path else document
+            assert section in sections(target), f"{document}: {path}#{section}"
+            links += 1
+    assert links > 50
+
+
+def test_the_formats_are_in_the_order_of_their_table() -> None:
+    table = FORMATS_DOCUMENT.partition("| format | layouts |\n")[2].partition("\n\n")[0]
+    groups = [
+        re.findall(r"\[`([\w-]+)`\]\(#\1\)", group)
+        for group in re.split(r"^\| \*\*.*$", table, flags=re.MULTILINE)[1:]
+    ]
+    listed = [name for group in groups for name in group]
+    assert all(group == sorted(group) for group in groups)
+    assert listed == re.findall(r"^### (.*)$", FORMATS_DOCUMENT, re.MULTILINE)
+    assert sorted(listed) == sorted(FORMATS)
 
 
 def test_no_document_links_to_a_package_index() -> None:

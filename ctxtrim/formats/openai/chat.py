@@ -18,7 +18,7 @@ from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Enve
 from ctxtrim.formats.message_parts import content_parts, prompt_around
 from ctxtrim.formats.openai import AG_UI_CALLS, RESPONSES, SDK_REQUEST
 from ctxtrim.formats.openai.chat_places import OTHER_PLACES, PLACES, refuses_place
-from ctxtrim.formats.openai.items import is_response_or_output
+from ctxtrim.formats.openai.item_kinds import is_response_or_output
 from ctxtrim.formats.request_options import chat_options, choice, marks_in
 from ctxtrim.formats.sharegpt import tools_in
 from ctxtrim.formats.usage import is_complete, openai_usage

@@ -9,7 +9,7 @@ from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import element_of, element_site, insert_elements, sent_site
 from ctxtrim.formats.message_parts import event_id, is_system_prompt, text_of
 from ctxtrim.formats.openai import AG_UI_CALLS, RESPONSES, SDK_RESULT
-from ctxtrim.formats.openai.items import is_response_or_output
+from ctxtrim.formats.openai.item_kinds import is_response_or_output
 from ctxtrim.model import Message, Span
 
 _AG_UI = frozenset((AG_UI_CALLS, "toolCallId"))

@@ -17,8 +17,9 @@ from typing import Any
 
 from ctxtrim.formats.fields import elements, string
 from ctxtrim.formats.message_lists import Element, ListContents
+from ctxtrim.formats.openai.item_kinds import kind_of
 from ctxtrim.formats.openai.item_parts import answer_parts, needs_reasoning, with_needed_reasoning
-from ctxtrim.formats.openai.items import after, kind_of, read_items
+from ctxtrim.formats.openai.items import after, read_items
 from ctxtrim.formats.usage import responses_usage
 from ctxtrim.model import Message, Part, Span
 

@@ -6,7 +6,7 @@ from typing import Any
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.message_lists import insert_elements
 from ctxtrim.formats.message_parts import text_of
-from ctxtrim.formats.openai.items import kind_of
+from ctxtrim.formats.openai.item_kinds import kind_of
 from ctxtrim.model import Message, Span
 
 

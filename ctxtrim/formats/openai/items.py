@@ -22,9 +22,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from ctxtrim.formats.fields import elements, members, metadata_in, role_in, string
+from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import sealed_media
 from ctxtrim.formats.message_lists import Element, ListContents
+from ctxtrim.formats.openai.item_kinds import NO_MESSAGE, ROLES, ItemKind, kind_of
 from ctxtrim.formats.openai.item_parts import (
     answer_parts,
     approval_links,
@@ -38,49 +39,10 @@ from ctxtrim.formats.openai.item_parts import (
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
-ItemKind = Literal["reasoning", "text", "call", "message", "result", "tools", "unsent", "unknown"]
-"""The kind of an item: a piece of an answer, another message, an output, tool schemas, not sent, or
-unknown.
-"""
-
-NO_MESSAGE: tuple[ItemKind, ...] = ("tools", "unsent", "unknown")
-"""The kinds that are no messages. They do not end an answer."""
-
 ItemState = Literal["reasoning", "open"] | None
 """The state of an answer: only reasoning so far, or more; None between answers."""
 
-ROLES: dict[object, Role] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "assistant": "assistant",
-}
-TEXTS = ("input_text", "output_text")
-
-_KINDS: dict[str, ItemKind] = {
-    "reasoning": "reasoning",
-    "tool_call": "call",  # before Codex had ids, as the next two
-    "tool_result": "result",
-    "function_result": "result",
-    "program": "call",  # which OpenAI runs, as its output
-    "program_output": "call",
-    "mcp_list_tools": "call",
-    "mcp_approval_request": "call",
-    "mcp_approval_response": "message",  # the user's answer to the request before it
-    "agent_message": "message",  # a message of another Codex agent
-    "inter_agent_communication": "message",  # the same as a line of older rollouts
-    "additional_tools": "tools",
-    "compaction": "message",  # encrypted, as the next two
-    "compaction_summary": "message",
-    "context_compaction": "message",
-    "compacted": "message",  # the summary of an older Codex compaction
-    "ghost_snapshot": "unsent",
-    # controls of requests [openai/codex, codex-rs/protocol/src/models.rs]
-    "compaction_trigger": "unsent",
-    "configuration_update": "unsent",
-}
 _COMPACTIONS = ("compaction", "compaction_summary", "context_compaction")
-_AGENT_MESSAGES = ("agent_message", "inter_agent_communication")
 _OUTPUTS = ("output", "result", "tools")
 # [openai/codex, codex-rs/core/src/context/contextual_user_message.rs]
 _CONTEXT = (
@@ -92,16 +54,8 @@ _CONTEXT = (
     "warning: the maximum number of unified exec processes you can keep open is",
     "warning: your account was flagged for potentially high-risk cyber activity",
 )  # fmt: skip
-# [openai/codex, codex-rs/core/src/event_mapping.rs]
-_DEVELOPER_CONTEXT = (
-    "<permissions instructions>", "<model_switch>", "<collaboration_mode>", "<multi_agent_mode>",
-    "<realtime_conversation>", "<environments_instructions>", "<plugins_instructions>",
-    "<skills_instructions>", "<personality_spec>", "<token_budget>", "<rollout_budget>",
-    "<context_window>", "<context_window_guidance>",
-)  # fmt: skip
 _EXTERNAL = re.compile(r"\s*<external_([^>]*)>.*</external_\1>\s*", re.DOTALL)
 """A text that an app server adds: nothing follows its tag."""
-_DELIVERY = "codex:code-mode-delivery:"
 _LONGEST = max(map(len, _CONTEXT))
 _TEXT_ROLES: dict[object, Role] = {
     "instructions": "system",
@@ -110,54 +64,6 @@ _TEXT_ROLES: dict[object, Role] = {
 }
 """The roles of strings by their keys."""
 _SUMMARY = "Another language model started to solve this problem"
-
-
-def kind_of(value: Any) -> ItemKind:
-    """The kind of an item.
-
-    A string is a user or system text. An object without role or type is not sent, unless it has an
-    id alone, which refers to an item that the provider stored.
-    """
-    if isinstance(value, str):
-        return "message"
-    if not isinstance(value, dict):
-        return "unknown"
-    kind, role = value.get("type"), value.get("role")
-    if kind == "message" or (kind is None and role is not None):
-        speaker = role_in(value, "role", ROLES)
-        if speaker is None:
-            return "unknown"
-        return "text" if speaker == "assistant" else "message"
-    if kind is None:
-        return "unknown" if value.keys() - {"type"} == {"id"} else "unsent"
-    if not isinstance(kind, str):
-        return "unknown"
-    if kind in _KINDS:
-        return _KINDS[kind]
-    if kind.endswith("_call"):
-        return "call"
-    if not kind.endswith("_output"):
-        return "unknown"
-    return _output_kind(value) if value.get("call_id") is None else "result"
-
-
-def _output_kind(value: dict[str, Any]) -> ItemKind:
-    """The kind of an output without a call id.
-
-    It is a piece of the answer if the provider ran the search, a message if it has the name of what
-    the client reports, else a result whose call is unknown.
-    """
-    if value["type"] == "tool_search_output":
-        return "call"
-    is_report = value["type"] == "function_call_output" and isinstance(value.get("name"), str)
-    return "message" if is_report else "result"
-
-
-def is_response_or_output(value: Any) -> bool:
-    """Whether a value is a response, or an output of a call, and not an object around them."""
-    if not isinstance(value, dict):
-        return False
-    return value.get("object") == "response" or value.get("type") == "function_call_output"
 
 
 def begins(kind: ItemKind, state: ItemState) -> bool:
@@ -295,36 +201,6 @@ def is_prompt(value: Any) -> bool:
     text = _first_text(value)
     has_tag = text.lstrip()[:_LONGEST].lower().startswith(_CONTEXT)
     return not has_tag and _EXTERNAL.fullmatch(text) is None
-
-
-def starts_turn(value: Any) -> bool:
-    """Whether Codex treats an item as the start of a turn: a prompt, or a message of another agent,
-    but no summary [openai/codex, codex-rs/core/src/context_manager/history.rs].
-    """
-    if is_prompt(value):
-        return not is_summary(value)
-    return isinstance(value, dict) and value.get("type") in _AGENT_MESSAGES
-
-
-def is_delivery(metadata: Any) -> bool:
-    """Whether an item with some metadata repeats what a program of the model told the user. Codex
-    keeps it for its reviews, and does not send it
-    [openai/codex, codex-rs/history/src/rollout_payload.rs].
-    """
-    marker = members(metadata).get("delivered_assistant_message")
-    return isinstance(marker, str) and marker.startswith(_DELIVERY)
-
-
-def is_context(value: Any) -> bool:
-    """Whether an item is a message of the client that Codex drops with the turn after it
-    [openai/codex, codex-rs/core/src/context_manager/history.rs].
-    """
-    if kind_of(value) != "message" or isinstance(value, str):
-        return False
-    if value.get("role") == "developer":
-        texts = (string(members(block).get("text")) for block in elements(value.get("content")))
-        return any((text or "").lstrip().lower().startswith(_DEVELOPER_CONTEXT) for text in texts)
-    return value.get("role") == "user" and not is_prompt(value)
 
 
 def is_summary(value: Any) -> bool:

@@ -12,9 +12,10 @@ from ctxtrim.formats.base import Insertion, Site, content_owner
 from ctxtrim.formats.fields import elements, is_paired_by_member, members, string
 from ctxtrim.formats.message_lists import Dialect, Envelope, sent_site
 from ctxtrim.formats.message_parts import system_prompt
-from ctxtrim.formats.openai.items import NO_MESSAGE, TEXTS, kind_of, read_items
+from ctxtrim.formats.openai.item_kinds import NO_MESSAGE, TEXTS, kind_of
 from ctxtrim.formats.request_options import choice, responses_options
 from ctxtrim.formats.usage import responses_usage
+from ctxtrim.loading import lazy_function
 from ctxtrim.model import Message, Part, Span
 from ctxtrim.text.json_paths import Place, each_element
 from ctxtrim.text.records import dump
@@ -252,7 +253,7 @@ def _message(role: str, text: Any) -> dict[str, Any]:
 DIALECT = Dialect(
     "openai-responses",
     knows,
-    read_items,
+    lazy_function("ctxtrim.formats.openai.items:read_items"),
     insert,
     envelope=envelope,
     owner=content_owner,

@@ -29,7 +29,7 @@ from ctxtrim.formats.openai import codex, codex_exec
 from ctxtrim.formats.openai import responses as openai_responses
 from ctxtrim.formats.opencode import OPENCODE_RUN
 from ctxtrim.formats.opencode import session as opencode
-from ctxtrim.formats.openhands import history as openhands
+from ctxtrim.formats.openhands import OPENHANDS
 from ctxtrim.formats.pi import session as pi
 from ctxtrim.formats.traces import langchain_messages, langfuse, langsmith, litellm, opentelemetry
 
@@ -62,7 +62,7 @@ FORMATS: dict[str, Format] = {
         list_format(crush.DIALECT),
         list_format(AI_SDK_UI),
         list_format(ATIF),
-        list_format(openhands.DIALECT),
+        list_format(OPENHANDS),
         list_format(bedrock.DIALECT),
         list_format(anthropic.DIALECT),
         list_format(openai_responses.DIALECT),

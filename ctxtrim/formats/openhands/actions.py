@@ -14,29 +14,10 @@ from ctxtrim.formats.fields import elements, members, metadata_in, string
 from ctxtrim.formats.media_blocks import inline_media
 from ctxtrim.formats.message_parts import function_call
 from ctxtrim.formats.openhands.commands import around_output
+from ctxtrim.formats.openhands.event_kinds import MAIN_ARGUMENT, SILENT_ACTIONS
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
-SILENT = (
-    "null", "recall", "system", "change_agent_state", "agent_state_changed", "pause", "resume",
-    "stop", "start", "condensation", "condensation_request", "status", "server_ready",
-    "loop_recall",
-)  # fmt: skip
-"""Kinds that the model does not read, or not as a call or its result."""
-
-# The arguments of an action; without them there is no call.
-_MAIN_ARGUMENT = {
-    "run": "command",
-    "run_ipython": "code",
-    "read": "path",
-    "write": "path",
-    "edit": "path",
-    "browse": "url",
-    "browse_interactive": "browser_actions",
-    "call_tool_mcp": "name",
-    "delegate": "agent",
-}
-_MESSAGE_ACTIONS = ("message", "finish", "think")
 # Fields that the client adds to an action's arguments.
 _ASIDES = {
     "action", "action_risk", "args", "blocking", "cause", "confirmation_state", "hidden", "id",
@@ -58,24 +39,6 @@ class Contents(Struct, frozen=True):
     tools: str | None = None
 
 
-def is_event(value: object) -> bool:
-    """Whether a value is an action or observation; no other format writes them."""
-    if not isinstance(value, dict):
-        return False
-    action, observation = value.get("action"), value.get("observation")
-    if isinstance(action, str) and observation is None:
-        return isinstance(value.get("args"), dict) or (
-            "source" not in value and action in (*_MAIN_ARGUMENT, *_MESSAGE_ACTIONS, "null")
-        )
-    if not isinstance(observation, str) or not isinstance(value.get("content"), str):
-        return False
-    if action is not None:
-        return False
-    return isinstance(value.get("extras"), dict) or (
-        "source" not in value and observation in (*_MAIN_ARGUMENT, *SILENT)
-    )
-
-
 def contents_of(value: dict[str, Any], span: Span) -> Contents | None:
     """The contents of an event that the model reads; None if there are none."""
     read = _action if isinstance(value.get("action"), str) else _observation
@@ -88,7 +51,7 @@ def _action(value: dict[str, Any], span: Span) -> Contents | None:
     arguments, inner_span = (value["args"], span.inside("args")) if has_arguments else (value, span)
     if kind == "system":
         return _system(arguments, inner_span)
-    if kind in SILENT:
+    if kind in SILENT_ACTIONS:
         return None
     if kind == "message":
         waits = arguments.get("wait_for_response") is True
@@ -100,7 +63,7 @@ def _action(value: dict[str, Any], span: Span) -> Contents | None:
         role = "user" if source == "user" else "assistant"
         return Contents(Message(role, (*_texts(arguments, inner_span, "thought"),)))
     if source == "user":
-        texts = _texts(arguments, inner_span, _MAIN_ARGUMENT.get(kind, "content"))
+        texts = _texts(arguments, inner_span, MAIN_ARGUMENT.get(kind, "content"))
         return Contents(Message("user", tuple(texts)))
     answer = _answer(value, span)
     if answer is not None:
@@ -154,7 +117,7 @@ def _plain(
 ) -> Iterator[Part]:
     """An action without a recorded answer: its thought and its request."""
     name, call_id = _name_and_id(value, kind)
-    key = "thought" if kind == "think" else _MAIN_ARGUMENT.get(kind)
+    key = "thought" if kind == "think" else MAIN_ARGUMENT.get(kind)
     if key is not None and kind != "think":
         yield from (part for part in _texts(arguments, span, "thought") if part.text)
     if key is None or key in arguments:  # in an unknown kind, the thought is an argument
@@ -168,7 +131,7 @@ def _observation(value: dict[str, Any], span: Span) -> Contents | None:
     kind, call_metadata = value["observation"], value.get("tool_call_metadata")
     if kind == "recall":
         return _recall(value, span)
-    if kind in SILENT:
+    if kind in SILENT_ACTIONS:
         return None
     content_span, text = span.inside("content"), string(value.get("content")) or ""
     is_caused = isinstance(call_metadata, dict) or "cause" in value or "id" not in value

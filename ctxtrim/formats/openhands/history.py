@@ -1,11 +1,4 @@
-"""OpenHands: a history of events, in its own document or next to the results of an evaluation.
-
-::
-
-    {"instance_id", "history": [{"id", "source", "action", "args"},
-                                {"id", "cause", "observation", "content"}, …]}
-    {"history": [[action, observation], …]}    2024; either may be a `null` placeholder
-    {"id", "source", "kind": "ActionEvent", "tool_call", …}    version 1, per line or in a list
+"""The messages in a history of OpenHands.
 
 Actions of one model answer are one message with several calls. Events that a condensation forgets
 are not read; its summary replaces them, and is removed together with them.
@@ -19,26 +12,18 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import Located, first_string, members, string
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.fields import Located
+from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.message_parts import joined_message
 from ctxtrim.formats.openhands import actions, sdk
 from ctxtrim.formats.openhands.actions import Contents
+from ctxtrim.formats.openhands.event_kinds import (
+    SILENT_SDK_EVENTS,
+    is_action_or_observation,
+    is_sdk_event,
+)
 from ctxtrim.formats.usage import openai_usage
-from ctxtrim.loading import lazy_function
 from ctxtrim.model import Message, Part, Span
-from ctxtrim.text.json_paths import Path
-
-_PROMPTS = (("args", "content"), ("system_prompt", "text"))
-"""The ends of the paths of system prompts. Other messages are removed with their events."""
-
-
-def knows(value: object) -> bool:
-    """Whether a value is an event, or a pair of an action and an observation."""
-    if isinstance(value, list):
-        return 0 < len(value) <= 2 and all(map(actions.is_event, value))
-    return actions.is_event(value) or sdk.is_event(value)
 
 
 class _Event(Struct, frozen=True):
@@ -99,19 +84,22 @@ def _events(elements: Iterable[Element]) -> Iterator[_Event]:
 
 def _is_placeholder(value: dict[str, Any]) -> bool:
     """Whether an event is a placeholder for a missing action or observation."""
-    return actions.is_event(value) and "null" in (value.get("action"), value.get("observation"))
+    kinds = (value.get("action"), value.get("observation"))
+    return "null" in kinds and is_action_or_observation(value)
 
 
 def _contents_of(event: _Event) -> Contents | None:
-    if sdk.is_event(event.value):
+    if is_sdk_event(event.value):
         return sdk.contents_of(event.value, event.span)
-    return actions.contents_of(event.value, event.span) if actions.is_event(event.value) else None
+    if is_action_or_observation(event.value):
+        return actions.contents_of(event.value, event.span)
+    return None
 
 
 def _is_unknown(value: dict[str, Any]) -> bool:
     """Whether an event without contents may be a message of an unknown kind."""
     if isinstance(value.get("kind"), str):
-        return "source" in value and value["kind"] not in sdk.SILENT
+        return "source" in value and value["kind"] not in SILENT_SDK_EVENTS
     return "role" in value
 
 
@@ -207,36 +195,3 @@ def _forgotten_ids(inner: dict[str, Any], numbers: list[int]) -> list[Any]:
     ids = numbers[start:end]
     del numbers[start:end]
     return ids
-
-
-def envelope(value: dict[str, Any], span: Span) -> Envelope:
-    """The id of the instance and the evaluated model. The events contain the tools."""
-    config = members(members(value.get("metadata")).get("llm_config"))
-    names = (value.get(key) for key in ("instance_id", "id", "question_id"))
-    return Envelope(
-        model=string(config.get("model")),
-        id=first_string(names),
-    )
-
-
-def owner(array: Path) -> Path | None:
-    """A pair is removed with both of its events; an answer stays without its calls."""
-    return array if isinstance(array[-1], int) else None
-
-
-def relink(edit: Edit) -> Edit:
-    """The edit in which a dropped system prompt is an empty text, which its event requires."""
-    prompts = {span for span in edit.removed if span.path[-2:] in _PROMPTS}
-    return edit.with_value(prompts, "") if prompts else edit
-
-
-DIALECT = Dialect(
-    "openhands",
-    knows,
-    read,
-    lazy_function("ctxtrim.formats.openhands.insert:insert"),
-    envelope=envelope,
-    owner=owner,
-    relink=relink,
-    places=("history", "[*].history", "trajectory", ""),
-)

@@ -12,26 +12,9 @@ from ctxtrim.model import ROLES, Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
 _ROLES: dict[object, Role] = {role: role for role in ROLES}
-_MESSAGE_KINDS = (
-    "ActionEvent", "AgentErrorEvent", "CondensationSummaryEvent", "MessageEvent",
-    "ObservationEvent", "SystemPromptEvent", "UserRejectObservation",
-)  # fmt: skip
-SILENT = (
-    "ACPToolCallEvent", "Condensation", "CondensationRequest", "ConversationErrorEvent",
-    "ConversationStateUpdateEvent", "HookExecutionEvent", "InterruptEvent",
-    "LLMCompletionLogEvent", "PauseEvent", "StreamingDeltaEvent", "TokenEvent",
-)  # fmt: skip
-"""Kinds that the model does not read, except the summary of a condensation."""
 _COMMANDS = ("TerminalObservation", "ExecuteBashObservation")
 _FAILURE = "[An error occurred during execution.]\n"  # before the content of every observation
 _REJECTION = "Action rejected: "  # before the reason of the user
-
-
-def is_event(value: object) -> bool:
-    """Whether a value is an event of a known kind."""
-    if not isinstance(value, dict) or "source" not in value:
-        return False
-    return value.get("kind") in (*_MESSAGE_KINDS, *SILENT)
 
 
 def contents_of(value: dict[str, Any], span: Span) -> Contents | None:

@@ -543,6 +543,14 @@ CONDENSED = (
 
 
 @pytest.mark.parametrize("events", CONDENSED)
+def test_a_condensation_forgets_its_events_in_a_history_joined_to_itself(events: Any) -> None:
+    twice = history(*events, *events)
+    assert first_texts(twice) == ["go", "It looked.", "Done.", "go", "Done."]
+    messages = transcript(twice).messages
+    assert first_texts(inserted(twice, *messages[:3])) == ["go", "It looked.", "Done."]
+
+
+@pytest.mark.parametrize("events", CONDENSED)
 def test_a_summary_is_dropped_with_its_forgotten_events(events: Any) -> None:
     data = history(*events)
     messages = transcript(data).messages

@@ -184,6 +184,13 @@ def test_a_compaction_keeps_from_the_next_entry_if_its_first_is_dropped(
     ]
 
 
+def test_a_compaction_that_keeps_nothing_keeps_nothing_in_a_session_joined_to_itself() -> None:
+    talk = (*LONG[:4], compaction("k", "d", "so far", firstKeptEntryId="k"), *LONG[5:])
+    twice = session(*talk, *talk)
+    assert role_texts(transcript(twice)) == [KEPT[0], *KEPT[3:]]
+    assert role_texts(transcript(lines(*trimmed_file(twice, 0, 2)))) == [KEPT[0], KEPT[4]]
+
+
 def test_a_compaction_without_its_summary_still_hides_earlier_history() -> None:
     for data in (session(*LONG), session(*OLD)):
         out = trimmed_file(data, 3, 4)

@@ -138,16 +138,16 @@ def _forgotten(events: Sequence[_Event]) -> set[int]:
     }
     if not condensations:
         return set()
-    positions = {
-        event.value["id"]: position
-        for position, event in enumerate(events)
-        if _is_name(event.value.get("id"))
-    }
+    positions: dict[Any, list[int]] = {}  # several if a history is joined to itself
+    for position, event in enumerate(events):
+        if _is_name(event.value.get("id")):
+            positions.setdefault(event.value["id"], []).append(position)
     numbers = sorted(name for name in positions if isinstance(name, int))
     forgotten = set(condensations)
     for position in reversed(condensations):
-        names = _forgotten_ids(condensations[position], numbers)
-        forgotten |= {positions[name] for name in names if positions.get(name, position) < position}
+        for name in _forgotten_ids(condensations[position], numbers):
+            places = positions.get(name, [])
+            forgotten.update(places[: bisect_left(places, position)])
     return forgotten
 
 

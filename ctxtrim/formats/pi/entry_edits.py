@@ -220,6 +220,8 @@ def _keep(
             continue
         old_first = first_kept(old_entries, lookup, old_position)
         start = index if old_first is None else events.places[old_entries[old_first].span]
+        if index in alive and start not in alive:
+            start = index  # it keeps nothing, as `Thread` reads it
         candidates = live if index in alive else kept
         first = next((place for place in range(start, index) if place in candidates), index)
         if index == newest:

@@ -142,6 +142,16 @@ def test_a_compression_replaces_everything_before_it() -> None:
     ]
 
 
+def test_the_history_of_a_compression_is_read_once_in_a_session_joined_to_itself() -> None:
+    history = [{"role": "user", "parts": [{"text": "so far"}]}]
+    pressed = system("k", "d", "chat_compression", compressedHistory=history, info={})
+    talk = (*TALK, pressed, line("e", "k", "user", "go on"))
+    assert role_texts(transcript(*talk, *talk)) == [
+        ("user", ["so far"]),
+        ("user", ["go on", "go on"]),
+    ]
+
+
 def test_artifacts_after_the_last_event_do_not_end_the_conversation() -> None:
     assert (
         role_texts(transcript(*TALK, system("z", None, "session_artifact_snapshot", summary="x")))

@@ -151,10 +151,12 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     messages: list[Message] = []
     usages: list[Usage] = []
     groups: dict[str | None, list[QwenEvent]] = {}
+    histories: set[str | None] = set()
     for event in thread:
         if event.is_context:
             groups.setdefault(event.id, []).append(event)
-        elif event.history is not None:
+        elif event.history is not None and event.id not in histories:
+            histories.add(event.id)  # the client reads the first line of an event
             messages += _history_messages(event.history, len(messages))
     for group in groups.values():
         usages += _usage(group, len(messages))

@@ -70,9 +70,9 @@ class PlainConversation:
 
 def _must_be_well_formed(chunk: Chunk) -> None:
     """Raise `InputError` for the first malformed value of messages that cannot be edited."""
-    from ctxtrim.formats.defects import malformed  # for failures only
+    from ctxtrim.formats.defects import first_defect  # for failures only
 
-    odd = malformed(chunk.lines)
+    odd = first_defect(chunk)
     if odd is not None:
         raise InputError(f"malformed messages cannot be edited: {odd.reason}; fix this value")
 

@@ -1,13 +1,18 @@
-"""Finds malformed values in lines: values of a wrong type, and links to missing events.
+"""Finds malformed values in lines: values of a wrong type, and links to missing events; and calls
+without a result that have no id.
 
 Formats read around such values. An edit may still be impossible, because the result would read back
 differently. The error then names the cause found here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ctxtrim.model import Line
+from ctxtrim.conversation.turns import shape
+from ctxtrim.formats.chunks import Chunk
+from ctxtrim.formats.fields import elements, members
+from ctxtrim.formats.openai import SDK_RESPONSE, SDK_RESULT
+from ctxtrim.model import Line, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import BLANK, NOT_JSON, value_of
 
@@ -32,6 +37,23 @@ class Malformed(NamedTuple):
 
     line: int
     reason: str
+
+
+def first_defect(chunk: Chunk) -> Malformed | None:
+    """Why the transcripts of a chunk may not be editable; None if nothing is wrong with them."""
+    return malformed(chunk.lines) or next(_open_calls(chunk.transcripts), None)
+
+
+def _open_calls(transcripts: Iterable[Transcript]) -> Iterator[Malformed]:
+    """Calls without an id and without a result: a later message could become their result."""
+    for transcript in transcripts:
+        messages, turn_shape = transcript.messages, shape(transcript.messages)
+        waiting = {position for position, call in turn_shape.unanswered if call.call_id is None}
+        for position, message in enumerate(messages[:-1]):
+            acts = message.action is not None and position not in turn_shape.caller[position + 1 :]
+            if acts or position in waiting:
+                line = transcript.line_of(message) or transcript.line
+                yield Malformed(line, f"the call in message {position} has no result")
 
 
 def malformed(lines: Sequence[Line]) -> Malformed | None:
@@ -81,9 +103,13 @@ def _of_object(value: dict[str, Any], path: Path) -> Iterator[str]:
             yield f"`{pointer}` is {_kind(inner)}, not an id"
         elif key in _TEXTS and isinstance(inner, bool | int | float) and not _has_counters(value):
             yield f"`{pointer}` is {_kind(inner)}, not a text"
+        elif key == "parts" and inner == []:
+            yield f"`{pointer}` is an empty array, and a content has at least one part"
         elif key in _LISTS:
             yield from _of_content(inner, pointer)
     role = value.get("role")
+    if role == "tool":
+        yield from _of_results(value.get("content"), _pointer((*path, "content")))
     if isinstance(role, str) and not any(value.get(key) is not None for key in _MESSAGE):
         yield f"`{_pointer(path) or '.'}` has the role {role!r:.40} and no content"
 
@@ -102,21 +128,40 @@ def _of_content(value: Any, pointer: str) -> Iterator[str]:
         yield f"`{pointer}` is {_kind(value)}, not a text or an array"
 
 
+def _of_results(content: Any, pointer: str) -> Iterator[str]:
+    """The problem of a content of the AI SDK with results and other blocks."""
+    kinds = [members(block).get("type") for block in elements(content)]
+    for index, kind in enumerate(kinds):
+        if SDK_RESULT in kinds and kind not in (SDK_RESULT, SDK_RESPONSE):
+            yield f"`{pointer}[{index}]` is not a result, but other blocks of this message are"
+            return
+
+
 def _has_counters(value: dict[str, Any]) -> bool:
     """Whether an object counts the tokens or costs of an input and an output."""
     return isinstance(value.get("input"), int | float)
 
 
 def _reused_ids(events: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[Malformed]:
-    """Events that reuse an id with another parent, or that are their own parent."""
+    """Events that reuse an id with another parent or after other events, or that are their own
+    parent. Lines of one event follow each other.
+    """
     parents: dict[str, Any] = {}
+    first_lines: dict[str, int] = {}
+    before: Any = None
     for number, value in events:
         name = value.get("uuid", value.get("id"))
-        parent = next((value[key] for key in _PARENTS if key in value), None)
+        links = [value[key] for key in _PARENTS if key in value]
+        parent = links[0] if links else None
         if isinstance(name, str):
             if parent is not None and (parent == name or parents.get(name, parent) != parent):
                 yield Malformed(number, f"the id {name!r:.60} belongs to another line")
+            first = first_lines.setdefault(name, number)
+            if links and first != number and before != name:
+                text = f"the id {name!r:.60} is that of line {first}, as in a file joined to itself"
+                yield Malformed(number, text)
             parents.setdefault(name, parent)
+        before = name
 
 
 def _loose_links(events: Sequence[tuple[int, dict[str, Any]]]) -> Iterator[Malformed]:

@@ -31,10 +31,10 @@ def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Fi
 
 def not_written(error: Exception, chunk: Chunk, line: int | None, shows_traceback: bool) -> Finding:
     """The finding for an edited transcript that cannot be written: it is malformed, or a bug."""
-    from ctxtrim.formats.defects import malformed  # for failures only
+    from ctxtrim.formats.defects import first_defect  # for failures only
 
     finding = not_handled(error, line, shows_traceback)
-    odd = malformed(chunk.lines) if finding.code == "self-check" else None
+    odd = first_defect(chunk) if finding.code == "self-check" else None
     if odd is None:
         return finding
     text = (

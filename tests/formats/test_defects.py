@@ -66,6 +66,10 @@ NAMED: dict[str, tuple[list[Any], int, str]] = {
         [{"messages": [{"role": "user"}, {"role": "assistant", "content": LONG}]}],
         1, "`messages[0]` has the role 'user' and no content",
     ),
+    "gemini, nothing left but an empty content": (
+        [{"contents": [content("model", {"text": LONG}), content("user")]}],
+        1, "`contents[1].parts` is an empty array",
+    ),
     "gemini, an array as a part": (
         [{"contents": [content("user", ["Go on."]), content("model", {"text": LONG})]}],
         1, "`contents[0].parts[0]` is an array",
@@ -121,6 +125,11 @@ LINKS: dict[str, tuple[list[Any], int, str]] = {
          {"uuid": "b", "parentUuid": "b"}],
         3, "the id 'b' belongs to another line",
     ),
+    "an id of an earlier line": (
+        [{"uuid": "a", "parentUuid": None}, {"uuid": "b", "parentUuid": "a"},
+         {"uuid": "a", "parentUuid": None}],
+        3, "the id 'a' is that of line 1, as in a file joined to itself",
+    ),
     "a missing parent": (
         [{"id": "a", "parentId": None}, {"id": "c", "parentId": "b"}],
         2, "`parentId` is 'b', but no line before it has that id",
@@ -172,6 +181,32 @@ def test_a_result_that_changes_its_call_after_an_edit_fits_the_budget() -> None:
         (row,) = run(json_lines(messages), [("trim", {})], limit=budget).rows
         assert not row.overflows
         assert row.count.tokens <= budget
+
+
+def test_a_tool_message_of_the_ai_sdk_with_a_text_next_to_a_result_is_reported(
+    ctxtrim: Run,
+) -> None:
+    blocks = [{"type": "text", "text": "x"}, {"type": "tool-result", "toolCallId": "c1"}]
+    messages = [{"role": "tool", "content": blocks}, {"role": "user", "content": "Go."}]
+    ran = ctxtrim("run", "-s", "repair", stdin=json_lines([{"messages": messages}]))
+    assert (ran.code, ran.out) == (1, b"")
+    assert "`messages[0].content[0]` is not a result" in ran.err
+
+
+def test_an_action_without_an_observation_is_reported_if_a_prompt_would_become_it(
+    ctxtrim: Run,
+) -> None:
+    action = {"role": "assistant", "content": "I look.", "thought": "I look.", "action": "ls"}
+    history = [
+        action,
+        action,
+        {"role": "user", "content": LONG},
+        {"role": "user", "content": "Go."},
+    ]
+    cutoff = ("run", "-s", "cutoff:tool-cutoff=0,summary-place=append", "--tokenizer", "chars4")
+    ran = ctxtrim(*cutoff, stdin=json_lines([{"history": history}]))
+    assert (ran.code, ran.out) == (1, b"")
+    assert "the call in message 0 has no result" in ran.err
 
 
 def test_one_placeholder_for_all_ids_is_the_reason_before_any_odd_value() -> None:

@@ -17,7 +17,7 @@ from ctxtrim.api.messages import (
 from ctxtrim.api.options import parse_options
 from ctxtrim.conversation.tool_results import results
 from ctxtrim.conversation.turns import shape
-from ctxtrim.errors import must_be_text, must_be_whole
+from ctxtrim.errors import InputError, excerpt, must_be_text, must_be_whole
 from ctxtrim.evidence.active_files import FileReference, file_references
 from ctxtrim.evidence.key_info import extract_key_info
 from ctxtrim.evidence.one_line import summary_line
@@ -107,15 +107,18 @@ def summarize_tool_output(message: PlainMessage, tool_name: str | None = None) -
         One line of at most 200 characters.
 
     Raises:
-        InputError: the value is not a message.
+        InputError: the value is not a message, or has no tool result.
     """
     if tool_name is not None:
         must_be_text(tool_name, "summarize_tool_output: tool_name")
     read = conversation([message]).transcript.messages
     tool_results = results(shape(read), [0] * len(read))
+    if not tool_results:
+        raise InputError(f"expected a message with a tool result, found {excerpt(str(message))}")
     text = "\n".join(result.text for result in tool_results)
     tool = tool_name or next((result.tool for result in tool_results if result.tool != "?"), "tool")
-    return summary_line(extract_key_info(text, tool), tool)
+    flags = [result.is_error for result in tool_results]
+    return summary_line(extract_key_info(text, tool, is_error=any(flags) or flags[0]), tool)
 
 
 def truncate_old_tool_outputs(

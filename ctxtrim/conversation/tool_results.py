@@ -42,6 +42,11 @@ class ToolResult(Struct, frozen=True):
         )
 
     @property
+    def is_error(self) -> bool | None:
+        """Whether the format flags the result as an error; None if it has no flag."""
+        return self.message.result.is_error if self.message.result else None
+
+    @property
     def id(self) -> str | None:
         """The trace id of the result, or the id of its call."""
         return self.message.result.call_id if self.message.result else None

@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ctxtrim.evidence.key_info import KeyInfo
+from ctxtrim.conversation.tool_results import ToolResult
+from ctxtrim.evidence.key_info import KeyInfo, extract_key_info
 
 LONGEST = 200
 """The maximum characters of a summary line, brackets included."""
@@ -17,6 +18,13 @@ _EXIT = re.compile(r"exit -?\d+")
 _MATCHES = re.compile(r"\d+ match(?:es)?")
 _NAME = 40  # characters of the tool's name
 _SUBJECT = 80  # characters of the subject
+
+
+def line_of_result(result: ToolResult) -> str:
+    """The summary line of a tool result."""
+    arguments = result.call.text if result.call is not None else None
+    info = extract_key_info(result.text, result.tool, arguments, result.is_error)
+    return summary_line(info, result.tool)
 
 
 def summary_line(info: KeyInfo, tool_name: str | None) -> str:

@@ -11,8 +11,7 @@ from functools import lru_cache
 
 from ctxtrim.clipping.markers import marker
 from ctxtrim.conversation.tool_results import ToolResult, lines_of, trace_id
-from ctxtrim.evidence.key_info import extract_key_info
-from ctxtrim.evidence.one_line import is_summary_line, summary_line
+from ctxtrim.evidence.one_line import is_summary_line, line_of_result
 from ctxtrim.evidence.tool_kinds import kind_of_tool, paths_of
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
@@ -129,8 +128,7 @@ class Replacement:
             lines = map(_capped, first_lines(result.text, self.lines))
             return "\n".join((*lines, filled(self.pointer, values)))
         if self.mode == "summary":
-            arguments = result.call.text if result.call else None
-            return summary_line(extract_key_info(result.text, result.tool, arguments), result.tool)
+            return line_of_result(result)
         return filled(self.placeholder, values)
 
     def is_done(self, text: str) -> bool:

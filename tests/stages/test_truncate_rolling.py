@@ -12,6 +12,7 @@ from conftest import Run
 from harness import parse, run
 
 from ctxtrim import (
+    InputError,
     active_files,
     count_steps,
     summarize_tool_output,
@@ -537,6 +538,43 @@ def test_s2_4_a_summary_replaces_the_placeholder() -> None:
 
 def test_s2_4_a_single_message_is_summarized() -> None:
     assert summarize_tool_output(result("a", "ok\n" * 3), "bash") == "[✓ bash | 3 lines]"
+
+
+def test_the_flag_of_a_result_decides_the_status_of_its_summary() -> None:
+    def flagged(text: str, is_error: bool, name: str = "c1") -> dict[str, Any]:
+        return {
+            "type": "tool_result",
+            "tool_use_id": name,
+            "is_error": is_error,
+            "content": text,
+        }
+
+    denied, fine = flagged("permission denied\n" * 9, True), flagged("Error: none\n" * 9, False)
+    for block, line in (
+        (denied, "[❌ bash | permission denied | 9 lines]"),
+        (fine, "[✓ bash | 9 lines]"),
+    ):
+        assert summarize_tool_output({"role": "user", "content": [block]}, "bash") == line
+    both = [flagged("ok", False, "c1"), flagged("denied", True, "c2")]
+    assert summarize_tool_output({"role": "user", "content": both}) == "[❌ tool | ok | 2 lines]"
+
+    use = {"type": "tool_use", "id": "c1", "name": "bash", "input": {"command": "ls"}}
+    session = [
+        user("go"),
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [denied]},
+        says("It is closed."),
+    ]
+    shorter = truncate_old_tool_outputs(
+        session, current_step=9, replace="summary", keep_errors=False, keep_small=0
+    )
+    line = "[❌ bash: ls | permission denied | 9 lines]"
+    assert shorter[2]["content"][0]["content"] == line
+
+
+def test_a_message_without_a_result_has_no_summary() -> None:
+    with pytest.raises(InputError, match="expected a message with a tool result, found"):
+        summarize_tool_output(user("go"))
 
 
 def test_s2_5_key_info_of_an_output() -> None:

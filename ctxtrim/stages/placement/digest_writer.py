@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape, grouped
-from ctxtrim.evidence.key_info import extract_key_info
-from ctxtrim.evidence.one_line import summary_line
+from ctxtrim.evidence.one_line import line_of_result
 from ctxtrim.model import Message, Part
 from ctxtrim.stages.placement.leads import digest_message, with_leads
 from ctxtrim.summaries import digests, markers
@@ -136,7 +135,7 @@ class DigestWriter:
         calls = [result.call.text for result in group_results if result.call is not None]
         arguments = "\n".join(calls)
         outputs = [
-            result.text if len(group_results) == 1 else f"{_line(result)}\n{result.text}"
+            result.text if len(group_results) == 1 else f"{line_of_result(result)}\n{result.text}"
             for result in group_results
         ]
         return tool_prompt(names, arguments, "\n\n".join(outputs), redacts=self.redacts)
@@ -159,7 +158,7 @@ def _brief_text(group: Sequence[Step]) -> str:
 def _brief_lines(step: Step) -> list[str]:
     """The assistant's text, and a line for each result."""
     words = [f"> {head(step.words, _QUOTE)}"] if step.words else []
-    return [*words, *map(_line, step.results)]
+    return [*words, *map(line_of_result, step.results)]
 
 
 def _full_text(step: Step) -> str:
@@ -191,11 +190,3 @@ def _masked(step: Step) -> Step:
         call = result.call and replace(result.call, text=redacted(result.call.text))
         masked.append(replace(result, text=redacted(result.text), call=call))
     return replace(step, results=tuple(masked), words=redacted(step.words))
-
-
-def _line(result: ToolResult) -> str:
-    """A result as one line."""
-    part = result.message.result
-    arguments = result.call.text if result.call is not None else None
-    info = extract_key_info(result.text, result.tool, arguments, part.is_error if part else None)
-    return summary_line(info, result.tool)

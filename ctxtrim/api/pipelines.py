@@ -1,7 +1,7 @@
 """A pipeline as a value: for message lists, for lines of bytes and for files."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Unpack
 
@@ -10,7 +10,7 @@ from ctxtrim.api.files import file_reader, no_transcript, opened, path_text
 from ctxtrim.api.fit import must_fit, run_stages
 from ctxtrim.api.messages import M, RequestFields, System, Tools, conversation
 from ctxtrim.api.options import parse_options
-from ctxtrim.errors import STDIN, UsageError, excerpt, must_be_summarizer, source_name
+from ctxtrim.errors import STDIN, UsageError, excerpt, must_be_summarizer, must_be_text, source_name
 from ctxtrim.findings import Finding
 from ctxtrim.formats.lines import blocks
 from ctxtrim.io.inputs import Input
@@ -59,7 +59,7 @@ class FileOutcome:
         return is_read and all(row.fits and row.is_handled for row in self.rows)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Pipeline:
     """Stages with their settings, a model and a budget. A value: it can be compared, hashed and
     pickled.
@@ -77,6 +77,7 @@ class Pipeline:
     """
 
     files: FilePipeline
+    arguments: str = field(compare=False)
 
     def __init__(
         self, *stages: str, summarizer: Summarizer | None = None, **options: Unpack[PipelineConfig]
@@ -94,6 +95,8 @@ class Pipeline:
         Raises:
             UsageError: a stage or an option is unknown or invalid.
         """
+        for stage in stages:
+            must_be_text(stage, "Pipeline: stages, one argument each")
         named = {"pipeline": list(stages)} if stages else None
         settings = parse_options("Pipeline", options, named, preset="")
         must_be_summarizer(summarizer, "Pipeline: summarizer")
@@ -106,6 +109,12 @@ class Pipeline:
             summarizer=summarizer,
         )
         object.__setattr__(self, "files", FilePipeline(file_reader(settings), job))
+        given = dict(options) | ({} if summarizer is None else {"summarizer": summarizer})
+        arguments = [*map(repr, stages), *(f"{name}={value!r}" for name, value in given.items())]
+        object.__setattr__(self, "arguments", ", ".join(arguments))
+
+    def __repr__(self) -> str:
+        return f"Pipeline({self.arguments})"
 
     def __hash__(self) -> int:
         """A hash of the names of the stages; equal pipelines have equal ones."""

@@ -119,6 +119,15 @@ def test_a_pipeline_is_a_value() -> None:
     assert again.run(messages) == PIPELINE.run(messages)
 
 
+def test_a_pipeline_shows_its_arguments() -> None:
+    text = "Pipeline('truncate:max-age=2', 'trim', model='gpt-4o', budget=2000)"
+    pipeline = Pipeline("truncate:max-age=2", "trim", model="gpt-4o", budget=2000)
+    assert repr(pipeline) == text
+    assert repr(pickle.loads(pickle.dumps(pipeline))) == text
+    same = Pipeline("truncate:max_age=2", "trim", budget=2000, model="gpt-4o")
+    assert (pipeline, hash(pipeline)) == (same, hash(same))
+
+
 def test_prompts_grow_between_two_trims_if_the_trimmed_list_is_the_history() -> None:
     pipeline = Pipeline("trim:target=0.6", model="gpt-4o", budget=2000)
     messages, grown = openai_turn(1, 1, 5), []
@@ -143,13 +152,14 @@ def test_presets_name_the_stages() -> None:
     [
         (["trimm"], {}, "unknown stage (did you mean trim?)"),
         (["trim:max-age=1"], {}, "unknown setting max-age"),
+        ([["trim"]], {}, "stages, one argument each: expected a text, found ['trim']"),
         (["trim"], {"modell": "gpt-4o"}, "modell: unknown key (did you mean model?)"),
         (["trim"], {"budget": 0}, "expected at least 1"),
         ([], {"format": "morse"}, "format"),
     ],
 )
 def test_invalid_pipelines_are_one_clear_line(
-    stages: list[str], options: dict[str, Any], error: str
+    stages: list[Any], options: dict[str, Any], error: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
         Pipeline(*stages, **options)

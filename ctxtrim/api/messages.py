@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from ctxtrim.errors import InputError, SelfCheckError, UsageError
+from ctxtrim.errors import InputError, SelfCheckError, UsageError, excerpt
 from ctxtrim.formats import FORMATS
 from ctxtrim.formats.chunks import Chunk
 from ctxtrim.formats.reading import open_reading
@@ -37,6 +37,7 @@ Tools = Sequence[Mapping[str, Any]] | None
 RequestFields = Mapping[str, Any] | None
 
 _FORMATS = tuple(FORMATS[name] for name in ("anthropic", "openai-chat"))
+_LANGCHAIN_TYPES = ("human", "ai", "system", "tool")
 _SHAPE = "the shape of Chat Completions or Anthropic"
 
 
@@ -143,10 +144,19 @@ def _must_be_counted(transcript: Transcript, values: Sequence[bytes]) -> None:
         return
     unknown = (position for position in range(len(values)) if position not in known)
     first = next(unknown, 0)
-    role = json.loads(values[first])["role"]
     raise InputError(
-        f"message {first}: role {role!r} cannot be counted; expected a message in {_SHAPE}"
+        f"message {first}: {_odd_member(json.loads(values[first]))}; expected a message in {_SHAPE}"
     )
+
+
+def _odd_member(message: dict[str, Any]) -> str:
+    """What prevents that a message is read, in words: its content, else its role."""
+    if "content" not in message:
+        return "it has no content"
+    content = message["content"]
+    if isinstance(content, dict):
+        return f"its content is an object, {excerpt(str(content))}"
+    return f"role {message['role']!r} cannot be counted"
 
 
 def message_list(messages: PlainMessages) -> PlainMessages:
@@ -171,6 +181,11 @@ def _message(message: PlainMessage, position: int) -> bytes:
         plain = message if isinstance(message, Mapping) else _dumped(message)
     except ValueError as error:
         raise InputError(f"message {position}: cannot be written as JSON: {error}") from error
+    if isinstance(plain, Mapping) and _is_of_langchain(plain):
+        raise InputError(
+            f"message {position}: a message of LangChain; pass the dicts of "
+            "langchain_core.messages.convert_to_openai_messages(messages)"
+        )
     other = _of_other_api(plain) if isinstance(plain, Mapping) else None
     if other is not None:
         raise InputError(
@@ -182,6 +197,13 @@ def _message(message: PlainMessage, position: int) -> bytes:
             f"message {position}: expected an object with a role, found {str(message)[:80]}"
         )
     return _spelled(plain, f"message {position}")
+
+
+def _is_of_langchain(message: Mapping[str, Any]) -> bool:
+    """Whether a message is the dump of a LangChain object, or an element of `messages_to_dict`."""
+    kind = message.get("type")
+    is_of_it = kind in _LANGCHAIN_TYPES or str(kind).endswith("MessageChunk")
+    return is_of_it and "role" not in message
 
 
 def _of_other_api(message: Mapping[str, Any]) -> str | None:

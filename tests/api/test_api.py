@@ -627,6 +627,16 @@ def test_an_invalid_config_is_one_clear_line(config: dict[str, Any], error: str)
             "of Chat Completions or Anthropic",
         ),
         (
+            [{"role": "user"}],
+            "message 0: it has no content; expected a message in the shape of Chat Completions or "
+            "Anthropic",
+        ),
+        (
+            [{"role": "user", "content": {"text": "x"}}],
+            "message 0: its content is an object, {'text': 'x'}; expected a message in the shape "
+            "of Chat Completions or Anthropic",
+        ),
+        (
             [{"role": "user", "content": {1, 2}}],
             "message 0: cannot be written as JSON: set is not JSON",
         ),

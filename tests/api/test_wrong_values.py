@@ -246,6 +246,31 @@ def test_a_list_of_another_api_is_not_read(name: str) -> None:
         LISTS[name](RESPONSES)
 
 
+class LangChainMessage:
+    """A message as LangChain makes it: its role is the `type`."""
+
+    def model_dump(self) -> dict[str, Any]:
+        return {"type": "human", "content": "Which berths are free?", "id": None}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        LangChainMessage(),
+        {"type": "ai", "content": "Two.", "tool_calls": []},
+        {"type": "AIMessageChunk", "content": "Two."},
+        {"type": "human", "data": {"type": "human", "content": "Hello"}},
+    ],
+)
+def test_a_message_of_langchain_is_named_with_the_remedy(message: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        ctxtrim.trim_conversation([*HI, message], 100)
+    assert str(caught.value) == (
+        "message 1: a message of LangChain; pass the dicts of "
+        "langchain_core.messages.convert_to_openai_messages(messages)"
+    )
+
+
 PATHS: dict[str, Callable[[Any], Any]] = {
     "read: path": lambda path: list(ctxtrim.read(path)),
     "stream_file: path": lambda path: list(PIPELINE.stream_file(path)),

@@ -113,4 +113,6 @@ def _unknown(key: str, block: str) -> str:
 def _nearest(key: str, words: Iterable[str]) -> str:
     near = {word: word for word in words}
     near |= {kebab_case(word): word for word in near}
+    if "_" in key:  # as keywords of Python
+        near = {word: shown.replace("-", "_") for word, shown in near.items()}
     return suggestion(kebab_case(key).replace("_", "-"), near, near.__getitem__)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ctxtrim.config.aliases import VALUE_ALIASES
 from ctxtrim.config.option import Option, Values, stage_option
+from ctxtrim.config.presets import PRESETS
 from ctxtrim.errors import UsageError
 from ctxtrim.stage import Stage
 from ctxtrim.stages import STAGES
@@ -62,6 +63,8 @@ SETTINGS = _SettingsTable()
 def parse_stage(text: str, location: str) -> tuple[str, dict[str, Any]]:
     """The stage name and the given settings, converted, of a text. Errors begin with `location`."""
     name, _, rest = text.partition(":")
+    if name not in STAGES and name in PRESETS:
+        raise UsageError(f"{location}: a preset, not a stage; give it as the option preset")
     if name not in STAGES:
         raise UsageError(
             f"{location}: unknown stage{_similar(name, STAGES)}; expected one of "

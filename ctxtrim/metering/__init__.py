@@ -154,7 +154,7 @@ class Metering:
         if reserve >= window:
             raise UsageError(
                 f"a reserve of {reserve:,} tokens leaves no room in a context window of "
-                f"{window:,}; use a smaller --reserve or a larger --context-window"
+                f"{window:,}; use a smaller reserve or a larger context window"
             )
         known_room = self._known_room(model, window, reserve)
         if known_room is None and self.session_limit:

@@ -153,6 +153,7 @@ def test_presets_name_the_stages() -> None:
         (["trimm"], {}, "unknown stage (did you mean trim?)"),
         (["trim:max-age=1"], {}, "unknown setting max-age"),
         ([["trim"]], {}, "stages, one argument each: expected a text, found ['trim']"),
+        (["rolling"], {}, "rolling: a preset, not a stage; give it as the option preset"),
         (["trim"], {"modell": "gpt-4o"}, "modell: unknown key (did you mean model?)"),
         (["trim"], {"budget": 0}, "expected at least 1"),
         ([], {"format": "morse"}, "format"),

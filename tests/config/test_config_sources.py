@@ -238,6 +238,7 @@ def test_s1_12_the_config_block_for_trim(sources: Sources) -> None:
 
 OWN_FILE = {
     "max-ages = 3": "max-ages: unknown key (did you mean max-age?)",
+    "max_ages = 3": "max_ages: unknown key (did you mean max_age?)",
     "maxAges = 3": "maxAges: unknown key (did you mean max-age?)",
     "maxTokensPerOutputs = 3": (
         "maxTokensPerOutputs: unknown key (did you mean maxTokensPerOutput?)"

@@ -234,6 +234,8 @@ def _plain(value: object) -> object:
     """The dict of a value that `json` cannot write, such as a content block of an SDK."""
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, type):  # such as the `response_format` of an SDK
+        raise TypeError(f"{value.__name__} is a class; pass its JSON schema")
     dumped = _dumped(value)
     if dumped is None:
         raise TypeError(f"{type(value).__name__} is not JSON")

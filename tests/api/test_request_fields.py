@@ -135,7 +135,7 @@ def test_a_refused_prompt_leaves_room_for_the_fields() -> None:
         (
             {"request": {"response_format": dict}},
             InputError,
-            "response_format: cannot be written as JSON",
+            "response_format: cannot be written as JSON: dict is a class; pass its JSON schema",
         ),
         (
             {"request": {"system": "Be brief."}},

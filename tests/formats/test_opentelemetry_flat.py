@@ -298,6 +298,26 @@ def test_blocks_of_openinference_are_read_by_their_type() -> None:
     assert len(only(line(found | more)).messages[0].calls) == 1
 
 
+def test_the_text_of_an_answer_in_its_content_and_in_a_block_counts_once() -> None:
+    answer = "llm.output_messages.0.message"
+    block = {
+        f"{answer}.contents.0.message_content.type": "text",
+        f"{answer}.contents.0.message_content.text": "Nine boats.",
+    }
+    asked = {
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": TEXT,
+        f"{answer}.role": "assistant",
+    }
+    data = line(asked | block | {f"{answer}.content": "Nine boats."})
+    assert shape(only(data))[1:] == [("assistant", [("text", "Nine boats.")])]
+    other = line(asked | block | {f"{answer}.content": "Ten boats."})
+    assert len(only(other).messages[1].parts) == 2
+    trimmed = run(data, [("trim", {})], limit=16).data or b""
+    assert shape(only(trimmed)) == [("user", [("text", TEXT)])]
+    assert b"Nine boats." not in trimmed
+
+
 def test_a_block_of_an_unknown_kind_is_reported(ctxtrim: Run) -> None:
     data = line(openinference() | {
         "llm.input_messages.3.message.role": "user",

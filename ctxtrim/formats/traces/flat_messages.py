@@ -7,7 +7,8 @@
 
 A message is removed with all its attributes; the numbers of the others stay. No message is added.
 A content of Traceloop may be JSON with the blocks of Anthropic's API or of Converse: each result is
-a message. OpenInference's content with an attribute for each block is read by `flat_contents`.
+a message. OpenInference's content with an attribute for each block is read by `flat_contents`; for
+the OpenAI Agents SDK it also writes the text of an answer as its content.
 Sources: `instrumentation/anthropic/span_utils.py`, `instrumentation/bedrock/span_utils.py` and
 `instrumentation/openai_agents/_hooks.py` of traceloop/openllmetry;
 `instrumentation/anthropic/_wrappers.py` of Arize-ai/openinference.
@@ -27,7 +28,7 @@ from ctxtrim.formats.traces import flat_contents, genai_messages
 from ctxtrim.formats.traces.attributes import Attribute, Attributes
 from ctxtrim.formats.traces.requests import LoggedRequest, LogRecord, opened, request_of
 from ctxtrim.loading import lazy_pattern
-from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.model import Companion, Message, Part, Role, Span
 from ctxtrim.text.records import dump
 
 _NAME = lazy_pattern(
@@ -120,7 +121,11 @@ def _add(role: Role, fields: _Fields, contents: ListContents) -> None:
         role, parts = messages[0].role, messages[0].parts
     else:
         parts = content_parts(value or None, span, text_or_block)
-    parts = (*_thoughts(fields), *parts, *flat_contents.content_parts_of(fields))
+    blocks = tuple(flat_contents.content_parts_of(fields))
+    copies: tuple[Companion, ...] = ()
+    if content and any(part.kind == "text" and part.text == content.value for part in blocks):
+        parts, copies = (), (Companion(content.whole, "content", is_copy=True),)
+    parts = (*_thoughts(fields), *parts, *blocks)
     calls = _calls(fields)
     ids = {call.call_id for call in calls}
     parts = tuple(part for part in parts if part.kind != "tool_call" or part.call_id not in ids)
@@ -132,7 +137,7 @@ def _add(role: Role, fields: _Fields, contents: ListContents) -> None:
         return  # its messages were removed
     start = next(iter(fields.values())).span  # of a text, which takes no debug keys
     wholes = (attribute.whole for attribute in fields.values())
-    contents.add(role, (*parts, *calls), start, *wholes)
+    contents.add(role, (*parts, *calls), start, *wholes, companions=copies)
 
 
 def _in_blocks(role: Role, content: Any, span: Span, index: int) -> Iterator[Message]:

@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from builders import conversation, says, user
+import pytest
+from builders import call, conversation, says, user
 from conftest import Run
 from harness import read
 from pictures import png
@@ -87,3 +88,46 @@ def test_other_blocks_without_a_type_count_as_their_json() -> None:
     ]
     media = [answer(block).parts[0].media for block in ({"audio": "a.wav"}, {"video": ["a.png"]})]
     assert [each.kind for each in media if each is not None] == ["audio", "file"]
+
+
+def test_blocks_and_errors_of_agentdojo_are_texts(ctxtrim: Run) -> None:
+    def blocks(text: str, kind: str = "text") -> list[dict[str, str]]:
+        return [{"type": kind, "content": text}]
+
+    asked = {"function": "sound", "args": {"at": 3}, "id": "c1", "placeholder_args": None}
+    lost = asked | {"id": "c2"}
+    done = {"role": "tool", "tool_call_id": "c1", "tool_call": asked, "error": None}
+    talk = [
+        {"role": "system", "content": blocks("Sound it.")},
+        {"role": "user", "content": blocks("How deep?")},
+        {"role": "assistant", "content": blocks(DEEP, "thinking"), "tool_calls": [asked, lost]},
+        done | {"content": blocks("Seven. " * 60)},
+        done | {"tool_call_id": "c2", "content": blocks(""), "error": "ValueError: no line"},
+        {"role": "assistant", "content": blocks("Seven fathoms."), "tool_calls": None},
+    ]
+    data = conversation(talk)
+    (found,) = read(data)[0].transcripts
+    parts = [[(part.kind, part.text) for part in message.parts] for message in found.messages]
+    assert parts[0] + parts[1] + parts[2][:1] + parts[5] == [
+        ("text", "Sound it."),
+        ("text", "How deep?"),
+        ("reasoning", DEEP),
+        ("text", "Seven fathoms."),
+    ]
+    assert parts[3:5] == [
+        [("tool_result", "Seven. " * 60)],
+        [("tool_result", "ValueError: no line")],
+    ]
+    assert found.messages[4].parts[0].is_error
+    cut = json.loads(ctxtrim("truncate", "--max-tokens", "20", stdin=data).out)["messages"]
+    assert list(cut[3]["content"][0]) == ["type", "content"]
+    assert cut[:3] + cut[4:] == talk[:3] + talk[4:]
+    assert b"no line" in ctxtrim("convert", "--to", "openai-chat", stdin=data).out
+
+
+@pytest.mark.parametrize(("content", "text"), [("", "E7"), (None, "E7"), ("warped", "warped")])
+def test_an_error_is_sent_in_place_of_an_empty_content(content: str | None, text: str) -> None:
+    failed = {"role": "tool", "tool_call_id": "c1", "content": content, "error": "E7"}
+    data = conversation([user("How deep?"), call("c1"), failed])
+    (found,) = read(data)[0].transcripts
+    assert [part.text for part in found.messages[2].parts] == [text]

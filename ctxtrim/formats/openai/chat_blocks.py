@@ -4,10 +4,15 @@ from typing import Any
 
 from ctxtrim.formats.fields import members, string
 from ctxtrim.formats.media_blocks import block_part, input_text, text_block, untyped_text
-from ctxtrim.model import Part, Span
+from ctxtrim.model import Part, PartKind, Span
 from ctxtrim.text.records import dump
 
 _REASONING = ("reasoning", "text", "think")  # of inspect, the AI SDK and Kimi CLI
+_AGENTDOJO: dict[object, PartKind] = {"text": "text", "thinking": "reasoning"}
+"""Kinds of blocks with their text under `content`, as AgentDojo writes them.
+
+[ethz-spylab/agentdojo, `types.py`]
+"""
 
 
 def part_of(block: Any, span: Span) -> Part:
@@ -16,6 +21,8 @@ def part_of(block: Any, span: Span) -> Part:
     if "type" not in value:
         return _untyped(block, span)
     kind = value["type"]
+    if kind in _AGENTDOJO and isinstance(value.get("content"), str):
+        return Part(_AGENTDOJO[kind], value["content"], span=span.inside("content"), block=span)
     if kind == "tool-call":
         from ctxtrim.formats.openai.ai_sdk import call  # for its messages only
 

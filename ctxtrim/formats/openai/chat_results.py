@@ -58,10 +58,14 @@ def add_results(
     parts: tuple[Part, ...]
     if failure is not None:  # inspect sends it in place of the content [`model/_openai.py`]
         parts = (Part("tool_result", f"Error: {failure}", call_id, name, is_error),)
-    elif isinstance(content, str):
+    elif isinstance(content, str) and (content or not error):  # as almost always
         parts = (Part("tool_result", content, call_id, name, is_error, span=content_span),)
     else:
-        parts = result_parts(content_parts(content, content_span, block), call_id, name, is_error)
+        texts = content_parts(content, content_span, block)
+        if isinstance(error, str) and not any(part.text or part.media for part in texts):
+            # AgentDojo sends it in place of an empty content [`llms/openai_llm.py`]
+            texts = (Part("text", error, span=span.inside("error")),)
+        parts = result_parts(texts, call_id, name, is_error)
     metadata, index = metadata_in(value), len(messages)
     messages.append(
         Message("tool", parts, name=name, metadata=metadata, index=index, spans=(whole,))

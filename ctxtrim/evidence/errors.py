@@ -147,5 +147,5 @@ def _content_range(text: str, start: int, stop: int) -> Range | None:
     content = line.strip()
     if not content or (content[0] == "." and MARKER.fullmatch(content)):
         return None
-    begin = start + line.index(content)
+    begin = start + len(line) - len(line.lstrip())  # faster than a search
     return begin, begin + len(content)

@@ -19,7 +19,6 @@ from ctxtrim.text import Range
 
 _MAX_TYPED = 1 << 21  # typed characters that are searched, newest first, to limit memory
 _WORD = re.compile(r"[^\s\"'`()<>\[\]{},;]+")
-_DIGIT = re.compile(r"\d")  # which every id has
 _FEW = 64  # call ids that are searched in a text before the text is split into words
 # "12" and "search" have other meanings too
 _ID = re.compile(r"(?=.*\d)(?:.{6}|.*[A-Za-z])", re.DOTALL)
@@ -75,9 +74,6 @@ def _by_id(
     messages: Sequence[Message], prompts: dict[int, str], results: dict[int, str]
 ) -> list[int]:
     """The results whose call id is a word of a later message."""
-    prompts = {position: text for position, text in prompts.items() if _DIGIT.search(text)}
-    if not prompts:
-        return []
     ids: dict[str, list[int]] = {}
     for position in results:
         result = messages[position].result

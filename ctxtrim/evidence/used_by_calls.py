@@ -211,9 +211,11 @@ def _others_among(values: set[str], texts: Sequence[str]) -> set[str]:
     whole_values: set[str] = set()
     parts: set[str] = set()
     for text in texts:
-        for value in [value for value in values if value in text]:
-            start = text.index(value)
-            (whole_values if _is_apart(text, start, start + len(value)) else parts).add(value)
+        for value in values:
+            start = text.find(value)
+            if start >= 0:
+                is_whole = _is_apart(text, start, start + len(value))
+                (whole_values if is_whole else parts).add(value)
     return whole_values if parts <= whole_values else whole_values | parts & values_in(texts)
 
 

@@ -1,6 +1,6 @@
 """Shorten tool results: replace old results, clip long ones.
 
-Count, order, role, ids and all other fields are kept. The outcome of each result::
+Count, order, role, ids and all other fields are kept. The outcome of each result (`result_rule`)::
 
     pinned, or replaced before             keep
     same as a newer result (dedupe)        point to the newer result
@@ -12,100 +12,30 @@ A result is changed only if it gets smaller.
 """
 
 import dataclasses
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.clipping.clipper import MODES as CLIPS
-from ctxtrim.clipping.layout import Mode
-from ctxtrim.clipping.limits import spilled_to
 from ctxtrim.conversation import pins
-from ctxtrim.conversation.tool_results import METADATA, ToolResult, results
+from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence.duplicates import copies
 from ctxtrim.evidence.evidence import Evidence
 from ctxtrim.model import Message, Transcript
-from ctxtrim.stage import KEEP, Action, Outcome, Stage, change_of, run_field, setting
+from ctxtrim.stage import KEEP, Outcome, change_of, setting
 from ctxtrim.stages import common_settings
 from ctxtrim.stages.keep_rules import KEEP_SMALL, KeepReason, KeepRules
-from ctxtrim.stages.placeholder import (
-    MODES,
-    PLACEHOLDER,
-    POINTER,
-    Replacement,
-    check_pointer,
-    check_template,
-    copy_text,
-    no_trace_id,
-)
+from ctxtrim.stages.placeholder import no_trace_id
 from ctxtrim.stages.truncate import per_tool
-from ctxtrim.stages.truncate.size_limit import PathOf, SizeLimits
+from ctxtrim.stages.truncate.result_rule import ResultRule, ResultSettings, Verdict
 from ctxtrim.text.numbers import several
-from ctxtrim.tokens.tokenizer import MARKS
-
-_NOT_SMALLER = "a shorter text would not save tokens"
 
 
 @dataclass(frozen=True)
-class _Limits(Stage):
-    """The settings before the keep rules: when a result is too old or too long, and what replaces
-    it.
-    """
-
-    path_of: PathOf | None = run_field()
-    is_brief: bool | None = run_field()
-    clock: str = common_settings.clock()
-    max_age: int = setting(
-        5, "Keep the results of the last N steps (or turns) in full; replace older ones.", least=0
-    )
-    max_tokens: int = setting(
-        2000, "Limit one result to N tokens, marker included; 0 for no limit.", least=0
-    )
-    max_lines: int = setting(
-        0, "Keep at most N lines of one result, plus marker and notice; 0 for no limit.", least=0
-    )
-    max_bytes: int = setting(
-        0, "Keep at most N bytes of one result, plus marker and notice; 0 for no limit.", least=0
-    )
-    max_chars: int = setting(
-        0,
-        "Keep at most N characters of one result, plus marker and notice; 0 for no limit.",
-        least=0,
-    )
-    mode: Mode = setting("head-tail", "Keep this part of a clipped result.", choices=CLIPS)
-    spill_above: int = setting(
-        0, "Move results of more than N characters to a file; 0 for no limit.", least=0
-    )
-    tool: tuple[str, ...] = setting(
-        (), "Override settings for one tool: NAME:max-tokens=500,mode=tail.", check=per_tool.check
-    )
-    replace: str = setting(
-        "placeholder",
-        "Choose the replacement of an old result; placeholder: a fixed text, stub: its path and "
-        "size, head: its first lines and the pointer, summary: a line about it.",
-        choices=MODES,
-    )
-    placeholder: str = setting(
-        PLACEHOLDER,
-        "Set the placeholder text; keys: {age}, {tokens}, {lines}, {tool}, {path}, {id} "
-        "and {sha256}.",
-        check=check_template,
-    )
-    pointer: str = setting(
-        POINTER, "Set the text after the first lines with --replace head.", check=check_pointer
-    )
-    head_lines: int = setting(3, "Keep the first N lines with --replace head.", least=0)
-    assign_ids: bool = setting(
-        False, "Assign an id to results without one, so that a pointer can name it."
-    )
-
-
-@dataclass(frozen=True)
-class Truncate(KeepRules, _Limits):
+class Truncate(KeepRules, ResultSettings):
     """Shorten tool results that are too old or too long.
 
     The order of the base classes is the order of the settings, last base first.
@@ -158,20 +88,20 @@ class Truncate(KeepRules, _Limits):
         )
         tool_results = results(shape, ages)
         for result in tool_results:
-            if self._replacement.lacks_id(result):
+            if self._rule.replacement.lacks_id(result):
                 return Outcome(transcript, (), (no_trace_id(transcript, result.message),))
         keep_reasons = self._keep_reasons(shape, ages, tool_results)
         pinned = pins.pinned(shape, self.pin)
         newer = copies(shape) if self.dedupe else {}
         by_position = {result.position: result for result in tool_results} if newer else {}
-        verdicts: dict[int, _Verdict] = {}
+        verdicts: dict[int, Verdict] = {}
         for result in tool_results:
             position = result.position
             if position in pinned:
-                verdicts[position] = _Verdict(result.message, "kept", pinned[position])
+                verdicts[position] = Verdict(result.message, "kept", pinned[position])
                 continue
             newest = by_position.get(newer.get(position, -1))
-            verdicts[position] = self._rule(result)._verdict(
+            verdicts[position] = self._rule_of(result).verdict(
                 result, keep_reasons[position], newest, shape.fan[position]
             )
         unsure = [result for result in tool_results if verdicts[result.position].is_unsure]
@@ -187,10 +117,10 @@ class Truncate(KeepRules, _Limits):
     def _second_verdicts(
         self,
         unsure: Sequence[ToolResult],
-        verdicts: Mapping[int, "_Verdict"],
+        verdicts: Mapping[int, Verdict],
         shape: Shape,
         ages: Sequence[int],
-    ) -> dict[int, "_Verdict"]:
+    ) -> dict[int, Verdict]:
         """All verdicts if old results are replaced whose clip does not show the range that kept
         them.
 
@@ -205,100 +135,16 @@ class Truncate(KeepRules, _Limits):
             if not lost:
                 break
             for clip in lost:
-                position, rule, fan = clip.position, self._rule(clip), shape.fan[clip.position]
+                position, rule, fan = clip.position, self._rule_of(clip), shape.fan[clip.position]
                 # a clip may have more lines than its result, so that its first lines are smaller
-                message = rule._replaced(waiting.pop(position), fan) or rule._replaced(clip, fan)
+                message = rule.replaced(waiting.pop(position), fan) or rule.replaced(clip, fan)
                 if message is not None:
-                    reason = f"age {clip.age} > {rule.max_age}"
+                    reason = f"age {clip.age} > {rule.settings.max_age}"
                     kept_for = verdicts[position].kept_for
                     if kept_for is not None:
                         reason += f"; the range that kept it ({kept_for}) does not fit"
-                    verdicts[position] = _Verdict(message, "truncated", reason)
+                    verdicts[position] = Verdict(message, "truncated", reason)
         return verdicts
-
-    def _rule(self, result: ToolResult) -> "Truncate":
-        """The stage with the settings of the result's tool."""
-        return self._rules.get(result.tool.lower(), self)
-
-    def _verdict(
-        self, result: ToolResult, keep: KeepReason, newest: ToolResult | None, fan: int
-    ) -> "_Verdict":
-        """The verdict on a result that is not pinned."""
-        if not result.is_rewritable:
-            return _Verdict(result.message, "kept", "not rewritable")
-        if self._replacement.is_done(result.text) or spilled_to(result.text) is not None:
-            return _Verdict(result.message, "kept", "truncated before")
-        is_old = self._is_old(result.age)
-        if newest is not None:
-            shorter = self._smaller(result, copy_text(newest), fan)
-            if shorter is not None:
-                return _Verdict(shorter, "truncated", f"same as message {newest.message.index}")
-        if is_old and keep.reason is None:
-            shorter = self._replaced(result, fan)
-            if shorter is not None:
-                return _Verdict(shorter, "truncated", f"age {result.age} > {self.max_age}")
-        if keep.in_full:
-            return _Verdict(result.message, "kept", keep.reason or "")
-        return self._clipped(result, keep, fan, is_old)
-
-    def _clipped(self, result: ToolResult, keep: KeepReason, fan: int, is_old: bool) -> "_Verdict":
-        """The verdict on a result by its size limits."""
-
-        def cost(text: str) -> int:
-            return self.counter.cost(result.with_text(text), fan).total
-
-        limits, counter = self._limits, self.counter
-        short = limits.shortened(result.text, lambda: keep.ranges, counter, cost, self.path_of)
-        if short is not None:
-            message = self._smaller(result, short.text, fan)
-            if message is not None:
-                action: Action = "archived" if short.is_spilled else "truncated"
-                return _Verdict(message, action, short.reason, is_old, keep.reason)
-            reason = _NOT_SMALLER
-        elif is_old:
-            reason = _NOT_SMALLER if keep.reason is None else keep.reason
-        elif self.clock == "none":
-            reason = "within the limits"
-        else:
-            reason = f"age {result.age} <= {self.max_age}"
-        return _Verdict(result.message, "kept", reason)
-
-    def _replaced(self, result: ToolResult, fan: int) -> Message | None:
-        """A result with its replacement text; None if that is not smaller."""
-
-        def tokens() -> str:
-            mark = MARKS[self.counter.tokenizer.exactness]
-            return f"{mark}{self.counter.text(result.text)}"
-
-        text = self._replacement.of(result, tokens)
-        if self.replace == "head" and self.max_tokens and self._exceeds(text):
-
-            def with_lines(lines: int) -> str:
-                return dataclasses.replace(self._replacement, lines=lines).of(result, tokens)
-
-            fewer = range(1, self.head_lines)
-            fitting = bisect_left(fewer, True, key=lambda n: self._exceeds(with_lines(n)))
-            text = with_lines(fitting)
-        return self._smaller(result, text, fan)
-
-    def _exceeds(self, text: str) -> bool:
-        """Whether a text has more tokens than a result may have."""
-        return self.counter.text(text) > self.max_tokens
-
-    def _smaller(self, result: ToolResult, text: str, fan: int) -> Message | None:
-        """A result with another text; None if that is not smaller."""
-        shorter = result.with_text(text)
-        if self.counter.cost(shorter, fan).total >= self.counter.cost(result.message, fan).total:
-            return None
-        if self.metadata:
-            length = dict(result.message.metadata).get(METADATA[0], len(result.text))
-            shorter = replace(
-                shorter, metadata=tuple(zip(METADATA, (length, result.age), strict=True))
-            )
-        return shorter
-
-    def _is_old(self, age: int) -> bool:
-        return self.clock != "none" and age > self.max_age
 
     def _window(self) -> int:
         if self.active_steps is None and self.clock == "steps":
@@ -309,50 +155,31 @@ class Truncate(KeepRules, _Limits):
         self, shape: Shape, ages: Sequence[int], tool_results: Sequence[ToolResult]
     ) -> dict[int, KeepReason]:
         """The reason to keep each result, by position."""
-        recent = [not self._is_old(age) for age in ages]
+        recent = [not self._rule.is_old(age) for age in ages]
         step = shape.steps if self.current_step is None else self.current_step
         return self.keep_reasons(self.counter, Evidence(shape), tool_results, recent, step)
 
+    def _rule_of(self, result: ToolResult) -> ResultRule:
+        """The rule for the results of the result's tool."""
+        return self._rules.get(result.tool.lower(), self._rule)
+
     @cached_property
-    def _rules(self) -> Mapping[str, "Truncate"]:
-        """Copies of the stage with the settings of single tools, by tool name."""
+    def _rule(self) -> ResultRule:
+        return ResultRule(self, self.metadata)
+
+    @cached_property
+    def _rules(self) -> Mapping[str, ResultRule]:
+        """The rules for single tools with settings of their own, by tool name."""
         return {
-            name: dataclasses.replace(self, **rule)  # type: ignore[arg-type]
+            name: ResultRule(
+                dataclasses.replace(self, **rule),  # type: ignore[arg-type]
+                self.metadata,
+            )
             for name, rule in per_tool.rules(self.tool).items()
         }
 
-    @cached_property
-    def _replacement(self) -> Replacement:
-        return Replacement(
-            self.replace, self.placeholder, self.pointer, self.head_lines, self.assign_ids
-        )
 
-    @cached_property
-    def _limits(self) -> SizeLimits:
-        return SizeLimits(
-            tokens=self.max_tokens,
-            lines=self.max_lines,
-            bytes=self.max_bytes,
-            characters=self.max_chars,
-            mode=self.mode,
-            spill=self.spill_above,
-        )
-
-
-class _Verdict(NamedTuple):
-    """A result as it is written, the action on it and the reason.
-
-    `is_unsure`: the result is old but was kept (`kept_for`: why), and then clipped.
-    """
-
-    message: Message
-    action: Action
-    reason: str
-    is_unsure: bool = False
-    kept_for: str | None = None
-
-
-def _edited(messages: Sequence[Message], verdicts: Mapping[int, _Verdict]) -> tuple[Message, ...]:
+def _edited(messages: Sequence[Message], verdicts: Mapping[int, Verdict]) -> tuple[Message, ...]:
     """The messages with results as they are written."""
     edited = list(messages)
     for position, verdict in verdicts.items():

@@ -412,7 +412,7 @@ def test_the_settings_of_the_stage_are_those_of_the_api() -> None:
     assert (
         now[2]["content"] == f"[bash: 100 lines, ≈{O200K.count(LONG)} tokens - content truncated]"
     )
-    with pytest.raises(UsageError, match="did you mean max-age"):
+    with pytest.raises(UsageError, match="did you mean max_age"):
         truncate_old_tool_outputs([], {"max_agee": 1}, enabled=True)
 
 

@@ -11,7 +11,8 @@
     ├── TokenizerError      a tokenizer is not available (exit 1)
     ├── SummaryError        a summarizer failed; rules write the summary
     ├── ContextOverflowError   a prompt of a program cannot fit (`ctxtrim.api.overflow`)
-    └── SelfCheckError      the output does not read back as intended: a bug in ctxtrim (exit 1)
+    └── SelfCheckError      the output does not read back as intended: a bug in ctxtrim, or in
+        │                   a stage of a program (exit 1)
         └── NotEditableError    an edit in a format that is only read (exit 1)
 
 A transcript that does not fit, or that breaks a rule, is a `Finding`, not an error.
@@ -23,6 +24,7 @@ from contextlib import contextmanager
 _LONGEST_EXCERPT = 80  # characters of a value in a message
 BUG = "this is a bug in ctxtrim: please report it with the command you ran"
 """The end of the message of an error that no input should cause."""
+_STAGE_BUG = "this is a bug in the stage"
 STDIN = "-"
 """The path of standard input, on the command line and in reports."""
 STDOUT = "-"
@@ -102,7 +104,16 @@ def unexpected(error: BaseException) -> str:
     if isinstance(error, OSError):
         return reason(error) if error.filename is None else f"{error.filename}: {reason(error)}"
     kind, text = type(error).__name__, str(error)
-    return f"unexpected {kind}{f' ({text})' if text else ''}; {BUG}; --debug shows the traceback"
+    notes = getattr(error, "__notes__", ())
+    remedy = next((note for note in notes if note.startswith(_STAGE_BUG)), BUG)
+    return f"unexpected {kind}{f' ({text})' if text else ''}; {remedy}; --debug shows the traceback"
+
+
+def bug_in_stage(name: str) -> str:
+    """The end of the message of an error in a stage of a program; as the note of an exception, it
+    is the end of its message.
+    """
+    return f"{_STAGE_BUG} {name}"
 
 
 def traceback_of(error: BaseException) -> list[str]:

@@ -27,6 +27,8 @@ def fail(text: str, start: str) -> None:
 
 
 class Failing(STAGES["truncate"]):  # type: ignore[misc]
+    __module__ = "ctxtrim.stages.truncate.stage"  # as if the stage of ctxtrim failed
+
     def __call__(self, transcript: Any) -> Any:
         fail(transcript.messages[0].parts[0].text, "raise ")
         return super().__call__(transcript)

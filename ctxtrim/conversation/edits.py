@@ -8,6 +8,7 @@
     AddText         a transcript that `adds_texts`
     SetVisibility   a transcript that `hides`
     SetMetadata     always possible, like dropping and inserting messages
+    ChangePart      never possible, nor is another role or order of messages
 
 The pipeline checks the edits of each stage; the format writes those of the last.
 """
@@ -65,7 +66,15 @@ class SetMetadata(Struct, frozen=True):
     new: Message
 
 
-MessageEdit = ReplaceText | RemovePart | ReplacePart | AddText | SetVisibility | SetMetadata
+class ChangePart(Struct, frozen=True):
+    """A part gets another call id, error flag or attachment."""
+
+    part: Part
+
+
+MessageEdit = (
+    ReplaceText | RemovePart | ReplacePart | AddText | SetVisibility | SetMetadata | ChangePart
+)
 
 
 def message_edits(message: Message | None, new: Message) -> Iterator[MessageEdit]:
@@ -93,8 +102,15 @@ def _part_edits(message: Message, new: Message) -> Iterator[MessageEdit]:
             yield RemovePart(part)
         elif same.kind != part.kind:
             yield ReplacePart(part, same)
+        elif _facts(same) != _facts(part):
+            yield ChangePart(part)
         elif same.text != part.text:
             yield ReplaceText(part, same)
+
+
+def _facts(part: Part) -> tuple[object, ...]:
+    """What a model reads of a part besides its text."""
+    return part.call_id, part.is_error, part.media
 
 
 def _counterparts(message: Message, new: Message) -> Iterable[tuple[Part, Part | None]]:
@@ -122,20 +138,24 @@ def refusal(edit: MessageEdit, transcript: Transcript) -> str | None:
             return f"has lost a {part.kind} that cannot be removed alone"
         case ReplacePart(part, new) if part.text_block is None or part.block is None:
             return f"has a {new.kind} instead of a {part.kind} that no text can replace"
+        case AddText(part) if part.kind != "text":
+            return f"has a new {part.kind}; only texts can be added"
         case AddText() if not transcript.adds_texts:
             return "has a new text, for which its format has no place"
+        case ChangePart(part):
+            return f"has a {part.kind} with another call id, error flag or attachment"
         case SetVisibility() if not transcript.hides:
             return "is hidden, which its format cannot express"
     return None
 
 
 def edits_of(
-    transcript: Transcript, stage: str
+    transcript: Transcript, stage: str, bug: str = BUG
 ) -> Iterator[tuple[Message | None, Message, MessageEdit]]:
     """The edits of the messages of a transcript, each with the message as read and the new one.
 
     Raises a `SelfCheckError` at an edit that the format cannot write, or a `NotEditableError` if
-    the transcript is locked. `stage` made the edits.
+    the transcript is locked. `stage` made the edits; `bug` ends the message of a mistake.
     """
     read = transcript.source.messages
     if transcript.locked and transcript.messages != read:
@@ -147,15 +167,39 @@ def edits_of(
         for edit in message_edits(original, message):
             reason = refusal(edit, transcript)
             if reason is not None:
-                name = "an inserted message" if original is None else f"message {message.index}"
-                raise SelfCheckError(f"{stage}: {name} {reason}, so nothing was written; {BUG}")
+                raise _mistake(stage, f"{_name(message)} {reason}", bug)
             yield original, message, edit
 
 
-def check(transcript: Transcript, stage: str) -> None:
-    """Raise the errors of `edits_of`."""
-    for _ in edits_of(transcript, stage):
+def check(transcript: Transcript, stage: str, bug: str = BUG) -> None:
+    """Raise the errors of `edits_of`, and a `SelfCheckError` for messages that were not read, or
+    that have another order or role.
+    """
+    last = -1
+    read = transcript.source.messages
+    for message in transcript.messages:
+        if message.index is None:
+            continue
+        if not 0 <= message.index < len(read):
+            reason = "was not read; a new message has the index None"
+        elif message.index <= last:
+            reason = "is there twice" if message.index == last else f"comes after message {last}"
+        elif message.role != read[message.index].role:
+            reason = f"has the role {message.role} instead of {read[message.index].role}"
+        else:
+            last = message.index
+            continue
+        raise _mistake(stage, f"{_name(message)} {reason}", bug)
+    for _ in edits_of(transcript, stage, bug):
         pass
+
+
+def _name(message: Message) -> str:
+    return "an inserted message" if message.index is None else f"message {message.index}"
+
+
+def _mistake(stage: str, text: str, bug: str) -> SelfCheckError:
+    return SelfCheckError(f"{stage}: {text}, so nothing was written; {bug}")
 
 
 def with_texts_for(message: Message, texts: Mapping[int, str]) -> tuple[Message, int]:

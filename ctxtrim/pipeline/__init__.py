@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ctxtrim.errors import UsageError
+from ctxtrim.errors import BUG, UsageError, bug_in_stage
 from ctxtrim.findings import IDLE, Finding, Subject, has_overflow
 from ctxtrim.metering import USAGE, Meter, Metering
 from ctxtrim.model import Transcript
@@ -39,6 +39,12 @@ class Spec(Struct, frozen=True):
     def stage(self) -> type[Stage]:
         """The class of the stage."""
         return STAGES[self.name]
+
+    @property
+    def bug(self) -> str:
+        """The end of the message of an error of the stage, which may be one of a program."""
+        is_ours = self.stage.__module__.startswith("ctxtrim.")
+        return BUG if is_ours else bug_in_stage(self.name)
 
 
 class StageRun(Struct, frozen=True):
@@ -211,11 +217,16 @@ class StagePipeline(Struct, frozen=True):
         def work() -> tuple[Outcome, Mapping[int, str]]:
             """The outcome, and the names of the stored originals by message index."""
             mode = self.thinking or mode_for(meter.model)
-            outcome = run_stage(stage, transcript, mode)
+            try:
+                outcome = run_stage(stage, transcript, mode)
+            except Exception as error:
+                if spec.bug != BUG:
+                    error.add_note(spec.bug)
+                raise
             if outcome.transcript is not transcript:
                 from ctxtrim.conversation import edits  # for edited transcripts only
 
-                edits.check(outcome.transcript, spec.name)
+                edits.check(outcome.transcript, spec.name, spec.bug)
             if keeper is None:
                 return outcome, {}
             return outcome, keeper.keep(_originals(counter, transcript, outcome), spec.name)

@@ -111,6 +111,14 @@ def test_a_prompt_without_its_answer_gets_the_next_answer_as_edited() -> None:
     assert roles(ran.data) == ["user", "assistant"]
 
 
+def test_an_entry_with_an_empty_prompt_keeps_its_bytes() -> None:
+    blank = prompt("") | {"timestamp": "2031-05-06T07:08:09Z"}
+    asked = (prompt("Look. " * 99), answer("I look. " * 99))
+    rest = ((prompt("Go on."), answer("Done.")), (blank, answer("Anything else?")))
+    out = run(saved(asked, asked, *rest), [("trim", {})], limit=60).data
+    assert history(out) == [*rest]
+
+
 def test_results_of_calls_that_were_never_answered_are_an_entry() -> None:
     data = saved((prompt("Look."), answer("", "c0", "c1")), (prompt("Well?"), answer("Low.")))
     ran = run(data, [("repair", {"repair": "synthesize"})])

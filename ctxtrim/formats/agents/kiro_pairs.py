@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import Edit, Insertion, Site
+from ctxtrim.formats.fields import members
 from ctxtrim.formats.message_parts import text_of
 from ctxtrim.model import Message, Span
 
@@ -185,7 +186,7 @@ def _pair(user: _Unit | None, answer: _Unit | None, edit: Edit, pairs: _Pairs) -
         changes = {
             half: _value(half, unit, edit)
             for half, unit in halves.items()
-            if unit is None or unit.value is not None or unit.entry != entry
+            if not _is_there(half, unit, entry, edit)
         }
         if changes:
             pairs.members[entry] = changes
@@ -195,6 +196,15 @@ def _pair(user: _Unit | None, answer: _Unit | None, edit: Edit, pairs: _Pairs) -
     # the entry may already hold the pair before this one
     is_after = first_unit.is_after or first_unit.entry in pairs.used_entries
     pairs.inserted.append(Insertion(value, first_unit.entry, is_after))
+
+
+def _is_there(half: str, unit: _Unit | None, entry: Span, edit: Edit) -> bool:
+    """Whether an entry already has a half of a pair. One that is missing may be an empty prompt."""
+    if unit is not None:
+        return unit.value is None and unit.entry == entry
+    content = members(members(edit.value_at(entry.inside(half))).get("content"))
+    prompt = content.get("Prompt")
+    return half == "user" and "" in (prompt, members(prompt).get("prompt"))
 
 
 def _value(half: str, unit: _Unit | None, edit: Edit) -> Any:

@@ -105,6 +105,8 @@ def _of_object(value: dict[str, Any], path: Path) -> Iterator[str]:
             yield f"`{pointer}` is {_kind(inner)}, not a text"
         elif key == "parts" and inner == []:
             yield f"`{pointer}` is an empty array, and a content has at least one part"
+        elif key == "input":
+            yield from _of_items(elements(inner), pointer)
         elif key in _LISTS:
             yield from _of_content(inner, pointer)
     role = value.get("role")
@@ -126,6 +128,15 @@ def _of_content(value: Any, pointer: str) -> Iterator[str]:
             yield f"`{pointer}` is {_kind(value)}, not a text or an array"
     elif not isinstance(value, str | None):
         yield f"`{pointer}` is {_kind(value)}, not a text or an array"
+
+
+def _of_items(items: Sequence[Any], pointer: str) -> Iterator[str]:
+    """The problem of a result of Chat Completions among items of the Responses API."""
+    if not any(str(members(item).get("type")).startswith("function_call") for item in items):
+        return
+    for index, item in enumerate(items):
+        if members(item).get("role") in ("tool", "function"):
+            yield f"`{pointer}[{index}]` has the role of a result, but results here are items"
 
 
 def _of_results(content: Any, pointer: str) -> Iterator[str]:

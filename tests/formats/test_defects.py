@@ -70,6 +70,13 @@ NAMED: dict[str, tuple[list[Any], int, str]] = {
         [{"contents": [content("model", {"text": LONG}), content("user")]}],
         1, "`contents[1].parts` is an empty array",
     ),
+    "openai-responses, a result of Chat Completions": (
+        [{"input": [{"role": "user", "content": LONG}, {"role": "tool", "content": LONG},
+                    {"role": "assistant", "content": [SAID]}, {"role": "user", "content": "Go."},
+                    CALL, {"type": "function_call_output", "call_id": "c1", "output": "fine"}],
+          "tools": [{"name": "look"}]}],
+        1, "`input[1]` has the role of a result",
+    ),
     "gemini, an array as a part": (
         [{"contents": [content("user", ["Go on."]), content("model", {"text": LONG})]}],
         1, "`contents[0].parts[0]` is an array",

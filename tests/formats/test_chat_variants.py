@@ -191,6 +191,29 @@ def test_a_string_that_is_no_call_makes_an_estimate(member: Any, uncounted: int)
     assert (list(found.messages[1].calls), found.uncounted) == ([], uncounted)
 
 
+@pytest.mark.parametrize("key", ["arguments", "args", "input", "parameters"])
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_arguments_of_a_call_count_under_every_usual_key(key: str, is_inside: bool) -> None:
+    asked = {"name": "berths", key: {"at": 3}}
+    asked = {"id": "c1"} | ({"function": asked} if is_inside else asked)
+    data = conversation([user("go"), says("") | {"tool_calls": [asked]}, result("c1", "nine")])
+    (found,) = read(data)[0].transcripts
+    assert [(part.name, part.text) for part in found.messages[1].calls] == [
+        ("berths", '{"at":3}'),
+    ]
+
+
+def test_a_call_without_known_arguments_counts_as_its_json() -> None:
+    asked = {"id": "c1", "name": "berths", "arguments_json": '{"at": 3}'}
+    plain = {"id": "c2", "type": "function", "function": {"name": "sail"}}
+    answer = says("") | {"tool_calls": [asked, plain]}
+    data = conversation([user("go"), answer, result("c1", "nine"), result("c2", "ok")])
+    (found,) = read(data)[0].transcripts
+    first, second = found.messages[1].calls
+    assert json.loads(first.text) == asked
+    assert second.text == ""
+
+
 @pytest.mark.parametrize(
     "value",
     [

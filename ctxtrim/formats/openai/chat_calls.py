@@ -16,7 +16,11 @@ from ctxtrim.formats.sharegpt import calls_in
 from ctxtrim.model import Part, Span
 from ctxtrim.text.records import dump, value_in
 
-_ARGUMENTS = ("function", "arguments")
+_OTHER_ARGUMENTS = ("input", "args", "parameters")
+"""Keys of the arguments of a custom call, in LangChain, and of other clients.
+
+[langfuse/langfuse-python, `langfuse/langchain/CallbackHandler.py`]
+"""
 _NAMES = ("name", "function", "tool_name")
 _LEGACY = "function_call"
 _NO_CALLS = ("[]", "{}", "null", "None")  # strings that tables have for answers without calls
@@ -69,19 +73,30 @@ def calls_of(call: Any, block: Span, contents: ListContents) -> list[Part]:
 
 
 def _call(call: dict[str, Any], call_id: object, block: Span) -> Part:
-    """A call; inspect, LangChain and Llama Stack write its name and arguments next to its id."""
-    inner, keys = call.get("function"), _ARGUMENTS
+    """A call; inspect, LangChain and Llama Stack write its name and arguments next to its id.
+
+    A call with arguments under another key counts as its JSON.
+    """
+    inner, path = call.get("function"), (*block.path, "function")
     if not isinstance(inner, dict):
-        inner, keys = call.get("custom"), ("custom", "input")
-    if not isinstance(inner, dict):
+        inner, path = call.get("custom"), (*block.path, "custom")
+    if isinstance(inner, dict):
+        name = inner["name"] if "name" in inner else inner.get("function")
+    else:
+        inner, path = call, block.path
         name = next((call[key] for key in _NAMES if key in call), None)
         call_id = call_id or call.get("call_id")
-        # LangChain's `ToolCall`, as Langfuse's callback logs it
-        # [langfuse/langfuse-python, `langfuse/langchain/CallbackHandler.py`]
-        key = "arguments" if "arguments" in call else "args"
-        return call_part(call.get(key), call_id, name, block.inside(key), block)
-    name = inner["name"] if "name" in inner else inner.get("function")
-    return call_part(inner.get(keys[1]), call_id, name, Span(block.line, block.path + keys), block)
+    key = "arguments"
+    if key not in inner:
+        key = next((other for other in _OTHER_ARGUMENTS if other in inner), key)
+        if key not in inner and any(map(_is_json, inner.values())):
+            return call_part(inner, call_id, name, None, block)
+    return call_part(inner.get(key), call_id, name, Span(block.line, (*path, key)), block)
+
+
+def _is_json(value: Any) -> bool:
+    """Whether a value is an object or an array, also as JSON in a string."""
+    return isinstance(value, dict | list) or (isinstance(value, str) and value[:1] in ("{", "["))
 
 
 def _without_copies(

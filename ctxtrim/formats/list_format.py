@@ -1,8 +1,8 @@
 """The format of a dialect: finds, reads and edits its message lists."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain, repeat, tee
+from functools import lru_cache
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -25,8 +25,9 @@ from ctxtrim.model.request import RequestOptions
 from ctxtrim.text.json_paths import Path, Place
 from ctxtrim.text.records import BLANK, JsonRecord, value_in
 
+_FEW = 256  # elements of an array whose spans other conversations share
+_REMEMBERED = 256  # such arrays
 _ROLES = frozenset(("role", "from"))  # members that messages of most formats have
-_element = partial(tuple.__new__, Element)  # without a call of a Python function
 _other_answers = lazy_function("ctxtrim.formats.answers:other_answers")
 _unread_answers = lazy_function("ctxtrim.formats.answers:unread_answers")
 _unread_request = lazy_function("ctxtrim.formats.answers:unread_request")
@@ -288,11 +289,18 @@ def _elements(base: Span, place: Place) -> Iterator[Element]:
     items, span = place.items, base.inside(*place.path)
     if not isinstance(items, list):
         return iter((Element(items, span, span),))
-    paths = map(span.path.__add__, zip(range(len(items))))
-    spans, wholes = tee(map(Span, repeat(span.line), paths))  # of one element at a time
+    spans = _shared_spans(span, len(items)) if len(items) <= _FEW else _spans(span, len(items))
     items.reverse()
     values = map(list.pop, repeat(items, len(items)))
-    return map(_element, zip(values, spans, wholes, strict=True))
+    return map(tuple.__new__, repeat(Element), zip(values, spans, spans, strict=True))
+
+
+def _spans(array: Span, number: int) -> tuple[Span, ...]:
+    """The spans of the elements of an array."""
+    return tuple([Span(array.line, (*array.path, index)) for index in range(number)])
+
+
+_shared_spans = lru_cache(_REMEMBERED)(_spans)
 
 
 def _message_count(place: Place) -> int:

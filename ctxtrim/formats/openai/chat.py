@@ -9,7 +9,6 @@ histories of Roo Code, which keep messages that are not sent (`anthropic.roo_cod
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from operator import methodcaller
 from typing import Any, cast
 
 from ctxtrim.formats.anthropic import ROO_LINKS, LinkedElement, is_sealed
@@ -51,7 +50,7 @@ ROLES: dict[object, Role] = {
     "Chatbot": "assistant",
     "chatbot": "assistant",
 }
-_CALLS = ("tool_call", "tool-call", "function_call")
+_CALLS = frozenset(("tool_call", "tool-call", "function_call"))
 _CALL_MEMBERS = ("tool_calls", "function_call", AG_UI_CALLS)
 _TEXTS = ("text", "input_text", "output_text")
 _ASIDE = ("exit", "session_meta", "_checkpoint", "_usage")  # records of agents, never sent
@@ -64,7 +63,6 @@ _BLOCK_START = "```mswea_bash_command\n"
 _BLOCK = re.compile(rf"^{_BLOCK_START}(.*?)\n?```", re.DOTALL | re.MULTILINE)
 _MISTRAL = ("mistral", "mixtral", "codestral", "devstral", "ministral", "magistral", "pixtral")
 _CONTENT: Path = ("content",)
-_content = methodcaller("get", "content")
 _FOREIGN = (*PAIRED_TYPES, "thinking", "redacted_thinking", "tool_call", "toolCall")
 
 # functions that many files do not need
@@ -105,12 +103,7 @@ def _is_foreign(block: Any) -> bool:
 
 def has_foreign(items: Sequence[Any]) -> bool:
     """Whether messages have calls or results of other APIs, which edits as text would separate."""
-    try:
-        contents = list(map(_content, items))
-    except AttributeError:  # an element is no object
-        contents = [value.get("content") for value in items if isinstance(value, dict)]
-    if list not in map(type, contents):  # as in most conversations
-        return False
+    contents = [value.get("content") for value in items if isinstance(value, dict)]
     lists = [content for content in contents if isinstance(content, list)]
     return any(map(_is_paired, chain.from_iterable(lists)))
 
@@ -160,21 +153,20 @@ def _read_all(
             continue
         if role == "user" and last_action is not None and _may_be_observation(value):
             role = "tool"
-        last_action = None
+        last_action = _action(value) if role == "assistant" else None
         index = len(messages)
-        if role == "assistant":
-            last_action = _action(value)
-            if "usage" in value or "extra" in value:
-                _note(value, index, contents)
-        elif role == "system" and "tools" in value:  # data of single turns
-            contents.tools = contents.tools or tools_in(value["tools"])
         content = value.get("content")
         if role == "tool":
             _add_results(contents, value, span, whole, _block)
         elif len(value) == 2 and isinstance(content, str) and name not in _CALLS:
             parts = (Part("text", content, span=Span(span.line, span.path + _CONTENT)),)
             messages.append(Message(role, parts, index=index, spans=(whole,), action=last_action))
+            continue  # it has no other members
         else:
+            if role == "assistant" and ("usage" in value or "extra" in value):
+                _note(value, index, contents)
+            elif role == "system" and "tools" in value:  # data of single turns
+                contents.tools = contents.tools or tools_in(value["tools"])
             messages.append(_message(role, value, span, whole, last_action, contents))
         if "ts" in value and not ROO_LINKS.isdisjoint(value):
             linked_elements.append(LinkedElement(value, whole, range(index, len(messages))))
@@ -312,12 +304,16 @@ def _is_mistral(model: str) -> bool:
     return any(name in model for name in _MISTRAL)
 
 
+_HEADERS = frozenset(("choices", "eval", "info", "input", "response", "response_body"))
+"""Members of a value that has a header."""
+
+
 def header(value: object) -> Envelope:
     """The model of an inspect log, for its samples without an answer, and that of a run of
     mini-swe-agent; the model, id and usage of an answer alone, or next to its request; the model
     and parameters next to an `input` with the messages.
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or _HEADERS.isdisjoint(value):  # as most conversations
         return NOTHING_AROUND
     response = members(value.get("response"))
     # the last: Helicone

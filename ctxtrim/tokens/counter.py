@@ -144,7 +144,7 @@ class Counter(Struct, frozen=True, eq=False):
                 shape = shape_of(messages)
                 costs = list(map(self.cost, messages, shape.fan))
             total = sum(map(_total, costs))
-            is_guessed = True in map(_is_guessed, costs)
+            is_guessed = any(map(_is_guessed, costs))
             seen = self._seen[id(messages)] = _Seen(messages, shape, costs, total, is_guessed)
         return seen
 
@@ -190,15 +190,14 @@ class Counter(Struct, frozen=True, eq=False):
         by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
         by_tool: dict[str, int] = {}
         for message, cost, call in zip(seen.messages, seen.costs, seen.shape.call, strict=True):
-            role, of_message = message.role, 0
-            for part, tokens in zip(message.parts, cost.parts):  # noqa: B905 - strict takes time
-                kind = part.kind
-                of_message += tokens
+            role, counts = message.role, iter(cost.parts)
+            for part in message.parts:
+                kind, tokens = part.kind, next(counts)
+                by_role[role] += tokens
                 by_kind[kind] += tokens
                 if (role == "tool" or kind == "tool_call") and message.agent_visible:
                     tool = part.name or tool_name(part, call)
                     by_tool[tool] = by_tool.get(tool, 0) + tokens
-            by_role[role] += of_message
         overhead = self.overhead(transcript)
         total = sum(overhead.values()) + seen.total
         schemas = sum(overhead.values()) - self.framing.priming

@@ -40,6 +40,11 @@ class ReportOptions(Struct, frozen=True):
         return self.shown in (None, "text", "github")
 
     @property
+    def has_tables(self) -> bool:
+        """Whether the report is text, which has tables."""
+        return (self.shown or "text" if self.file is None else self.file_format) == "text"
+
+    @property
     def has_changes(self) -> bool:
         """Whether a report shows the changes of a transcript: all except the text do."""
         return not {self.shown, self.file_format} <= {None, "text"}

@@ -110,7 +110,16 @@ def _new_report(request: Request, problems: terminal.Problems, stack: ExitStack)
     )
     stages, view = request.job.pipeline.stages, request.report.view
     folder = folder_in_repository() if keeps_rows else ""
-    report = Report(stages, keeps_rows, rows, findings, [problems.take], view=view, folder=folder)
+    report = Report(
+        stages,
+        keeps_rows,
+        rows,
+        findings,
+        [problems.take],
+        view=view,
+        folder=folder,
+        has_tables=request.report.has_tables,
+    )
     request.gate.add_to(report)
     for path, finding in request.notes:
         report.note(path, finding)

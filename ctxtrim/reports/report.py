@@ -83,7 +83,7 @@ class Overview(Struct):
     _noted: int = 0
 
     def add(self, row: Row, number: int | None) -> None:
-        """Add a row. Keep the `number` largest messages; None if no stage lists them."""
+        """Add a row. Keep the `number` largest messages; None: no table shows them or sums."""
         kind = (row.format, row.model, row.tokenizer)
         if len(self.kinds) < 2 and kind not in self.kinds:
             self.kinds.append(kind)
@@ -147,6 +147,7 @@ class Report(Struct, dict=True):
     order of the inputs; a reader never holds all of them. `listeners` get each row as it is added,
     after `judges` have added findings to it. `on_note` may change findings about files. `folder` is
     the working folder as a path from the root of its repository, empty for the root itself.
+    `has_tables`: the report has tables of sums and of the largest messages.
     """
 
     pipeline: tuple[Spec, ...]
@@ -170,6 +171,7 @@ class Report(Struct, dict=True):
     losses: LossTotals = field(default_factory=LossTotals)  # of conversions
     view: View = WHOLE
     folder: str = ""
+    has_tables: bool = True
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add rows."""
@@ -188,7 +190,7 @@ class Report(Struct, dict=True):
                 self._note(row.findings)
                 self.losses.add(row.findings)
             if self.keeps_rows:
-                self.overview.add(row, self.largest_limit)
+                self.overview.add(row, self.largest_limit if self.has_tables else None)
                 self.rows.append(replace(row, large=()) if row.large else row)
 
     @cached_property

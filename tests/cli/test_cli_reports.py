@@ -48,6 +48,18 @@ def report(data: bytes) -> Any:
     return json.loads(data)
 
 
+@pytest.mark.parametrize("shown", [(), ("--report-format", "github")])
+def test_a_text_report_in_a_file_has_the_tables_of_standard_output(
+    ctxtrim: Run, tmp_path: Path, shown: tuple[str, ...]
+) -> None:
+    file = tmp_path / "report.txt"
+    printed = ctxtrim("count", FIXTURES / "agent.jsonl", *QUICK).out.decode()
+    ctxtrim("count", FIXTURES / "agent.jsonl", *QUICK, "--report", file, *shown)
+    for title in ("tokens by role", "largest messages"):
+        assert title in printed
+        assert title in file.read_text()
+
+
 def test_the_json_report_has_every_promised_key(ctxtrim: Run, tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     words = (

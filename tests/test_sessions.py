@@ -61,7 +61,7 @@ def test_s3_8_and_s3_11_calls_keep_results_and_roles_keep_their_order(
     for before, after in zip(transcripts(data), transcripts(ran.data), strict=False):
         assert unpaired(after) <= unpaired(before)
         alternates = is_alternating(shape(before.messages))
-        is_joined = before.must_alternate and stage[0] == "cutoff"
+        is_joined = before.rules.must_alternate and stage[0] == "cutoff"
         assert not (alternates and is_joined) or is_alternating(shape(after.messages))
 
 

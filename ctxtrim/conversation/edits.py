@@ -5,8 +5,8 @@
     ReplaceText     a part with a `span`
     RemovePart      a part with a `block`
     ReplacePart     an attachment with a `text_block`, by a text
-    AddText         a transcript that `adds_texts`
-    SetVisibility   a transcript that `hides`
+    AddText         a transcript whose format `adds_texts`
+    SetVisibility   a transcript whose format `hides`
     SetMetadata     always possible, like dropping and inserting messages
     ChangePart      never possible, nor is another role or order of messages
 
@@ -140,11 +140,11 @@ def refusal(edit: MessageEdit, transcript: Transcript) -> str | None:
             return f"has a {new.kind} instead of a {part.kind} that no text can replace"
         case AddText(part) if part.kind != "text":
             return f"has a new {part.kind}; only texts can be added"
-        case AddText() if not transcript.adds_texts:
+        case AddText() if not transcript.rules.adds_texts:
             return "has a new text, for which its format has no place"
         case ChangePart(part):
             return f"has a {part.kind} with another call id, error flag or attachment"
-        case SetVisibility() if not transcript.hides:
+        case SetVisibility() if not transcript.rules.hides:
             return "is hidden, which its format cannot express"
     return None
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ctxtrim.evidence.agent_instructions import is_only_instructions
 from ctxtrim.formats.lines import SourceValues
-from ctxtrim.model import Line, Message, Source, Span, StrictRoles, Transcript
+from ctxtrim.model import FormatRules, Line, Message, Source, Span, Transcript
 from ctxtrim.summaries.markers import is_only_summary, leads_of
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, decoded_again, shallow
@@ -232,8 +232,7 @@ class EditRules(Struct, frozen=True, kw_only=True):
     - `visibility`: for pairs of messages (as read, as edited), the members that record their
       visibility and kind, with the spans of their objects
     - `text_block`: a text as a content block
-    - `must_alternate`: user and assistant messages have to alternate
-    - `strict_roles`: see `Transcript`
+    - `records_calls`, `must_alternate`: see `FormatRules`
 
     A field is None if the format cannot do it.
     """
@@ -243,11 +242,11 @@ class EditRules(Struct, frozen=True, kw_only=True):
     links_texts: bool = False
     visibility: Visibility | None = None
     text_block: Callable[[str], Any] | None = None
+    records_calls: bool = True
     must_alternate: bool = False
-    strict_roles: StrictRoles = ""
 
 
-class Format(EditRules, frozen=True):
+class Format(EditRules, frozen=True, dict=True):
     """A file format: how to recognize, read and edit its files. Other fields: see `EditRules`.
 
     - `sniff`: the layout of a JSON value that certainly belongs to this format, else None
@@ -277,8 +276,18 @@ class Format(EditRules, frozen=True):
     session_of: Callable[[Mapping[str, Any]], str | None] | None = None
     repeats_headers: bool = False
 
+    @cached_property
+    def rules(self) -> FormatRules:
+        """The rules of all its transcripts."""
+        return FormatRules(
+            records_calls=self.records_calls,
+            hides=self.visibility is not None,
+            adds_texts=self.text_block is not None,
+            must_alternate=self.must_alternate,
+        )
+
     def transcripts(self, records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
-        """The transcripts that `read` returns.
+        """The transcripts that `read` returns, with the rules of the format.
 
         Records nested too deeply to be written again get a problem instead.
         """
@@ -286,19 +295,10 @@ class Format(EditRules, frozen=True):
             transcripts = self.read(records, lines)
         except RecursionError:
             transcripts = self.read(map(shallow, decoded_again(records)), lines)
-        transcripts = list(map(_with_marks, transcripts))
-        hides, adds_texts = self.visibility is not None, self.text_block is not None
-        if not (hides or self.must_alternate or adds_texts):
-            return transcripts
+        rules = self.rules
         return [
-            replace(
-                transcript,
-                hides=hides,
-                must_alternate=self.must_alternate,
-                strict_roles=self.strict_roles or transcript.strict_roles,
-                adds_texts=adds_texts,
-            )
-            for transcript in transcripts
+            transcript if transcript.rules == rules else replace(transcript, rules=rules)
+            for transcript in map(_with_marks, transcripts)
         ]
 
 

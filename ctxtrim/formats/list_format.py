@@ -245,9 +245,8 @@ class _Lists:
             pointer=talk.pointer,
             uncounted=contents.uncounted,
             usages=tuple(contents.usages) or ((envelope.usage,) if envelope.usage else ()),
-            records_calls=self._dialect.records_calls,
             options=contents.with_unread(envelope.options),
-            strict_roles=envelope.strict_roles,
+            strict_roles=envelope.strict_roles or self._dialect.strict_roles,
             marks=envelope.marks,
         )
 

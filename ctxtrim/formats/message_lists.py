@@ -131,8 +131,7 @@ class ListContents(Struct):
 class Envelope(Struct, frozen=True):
     """The fields around a list, as in `Transcript`.
 
-    `usage` covers the whole list; `preamble` messages come first. `strict_roles`: of this list, in
-    a dialect without them.
+    `usage` covers the whole list; `preamble` messages come first.
     """
 
     tools: str | None = None
@@ -207,6 +206,8 @@ class Dialect(EditRules, frozen=True):
     - `claims`: whether elements and their envelope certainly belong to this dialect, in place of
       `knows` to detect a format; for dialects whose `knows` also accepts elements of others
     - `takes_empty`: whether an empty list is valid
+
+    `strict_roles`: as in `Transcript`, for lists whose envelope has none.
     """
 
     name: str
@@ -229,7 +230,7 @@ class Dialect(EditRules, frozen=True):
     has_foreign: Callable[[Sequence[Any]], bool] = lambda items: False
     claims: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None = None
     takes_empty: bool = False
-    records_calls: bool = True
+    strict_roles: StrictRoles = ""
 
     def has_own_lists(self, value: object) -> bool:
         """Whether a value is an element whose lists are its content: no list of messages."""

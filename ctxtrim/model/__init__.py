@@ -9,7 +9,7 @@ Locations do not take part in equality: two transcripts are equal when a model w
 from ctxtrim.model.location import Document, Line, Span
 from ctxtrim.model.message import ROLES, VISIBLE, Companion, Message, Role
 from ctxtrim.model.part import KINDS, Media, MediaKind, Part, PartKind, ServerLink, Wrapper
-from ctxtrim.model.transcript import Source, StrictRoles, Transcript
+from ctxtrim.model.transcript import FormatRules, Source, StrictRoles, Transcript
 
 __all__ = [
     "KINDS",
@@ -17,6 +17,7 @@ __all__ = [
     "VISIBLE",
     "Companion",
     "Document",
+    "FormatRules",
     "Line",
     "Media",
     "MediaKind",

@@ -25,6 +25,21 @@ class Source(Struct, frozen=True):
     line_numbers: Callable[[Span], int] | None = None
 
 
+class FormatRules(Struct, frozen=True):
+    """What a format can store, and what its provider accepts: the same for all its transcripts.
+
+    - `records_calls`: it stores calls; otherwise results without one are valid
+    - `hides`: it can hide messages; otherwise stages drop them
+    - `adds_texts`: it can add a text to a message
+    - `must_alternate`: user and assistant messages have to alternate
+    """
+
+    records_calls: bool = True
+    hides: bool = False
+    adds_texts: bool = False
+    must_alternate: bool = False
+
+
 class Transcript(Readable, frozen=True, eq=False):
     """One conversation, and the other fields of its request.
 
@@ -37,12 +52,10 @@ class Transcript(Readable, frozen=True, eq=False):
     - `locked`: why no stage may edit it; empty if stages may
     - `uncounted`: the number of messages with an unknown role, which are kept unchanged
     - `sessions`: the number of sessions whose lines are read as this conversation
-    - `records_calls`: the format stores calls; otherwise results without one are valid
-    - `must_alternate`: user and assistant messages have to alternate
+    - `rules`: those of its format
     - `strict_roles`: `elements`: the provider rejects two adjacent elements of one role, and an
       answer at the start; a tool result is part of a user element. `runs`: it accepts several
       messages of one role in a row, but no prompt right after a tool result
-    - `hides`: the format can hide messages, else stages drop them; `adds_texts`: it can add texts
     - `marks`: texts that refer to attachments next to the messages; no stage may add any
     """
 
@@ -58,11 +71,8 @@ class Transcript(Readable, frozen=True, eq=False):
     uncounted: int = 0
     sessions: int = 1
     usages: tuple[Usage, ...] = ()
-    records_calls: bool = True
-    hides: bool = False
-    must_alternate: bool = False
+    rules: FormatRules = FormatRules()
     strict_roles: StrictRoles = ""
-    adds_texts: bool = False
     options: RequestOptions = RequestOptions()
     marks: tuple[str, ...] = ()
 

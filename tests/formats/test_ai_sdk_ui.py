@@ -357,7 +357,7 @@ def test_a_summary_comes_before_calls_without_a_text() -> None:
     answer = found.messages[3]
     led = replace(answer, parts=(replace(answer.parts[0], text="So far."), *answer.parts[1:]))
     meant = replace(found, messages=(*found.messages[:3], led, *found.messages[4:]))
-    assert can_lead(answer, found.adds_texts)
+    assert can_lead(answer, found.rules.adds_texts)
     shown = json.loads(written(chunk, format_of(data), meant))[3]
     assert shown == old_says("So far.", invocation("a", result="2 m"))
 

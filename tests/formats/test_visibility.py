@@ -296,8 +296,8 @@ def test_s3_8_formats_without_visibility_hide_nothing(
 ) -> None:
     chunk = read(OPENAI)[0]
     (transcript,) = chunk.transcripts
-    assert not transcript.hides
-    assert of(*TALK).hides
+    assert not transcript.rules.hides
+    assert of(*TALK).rules.hides
     with pytest.raises(SelfCheckError, match="openai-chat: message 0 is hidden"):
         rewrite(format_of(OPENAI), chunk.lines, [hiding(transcript, 0, **how)])
     with pytest.raises(SelfCheckError, match="openai-chat: an inserted message is hidden"):

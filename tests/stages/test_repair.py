@@ -147,7 +147,7 @@ def test_after_repair_every_call_has_a_result_and_a_second_run_changes_nothing(
         _pairs(transcript) == (0, 0)
         for chunk in read(ran.data or b"")
         for transcript in chunk.transcripts
-        if transcript.records_calls
+        if transcript.rules.records_calls
     )
     assert run(ran.data or b"", [("repair", {"repair": how})]).data == ran.data
 

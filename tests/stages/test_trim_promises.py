@@ -174,7 +174,7 @@ def test_no_pipeline_makes_a_provider_refuse_a_conversation(
     for old, new in zip(before, after, strict=True):
         pins = [pin for _, settings in stages for pin in settings.get("pin", ())]
         allowed = unavoidable(old, pinned(shape(old.messages), pins))
-        if has_digests and not old.must_alternate:
+        if has_digests and not old.rules.must_alternate:
             allowed = {"strict"}  # a digest is one more user message
         assert unpaired(new) <= unpaired(old)
         assert newly_refused(old, new) <= allowed

@@ -36,7 +36,7 @@ class TurnReader:
         keeps_reasoning: bool,
     ) -> None:
         self._messages = transcript.messages
-        self._records_calls = transcript.records_calls
+        self._records_calls = transcript.rules.records_calls
         self._target, self._losses, self._names = target, losses, names
         self._keeps_reasoning = keeps_reasoning
         self._pieces = PieceReader(SourceValues(transcript.source.lines), losses, target.is_native)

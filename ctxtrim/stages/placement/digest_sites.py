@@ -81,7 +81,8 @@ class DigestSites:
         if after is None or is_lone_result:
             return False
         answer = messages[after]
-        leads_answer = answer.role == "assistant" and can_lead(answer, self._transcript.adds_texts)
+        adds_texts = self._transcript.rules.adds_texts
+        leads_answer = answer.role == "assistant" and can_lead(answer, adds_texts)
         return after in self.dropped or leads_answer
 
     def _follows_result(self, step: Step) -> bool:

@@ -63,9 +63,9 @@ def replace_messages(
     start = _after_sealed(transcript.messages, dropped)
     if summary is not None:
         messages = [_without_summary(message) for message in transcript.messages]
-    hides = digests is not None and transcript.hides
+    hides = digests is not None and transcript.rules.hides
     joins = digests_lead_answers(transcript)
-    rewrite = _Rewrite(hides, transcript.adds_texts)
+    rewrite = _Rewrite(hides, transcript.rules.adds_texts)
     for position, message in enumerate(messages):
         if digests and position in digests:
             rewrite.digests.append(digests[position])
@@ -132,7 +132,7 @@ def digests_lead_answers(transcript: Transcript) -> bool:
     """Whether digests become the leading text of answers, because a message between them and a
     prompt would break the order of roles.
     """
-    return transcript.must_alternate and not transcript.hides
+    return transcript.rules.must_alternate and not transcript.rules.hides
 
 
 def alternates_without_digests(messages: Sequence[Message]) -> bool:

@@ -42,7 +42,7 @@ def checked(transcript: Transcript, shape: Shape, is_request: bool = False) -> C
     """
     if transcript.options.omits_results and not is_request:
         shape = replace(shape, unanswered=())
-    has_calls = transcript.records_calls and not transcript.options.continues_stored
+    has_calls = transcript.rules.records_calls and not transcript.options.continues_stored
     return CheckedMessages(
         transcript.messages,
         shape,

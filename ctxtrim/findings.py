@@ -16,8 +16,8 @@ StructureCode = Literal[
     "empty-content", "ends-with-assistant", "first-not-user", "lone-surrogate",
     "reasoning-without-follower", "roles-not-alternating", "server-tool-caller-missing",
     "server-tool-result-without-use", "server-tool-use-without-result", "system-not-first",
-    "system-out-of-place", "text-after-call", "thinking-only-message", "tool-result-not-adjacent",
-    "tool-result-without-call", "tools-missing", "unknown-member",
+    "system-out-of-place", "text-after-call", "thinking-missing", "thinking-only-message",
+    "tool-result-not-adjacent", "tool-result-without-call", "tools-missing", "unknown-member",
 ]  # fmt: skip
 """The name of a rule about the structure of messages."""
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ctxtrim.conversation import pins
 from ctxtrim.conversation.tasks import current_task
+from ctxtrim.conversation.thinking import begins_with_thinking, loop_starts, requires_thinking
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import Message, Transcript
 
@@ -13,24 +14,49 @@ LAST_EXCHANGE = "last exchange"
 """The reason of messages that are kept because there is no prompt."""
 LAST_ANSWER = "last answer"
 """The reason of messages that answer the current task; without a prompt, of the last exchange."""
+STORED_CALL = "answers a call that the provider stored"
+"""The reason of results of calls that only the provider has."""
+LOOP_START = "the tool loop must start with thinking while thinking is enabled"
+"""The reason of the first messages of the current tool loop."""
 
 
-def stored_answers(transcript: Transcript, shape: Shape) -> dict[int, str]:
-    """The results of calls that only the provider has. Without them it refuses the request."""
+def required(transcript: Transcript, shape: Shape) -> dict[int, str]:
+    """The messages without which the provider refuses the request. Their results may be shortened:
+    the results of calls that only the provider has, and the start of the tool loop.
+    """
+    return _loop_start(transcript, shape) | _stored_answers(transcript, shape)
+
+
+def _loop_start(transcript: Transcript, shape: Shape) -> dict[int, str]:
+    """The prompt and the first step of the current tool loop, if it must begin with thinking and
+    some answers in it do not.
+    """
+    if not requires_thinking(transcript.options):
+        return {}
+    messages, kept = shape.messages, set[int]()
+    for prompt, answer in loop_starts(messages):
+        if answer is not None and not begins_with_thinking(messages[answer]):
+            continue
+        exchanges = {shape.exchange[at] for at in (prompt, answer) if at is not None}
+        kept.update(at for at, exchange in enumerate(shape.exchange) if exchange in exchanges)
+    return dict.fromkeys(sorted(kept), LOOP_START)
+
+
+def _stored_answers(transcript: Transcript, shape: Shape) -> dict[int, str]:
+    """The results of calls that only the provider has."""
     if not transcript.options.continues_stored:
         return {}
 
     def is_unpaired(position: int) -> bool:
         return transcript.messages[position].role == "tool" and shape.call[position] is None
 
-    reason = "answers a call that the provider stored"
-    return dict.fromkeys(filter(is_unpaired, shape.visible), reason)
+    return dict.fromkeys(filter(is_unpaired, shape.visible), STORED_CALL)
 
 
 def not_summarized(transcript: Transcript, shape: Shape, patterns: Sequence[str]) -> dict[int, str]:
     """The messages that no summary replaces: hidden, system and pinned messages, the current task,
-    and answers to stored calls. An earlier summary is replaced, unless only the provider can read
-    it.
+    and what the provider requires. An earlier summary is replaced, unless only the provider can
+    read it.
     """
     messages = transcript.messages
     pinned = pins.pinned(shape, patterns)
@@ -47,7 +73,7 @@ def not_summarized(transcript: Transcript, shape: Shape, patterns: Sequence[str]
             reasons[position] = "encrypted summary"
         elif shape.exchange[position] == task and not message.is_summary:
             reasons[position] = CURRENT_TASK
-    return stored_answers(transcript, shape) | reasons
+    return required(transcript, shape) | reasons
 
 
 def is_sealed_summary(message: Message) -> bool:

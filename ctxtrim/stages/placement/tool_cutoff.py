@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtrim.conversation.protection import stored_answers
+from ctxtrim.conversation.protection import required
 from ctxtrim.conversation.turns import visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
@@ -52,7 +52,7 @@ def cut_off(
     shape = counter.shape(messages)
     costs = [cost.total for cost in counter.costs(messages)]
     sites = DigestSites(transcript, shape, appends)
-    protected = stored_answers(transcript, shape) | dict(protected)
+    protected = required(transcript, shape) | dict(protected)
     kept = [change_of(messages, position, "kept", why) for position, why in protected.items()]
     old = takewhile(lambda step: step.results[0].position < newest, steps(shape, protected.keys()))
     replaced, blocked = sites.replaceable(old, excess)

@@ -11,7 +11,7 @@ or the server tool waits for results of the client.
 from itertools import pairwise
 
 from ctxtrim.model import Message, Span
-from ctxtrim.stages.structure import checks
+from ctxtrim.stages.structure import checks, loop_start
 from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
 
 _NO_RESULT = (
@@ -115,6 +115,7 @@ RULES: tuple[Rule, ...] = (
         "all messages must have non-empty content except for the optional final assistant "
         "message [vercel/ai#13430]",
     ),
+    loop_start.THINKING,
     Rule(
         "first-not-user",
         _first_not_user,

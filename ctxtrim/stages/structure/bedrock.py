@@ -6,7 +6,7 @@ one element, such as results and the text after them.
 """
 
 from ctxtrim.conversation.elements import elements
-from ctxtrim.stages.structure import checks
+from ctxtrim.stages.structure import checks, loop_start
 from ctxtrim.stages.structure.checks import Breaches
 from ctxtrim.stages.structure.rule import Breach, CheckedMessages, Rule
 
@@ -48,6 +48,7 @@ RULES: tuple[Rule, ...] = (
         checks.no_content,
         "The content field in the Message object is empty. [archestra-ai/archestra#4220]",
     ),
+    loop_start.THINKING,
     Rule(
         "unknown-member",
         checks.debug_members,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ctxtrim.conversation.thinking import requires_thinking
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.findings import Code, Severity
 from ctxtrim.model import Message, Transcript
@@ -17,6 +18,7 @@ class CheckedMessages(Struct, frozen=True, dict=True):
 
     `has_tools`: the request contains tool schemas. `has_calls`: every result has its call in the
     transcript. `is_anthropic`: they are of a request to Anthropic, in which their elements count.
+    `needs_thinking`: the request enables thinking, so the tool loop must start with it.
     """
 
     messages: Sequence[Message]
@@ -24,6 +26,7 @@ class CheckedMessages(Struct, frozen=True, dict=True):
     has_tools: bool
     has_calls: bool
     is_anthropic: bool
+    needs_thinking: bool
 
     @cached_property
     def sent(self) -> Sequence[tuple[int, Message]]:
@@ -49,6 +52,7 @@ def checked(transcript: Transcript, shape: Shape, is_request: bool = False) -> C
         has_tools=transcript.tools is not None,
         has_calls=has_calls,
         is_anthropic=transcript.options.api == "anthropic",
+        needs_thinking=requires_thinking(transcript.options),
     )
 
 

@@ -37,8 +37,8 @@ class Situation:
     - `costs`: tokens
     - `protected`: messages that are never dropped, each with the reason
     - `shrinkable`: protected messages that may be shortened and have a rank like all others,
-      because they are the last exchange, separate others, or answer a call that the provider
-      stored, or because a summary leads them
+      because they are the last exchange, separate others, are required by the provider, or are
+      led by a summary
     - `emptied`: messages without anything but reasoning that is removed; they are not written
     - `is_recent`: in the last turns
     - `keep_rules`: which results should be kept

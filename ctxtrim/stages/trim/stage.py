@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.conversation.protection import CURRENT_TASK, LAST_EXCHANGE, not_dropped, stored_answers
+from ctxtrim.conversation.protection import CURRENT_TASK, LAST_EXCHANGE, not_dropped, required
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.roles import RoleOrder
 from ctxtrim.conversation.turns import visible
@@ -326,7 +326,7 @@ class Trim(KeepRules, _Order):
         shape_as_read = self.counter.shape(as_read)
         own = not_dropped(shape_as_read, self.pin, self.preserve_system_prompt, self.keep_answer)
         roles = RoleOrder(shape, transcript.strict_roles)
-        protected = roles.with_separators(costs, stored_answers(transcript, shape) | own)
+        protected = roles.with_separators(costs, required(transcript, shape) | own)
         fixed = {at for at, reason in own.items() if not _may_shorten(messages[at], reason)}
         return Situation(
             shape=shape,

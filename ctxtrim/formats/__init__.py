@@ -27,8 +27,7 @@ from ctxtrim.formats.list_format import list_format
 from ctxtrim.formats.openai import chat as openai_chat
 from ctxtrim.formats.openai import codex, codex_exec
 from ctxtrim.formats.openai import responses as openai_responses
-from ctxtrim.formats.opencode import OPENCODE_RUN
-from ctxtrim.formats.opencode import session as opencode
+from ctxtrim.formats.opencode import OPENCODE, OPENCODE_RUN
 from ctxtrim.formats.openhands import OPENHANDS
 from ctxtrim.formats.pi import session as pi
 from ctxtrim.formats.traces import langchain_messages, langfuse, langsmith, litellm, opentelemetry
@@ -57,7 +56,7 @@ FORMATS: dict[str, Format] = {
         gemini_prompts.FORMAT,
         list_format(gemini_cli.DIALECT),
         OPENCODE_RUN,
-        list_format(opencode.DIALECT),
+        list_format(OPENCODE),
         list_format(goose.DIALECT),
         list_format(crush.DIALECT),
         list_format(AI_SDK_UI),

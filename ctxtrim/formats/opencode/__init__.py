@@ -3,9 +3,13 @@
 A format that is defined here loads its reader for files of that format only.
 """
 
-from ctxtrim.formats.base import Format, layout_of_events
-from ctxtrim.formats.fields import members
+from typing import Any
+
+from ctxtrim.formats.base import Format, layout_of_events, parts_owner
+from ctxtrim.formats.fields import members, string
+from ctxtrim.formats.message_lists import Dialect, Envelope
 from ctxtrim.loading import lazy_function
+from ctxtrim.model import Span
 
 _PARTS = {
     "text": "text",
@@ -32,4 +36,34 @@ OPENCODE_RUN = Format(
     layout_of_events(knows_run),
     lazy_function(f"{_RUN}:read"),
     lazy_function(f"{_RUN}:insert"),
+)
+
+
+def knows(value: object) -> bool:
+    """Whether a value is a message of a session, with an id, a known role and parts."""
+    info = info_of(value)
+    is_message = isinstance(info.get("id"), str) and info.get("role") in ("user", "assistant")
+    return is_message and isinstance(members(value).get("parts"), list)
+
+
+def info_of(value: Any) -> dict[str, Any]:
+    """The `info` of a message or session."""
+    return members(members(value).get("info"))
+
+
+def envelope(value: dict[str, Any], span: Span) -> Envelope:
+    """The id of the session. Its messages name the model."""
+    return Envelope(id=string(info_of(value).get("id")))
+
+
+_EDITS = "ctxtrim.formats.opencode.session_edits"
+OPENCODE = Dialect(
+    "opencode",
+    knows,
+    lazy_function("ctxtrim.formats.opencode.session:read"),
+    lazy_function(f"{_EDITS}:insert"),
+    envelope=envelope,
+    owner=parts_owner,
+    relink=lazy_function(f"{_EDITS}:relink"),
+    resolved=lazy_function("ctxtrim.formats.opencode.sent_messages:before_revert"),
 )

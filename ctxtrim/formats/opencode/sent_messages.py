@@ -16,18 +16,7 @@ from typing import Any
 
 from ctxtrim.formats.fields import elements, members, string
 from ctxtrim.formats.message_lists import Element
-
-
-def knows(value: object) -> bool:
-    """Whether a value is a message with an id, a known role and parts."""
-    info = info_of(value)
-    is_message = isinstance(info.get("id"), str) and info.get("role") in ("user", "assistant")
-    return is_message and isinstance(members(value).get("parts"), list)
-
-
-def info_of(value: Any) -> dict[str, Any]:
-    """The `info` of a message or session."""
-    return members(members(value).get("info"))
+from ctxtrim.formats.opencode import info_of
 
 
 def before_revert(items: Iterable[Element], around: Mapping[str, Any]) -> Iterator[Element]:

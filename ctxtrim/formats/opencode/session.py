@@ -14,14 +14,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ctxtrim.formats.base import parts_owner
 from ctxtrim.formats.fields import Located, elements, located, members, string
 from ctxtrim.formats.media_blocks import inline_media, typed_text
-from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
+from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.message_parts import call_part
-from ctxtrim.formats.opencode.sent_messages import SentMessages, before_revert, info_of, knows
+from ctxtrim.formats.opencode import info_of, knows
+from ctxtrim.formats.opencode.sent_messages import SentMessages
 from ctxtrim.formats.usage import pi_usage
-from ctxtrim.loading import lazy_function
 from ctxtrim.model import Part, Span
 from ctxtrim.model.request import Usage
 from ctxtrim.text.records import dump
@@ -264,21 +263,3 @@ def _usage(tokens: Any, message: int, model: str | None) -> Usage | None:
     caches = {"cacheRead": cache.get("read"), "cacheWrite": cache.get("write")}
     counters = {key: counts.get(key) for key in ("input", "output")} | caches
     return pi_usage(counters, message, model)
-
-
-def envelope(value: dict[str, Any], span: Span) -> Envelope:
-    """The id of the session. Its messages name the model."""
-    return Envelope(id=string(info_of(value).get("id")))
-
-
-_EDITS = "ctxtrim.formats.opencode.session_edits"
-DIALECT = Dialect(
-    "opencode",
-    knows,
-    read,
-    lazy_function(f"{_EDITS}:insert"),
-    envelope=envelope,
-    owner=parts_owner,
-    relink=lazy_function(f"{_EDITS}:relink"),
-    resolved=before_revert,
-)

@@ -13,13 +13,8 @@ from ctxtrim.formats.base import BEFORE_SUMMARY, Edit, Insertion, Site
 from ctxtrim.formats.fields import members
 from ctxtrim.formats.message_lists import element_of
 from ctxtrim.formats.message_parts import text_of
-from ctxtrim.formats.opencode.sent_messages import (
-    SentMessages,
-    compaction_at,
-    info_of,
-    knows,
-    tail_start,
-)
+from ctxtrim.formats.opencode import info_of, knows
+from ctxtrim.formats.opencode.sent_messages import SentMessages, compaction_at, tail_start
 from ctxtrim.model import Message, Span
 
 

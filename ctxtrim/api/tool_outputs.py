@@ -82,9 +82,9 @@ def active_files(
 
     Raises:
         InputError: a value is not a message; the text has its position, from 0.
-        UsageError: a step is not a whole number.
+        UsageError: a step is not a whole number, or `active_steps` is negative.
     """
-    must_be_whole(active_steps, "active_files: active_steps")
+    must_be_whole(active_steps, "active_files: active_steps", least=0)
     if current_step is not None:
         must_be_whole(current_step, "active_files: current_step")
     read = conversation(messages).transcript.messages

@@ -88,6 +88,10 @@ OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ctxtrim.active_files(HI, "5"),  # type: ignore[arg-type]
         "active_files: active_steps: expected a whole number, found '5'",
     ),
+    "negative active_steps": (
+        lambda: ctxtrim.active_files(HI, -1),
+        "active_files: active_steps: expected at least 0, found -1",
+    ),
     "current_step": (
         lambda: ctxtrim.active_files(HI, 5, True),
         "active_files: current_step: expected a whole number, found True",

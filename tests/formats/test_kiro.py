@@ -111,12 +111,24 @@ def test_a_prompt_without_its_answer_gets_the_next_answer_as_edited() -> None:
     assert roles(ran.data) == ["user", "assistant"]
 
 
-def test_an_entry_with_an_empty_prompt_keeps_its_bytes() -> None:
-    blank = prompt("") | {"timestamp": "2031-05-06T07:08:09Z"}
+@pytest.mark.parametrize(("text", "more"), [("", "Anything else?"), ("And now?", "")])
+def test_a_half_without_a_text_keeps_its_bytes(text: str, more: str) -> None:
     asked = (prompt("Look. " * 99), answer("I look. " * 99))
-    rest = ((prompt("Go on."), answer("Done.")), (blank, answer("Anything else?")))
+    time = {"timestamp": "2031-05-06T07:08:09Z"}
+    rest = ((prompt("Go on."), answer("Done.")), (prompt(text) | time, answer(more)))
     out = run(saved(asked, asked, *rest), [("trim", {})], limit=60).data
     assert history(out) == [*rest]
+
+
+def test_a_dropped_image_leaves_an_empty_prompt() -> None:
+    image = {"format": "png", "source": {"Bytes": [1, 2]}}
+    data = saved((prompt("") | {"images": [image]}, answer("A tide.")))
+    chunk = read(data)[0]
+    (transcript,) = chunk.transcripts
+    meant = replace(transcript, messages=transcript.messages[1:])
+    ((user, assistant),) = history(written(chunk, FORMATS["kiro"], meant))
+    assert (user["content"], user["images"]) == ({"Prompt": {"prompt": ""}}, None)
+    assert assistant == answer("A tide.")
 
 
 def test_results_of_calls_that_were_never_answered_are_an_entry() -> None:

@@ -199,12 +199,14 @@ def _pair(user: _Unit | None, answer: _Unit | None, edit: Edit, pairs: _Pairs) -
 
 
 def _is_there(half: str, unit: _Unit | None, entry: Span, edit: Edit) -> bool:
-    """Whether an entry already has a half of a pair. One that is missing may be an empty prompt."""
+    """Whether an entry already has a half of a pair. A missing one may be there without a text."""
     if unit is not None:
         return unit.value is None and unit.entry == entry
-    content = members(members(edit.value_at(entry.inside(half))).get("content"))
-    prompt = content.get("Prompt")
-    return half == "user" and "" in (prompt, members(prompt).get("prompt"))
+    value = members(edit.value_at(entry.inside(half)))
+    prompt = members(value.get("content")).get("Prompt")
+    answer = members(value.get("Response")).get("content")
+    is_empty = "" in ((prompt, members(prompt).get("prompt")) if half == "user" else (answer,))
+    return is_empty and not any(_is_within(span, entry, {half: None}) for span in edit.removed)
 
 
 def _value(half: str, unit: _Unit | None, edit: Edit) -> Any:

@@ -17,6 +17,8 @@ from ctxtrim.model import Transcript
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.stream.files import FileReader
 
+_LONGEST_PATH, _LONGEST_NAME = 4_095, 255  # characters and bytes; no file of Linux has more
+
 
 def read(path: str | Path, **options: Unpack[ReadConfig]) -> Iterator[Transcript]:
     """The transcripts of a file, one at a time, so that memory is bounded by the largest.
@@ -40,13 +42,18 @@ def path_text(path: object, name: str) -> str:
     """The text of a path. Raises `UsageError` for a value that no file can have as its path."""
     text = str(path)
     is_path = "\0" not in text and (isinstance(path, str) or hasattr(path, "__fspath__"))
-    try:
-        bytes(Path(text))
-    except UnicodeEncodeError:  # half of a surrogate pair
-        is_path = False
-    if not is_path:
+    if not (is_path and _may_name_file(text)):
         raise mismatch(name, "a path", path)
     return text
+
+
+def _may_name_file(path: str) -> bool:
+    """Whether a system can have a file with this path: it has bytes, and not too many of them."""
+    try:
+        names = [bytes(Path(name)) for name in Path(path).parts]
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return len(path) <= _LONGEST_PATH and all(len(name) <= _LONGEST_NAME for name in names)
 
 
 def _transcripts(path: str, reader: FileReader) -> Iterator[Transcript]:

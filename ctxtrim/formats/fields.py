@@ -23,6 +23,11 @@ def string(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def identifier(value: object) -> str | None:
+    """The id of a conversation as a text, else None. Data sets number their rows."""
+    return str(value) if type(value) is int else string(value)
+
+
 def boolean(value: object) -> bool | None:
     """The value if it is a boolean, else None."""
     return value if isinstance(value, bool) else None

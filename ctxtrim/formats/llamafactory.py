@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import content_owner
-from ctxtrim.formats.fields import elements, members, role_in, string
+from ctxtrim.formats.fields import elements, identifier, members, role_in
 from ctxtrim.formats.media_blocks import block_part
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import text_of
@@ -74,7 +74,7 @@ def _parts(block: Any, span: Span, role: Role) -> list[Part]:
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The tools and id next to the messages."""
-    return Envelope(tools_in(value.get("tools")), id=string(value.get("id")))
+    return Envelope(tools_in(value.get("tools")), id=identifier(value.get("id")))
 
 
 def _json_value(message: Message) -> dict[str, Any]:

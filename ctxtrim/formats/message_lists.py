@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.base import EditRules, Insertion, Site
-from ctxtrim.formats.fields import elements, metadata_in, string
+from ctxtrim.formats.fields import elements, identifier, metadata_in, string
 from ctxtrim.model import Message, Part, Role, Span, StrictRoles
 from ctxtrim.model.request import RequestOptions, Usage
 from ctxtrim.text.json_paths import Path, Place, matches, patterns
@@ -169,7 +169,7 @@ NOTHING_AROUND = Envelope()
 
 def model_and_id(value: dict[str, Any], span: Span) -> Envelope:
     """The model and id next to the messages."""
-    return Envelope(model=string(value.get("model")), id=string(value.get("id")))
+    return Envelope(model=string(value.get("model")), id=identifier(value.get("id")))
 
 
 class Dialect(EditRules, frozen=True):

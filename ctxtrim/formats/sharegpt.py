@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ctxtrim.formats.fields import members, string
+from ctxtrim.formats.fields import identifier, members, string
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents, each_as
 from ctxtrim.formats.message_parts import call_part, system_prompt, text_of
 from ctxtrim.formats.request_options import marks_in, unread_media
@@ -172,7 +172,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     return Envelope(
         tools_in(value.get("tools")),
         model=string(value.get("model")),
-        id=string(value.get("id")),
+        id=identifier(value.get("id")),
         preamble=system_prompt(value.get("system") or None, span.inside("system")),
         options=RequestOptions(unread=tuple(unread_media(value))),
         marks=marks_in(value),

@@ -27,7 +27,7 @@ from ctxtrim.formats.anthropic import (
 from ctxtrim.formats.anthropic.blocks import block, is_injected, user_messages
 from ctxtrim.formats.anthropic.detect import ROLES, claims, has_foreign, inner, knows
 from ctxtrim.formats.bedrock import header
-from ctxtrim.formats.fields import first_string, members, string
+from ctxtrim.formats.fields import first_string, identifier, members, string
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around
@@ -267,7 +267,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         dump(tools) if isinstance(tools, list) and tools else None,
         tool_choice=choice(value),
         model=string(value.get("model")),
-        id=string(value.get("id")),
+        id=identifier(value.get("id")),
         usage=anthropic_usage(value.get("usage")),
         preamble=prompt_around(value, span, block),
         options=anthropic_options(value),

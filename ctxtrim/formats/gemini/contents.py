@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.base import Insertion, Site
-from ctxtrim.formats.fields import Located, located, members, string
+from ctxtrim.formats.fields import Located, identifier, located, members, string
 from ctxtrim.formats.gemini.parts import (
     CALL,
     GEMINI_ROLES,
@@ -188,7 +188,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         dump(tools) if tools and isinstance(tools, list) else None,
         tool_choice=_choice(request),
         model=string(request.get("model", request.get("modelVersion"))),
-        id=string(request.get("id")),
+        id=identifier(request.get("id")),
         usage=gemini_usage(request.get("usageMetadata", request.get("usage_metadata"))),
         preamble=_system(objects),
         options=gemini_options(request),

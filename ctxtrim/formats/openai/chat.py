@@ -12,7 +12,14 @@ from itertools import chain
 from typing import Any, cast
 
 from ctxtrim.formats.anthropic import ROO_LINKS, LinkedElement, is_sealed
-from ctxtrim.formats.fields import PAIRED_TYPES, is_paired_by_member, members, role_in, string
+from ctxtrim.formats.fields import (
+    PAIRED_TYPES,
+    identifier,
+    is_paired_by_member,
+    members,
+    role_in,
+    string,
+)
 from ctxtrim.formats.message_lists import NOTHING_AROUND, Dialect, Element, Envelope, ListContents
 from ctxtrim.formats.message_parts import content_parts, prompt_around
 from ctxtrim.formats.openai import AG_UI_CALLS, RESPONSES, SDK_REQUEST
@@ -289,7 +296,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         tools_in(tools),
         tool_choice=choice(value),
         model=model,
-        id=string(value.get("id")),
+        id=identifier(value.get("id")),
         usage=openai_usage(value.get("usage")),
         # of the AI SDK, data for training and Hermes Agent
         preamble=prompt_around(value, span, _block),

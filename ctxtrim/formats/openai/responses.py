@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Insertion, Site, content_owner
-from ctxtrim.formats.fields import elements, is_paired_by_member, members, string
+from ctxtrim.formats.fields import elements, identifier, is_paired_by_member, members, string
 from ctxtrim.formats.message_lists import Dialect, Envelope, sent_site
 from ctxtrim.formats.message_parts import system_prompt
 from ctxtrim.formats.openai.item_kinds import NO_MESSAGE, TEXTS, kind_of
@@ -193,7 +193,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         dump(tools) if tools and isinstance(tools, list) else None,
         tool_choice=choice(value),
         model=string(value.get("model")) or None,
-        id=string(value.get("id")) or string(session.get("id")),
+        id=identifier(value.get("id")) or string(session.get("id")),
         usage=responses_usage(value.get("usage")) if is_single_request else None,
         preamble=preamble,
         options=responses_options(value),

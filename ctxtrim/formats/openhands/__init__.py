@@ -13,7 +13,7 @@
 from typing import Any
 
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.fields import first_string, members, string
+from ctxtrim.formats.fields import first_string, identifier, members, string
 from ctxtrim.formats.message_lists import Dialect, Envelope
 from ctxtrim.formats.openhands.event_kinds import is_action_or_observation, is_sdk_event
 from ctxtrim.loading import lazy_function
@@ -34,7 +34,7 @@ def knows(value: object) -> bool:
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
     """The id of the instance and the evaluated model. The events contain the tools."""
     config = members(members(value.get("metadata")).get("llm_config"))
-    names = (value.get(key) for key in ("instance_id", "id", "question_id"))
+    names = (identifier(value.get(key)) for key in ("instance_id", "id", "question_id"))
     return Envelope(
         model=string(config.get("model")),
         id=first_string(names),

@@ -176,11 +176,29 @@ def position_of(message: Message) -> int | None:
     return int(path[1]) if path[:1] == ("messages",) else None
 
 
+def check_shapes(messages: PlainMessages) -> None:
+    """Raise `InputError` for the first value that is no message of Chat Completions or Anthropic,
+    at no cost: objects of SDKs, which would have to be read, are taken for messages.
+    """
+    for position, message in enumerate(messages):
+        if not hasattr(message, "model_dump"):
+            _must_be_message(message, message, position)
+
+
 def _message(message: PlainMessage, position: int) -> bytes:
     try:
         plain = message if isinstance(message, Mapping) else _dumped(message)
     except ValueError as error:
         raise InputError(f"message {position}: cannot be written as JSON: {error}") from error
+    _must_be_message(plain, message, position)
+    return _spelled(plain, f"message {position}")
+
+
+def _must_be_message(plain: Any, message: PlainMessage, position: int) -> None:
+    """Raise `InputError` unless a value is a dict with a role, and not one of another API.
+
+    `message`: the value as given.
+    """
     if isinstance(plain, Mapping) and _is_of_langchain(plain):
         raise InputError(
             f"message {position}: a message of LangChain; pass the dicts of "
@@ -196,7 +214,6 @@ def _message(message: PlainMessage, position: int) -> bytes:
         raise InputError(
             f"message {position}: expected an object with a role, found {str(message)[:80]}"
         )
-    return _spelled(plain, f"message {position}")
 
 
 def _is_of_langchain(message: Mapping[str, Any]) -> bool:

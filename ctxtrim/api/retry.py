@@ -16,13 +16,14 @@ from ctxtrim.api.messages import (
     RequestFields,
     System,
     Tools,
+    check_shapes,
     conversation,
     message_list,
 )
 from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.api.overflow import ContextOverflowError
 from ctxtrim.api.provider_errors import is_context_length_exceeded, stated_window
-from ctxtrim.errors import must_be_function, must_be_summarizer
+from ctxtrim.errors import InputError, must_be_function, must_be_summarizer
 from ctxtrim.pipeline import PipelineRun, Services
 from ctxtrim.stages.compaction_trigger import estimate
 from ctxtrim.stages.events import OnEvent, State, announced, state
@@ -69,7 +70,8 @@ def with_recovery(  # noqa: PLR0913 - the keywords are public
 
     Raises:
         ContextOverflowError: the list cannot fit. Its cause is the error of the first call.
-        InputError: a message cannot be read; the text has its position, from 0.
+        InputError: a message cannot be read; the text has its position, from 0. Messages of another
+            API are refused before the first call.
         UsageError: an option is unknown or invalid.
         Exception: any other error of the first call, and any error of the second, unchanged.
     """
@@ -80,6 +82,7 @@ def with_recovery(  # noqa: PLR0913 - the keywords are public
         must_be_function(on_event, "with_recovery: on_event")
     services = Services(summarizer=summarizer, on_event=on_event)
     refused = _Prompt(message_list(messages), system, tools, request)
+    check_shapes(refused.messages)
     try:
         answer = send(list(refused.messages))
     except Exception as error:
@@ -119,12 +122,12 @@ class _Prompt(NamedTuple):
     request: RequestFields
 
     def shorter(self, settings: Settings, error: Exception, services: Services) -> list[Any]:
-        """The messages for the second request. An overflow has the error as its cause."""
-        read = conversation(self.messages, self.system, self.tools, self.request)
+        """The messages for the second request. What prevents it has the error as its cause."""
         try:
+            read = conversation(self.messages, self.system, self.tools, self.request)
             return _shorter(read, settings, error, services)
-        except ContextOverflowError as overflow:
-            raise overflow from error
+        except (ContextOverflowError, InputError) as obstacle:
+            raise obstacle from error
 
 
 def _shorter(

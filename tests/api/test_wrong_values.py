@@ -250,6 +250,25 @@ def test_a_list_of_another_api_is_not_read(name: str) -> None:
         LISTS[name](RESPONSES)
 
 
+@pytest.mark.parametrize("messages", [CONVERSE, GEMINI, RESPONSES, [*HI, "Hello."]])
+def test_with_recovery_sends_no_list_of_another_api(messages: Any) -> None:
+    sent: list[Any] = []
+    with pytest.raises(InputError, match=r"^message 1: "):
+        ctxtrim.with_recovery(sent.append, messages)
+    assert sent == []
+
+
+def test_an_object_that_cannot_be_read_after_a_refusal_has_the_refusal_as_its_cause() -> None:
+    refusal = ValueError("prompt is too long: 9000 tokens > 8000 maximum")
+
+    def send(messages: list[Any]) -> None:
+        raise refusal
+
+    with pytest.raises(InputError, match=r"^message 1: a message of LangChain; ") as caught:
+        ctxtrim.with_recovery(send, [*HI, LangChainMessage()])
+    assert caught.value.__cause__ is refusal
+
+
 class LangChainMessage:
     """A message as LangChain makes it: its role is the `type`."""
 

@@ -125,6 +125,13 @@ def test_blocks_and_errors_of_agentdojo_are_texts(ctxtrim: Run) -> None:
     assert b"no line" in ctxtrim("convert", "--to", "openai-chat", stdin=data).out
 
 
+@pytest.mark.parametrize("kind", [{"a": 1}, ["text"], None])
+def test_a_block_with_a_malformed_type_counts_as_its_json(kind: Any) -> None:
+    block = {"type": kind, "content": "Seven."}
+    (found,) = read(conversation([user("How deep?"), says([block])]))[0].transcripts
+    assert [json.loads(part.text) for part in found.messages[1].parts] == [block]
+
+
 @pytest.mark.parametrize(("content", "text"), [("", "E7"), (None, "E7"), ("warped", "warped")])
 def test_an_error_is_sent_in_place_of_an_empty_content(content: str | None, text: str) -> None:
     failed = {"role": "tool", "tool_call_id": "c1", "content": content, "error": "E7"}

@@ -8,7 +8,7 @@ from ctxtrim.model import Part, PartKind, Span
 from ctxtrim.text.records import dump
 
 _REASONING = ("reasoning", "text", "think")  # of inspect, the AI SDK and Kimi CLI
-_AGENTDOJO: dict[object, PartKind] = {"text": "text", "thinking": "reasoning"}
+_AGENTDOJO: dict[str | None, PartKind] = {"text": "text", "thinking": "reasoning"}
 """Kinds of blocks with their text under `content`, as AgentDojo writes them.
 
 [ethz-spylab/agentdojo, `types.py`]
@@ -21,8 +21,9 @@ def part_of(block: Any, span: Span) -> Part:
     if "type" not in value:
         return _untyped(block, span)
     kind = value["type"]
-    if kind in _AGENTDOJO and isinstance(value.get("content"), str):
-        return Part(_AGENTDOJO[kind], value["content"], span=span.inside("content"), block=span)
+    part_kind = _AGENTDOJO.get(string(kind))  # a malformed type is no key
+    if part_kind is not None and isinstance(value.get("content"), str):
+        return Part(part_kind, value["content"], span=span.inside("content"), block=span)
     if kind == "tool-call":
         from ctxtrim.formats.openai.ai_sdk import call  # for its messages only
 

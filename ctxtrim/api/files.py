@@ -17,7 +17,8 @@ from ctxtrim.model import Transcript
 from ctxtrim.reports.failures import not_handled
 from ctxtrim.stream.files import FileReader
 
-_LONGEST_PATH, _LONGEST_NAME = 4_095, 255  # characters and bytes; no file of Linux has more
+_LONGEST_PATH, _LONGEST_NAME = 4_095, 255
+"""Characters. Linux allows no more bytes in a name; macOS and Windows count characters."""
 
 
 def read(path: str | Path, **options: Unpack[ReadConfig]) -> Iterator[Transcript]:
@@ -48,11 +49,12 @@ def path_text(path: object, name: str) -> str:
 
 
 def _may_name_file(path: str) -> bool:
-    """Whether a system can have a file with this path: it has bytes, and not too many of them."""
+    """Whether a system can have a file with this path: it has bytes, and is not too long."""
     try:
-        names = [bytes(Path(name)) for name in Path(path).parts]
+        bytes(Path(path))
     except UnicodeEncodeError:  # half of a surrogate pair
         return False
+    names = Path(path).parts
     return len(path) <= _LONGEST_PATH and all(len(name) <= _LONGEST_NAME for name in names)
 
 

@@ -310,16 +310,17 @@ def test_a_value_that_is_no_path_is_wrong_usage(name: str, value: object) -> Non
     assert str(caught.value) == f"{name}: expected a path, found {value!r}"
 
 
-@pytest.mark.parametrize("value", ["a\0b.jsonl", "\ud800", "How deep is it? " * 500, "é" * 128])
+@pytest.mark.parametrize("value", ["a\0b.jsonl", "\ud800", "How deep is it? " * 500, "é" * 256])
 def test_fits_takes_a_path_or_messages(value: str) -> None:
     with pytest.raises(UsageError, match=r"^fits: source: expected a path, found ") as caught:
         ctxtrim.fits(value)
     assert len(str(caught.value)) <= 120
 
 
-@pytest.mark.parametrize("name", ["é" * 127, "deep/" * 100])
+@pytest.mark.parametrize("name", ["e" * 255, "深" * 100, "deep/" * 100])
 def test_a_path_as_long_as_a_file_may_have_is_one(name: str) -> None:
-    with pytest.raises(InputError, match=r"no such file or directory$"):
+    """On Linux, a name has 255 bytes; on macOS and Windows, 255 characters."""
+    with pytest.raises(InputError, match=r"(?i)(no such file or directory|file name too long)$"):
         list(ctxtrim.read(name))
 
 

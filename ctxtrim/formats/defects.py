@@ -49,8 +49,10 @@ def _open_calls(transcripts: Iterable[Transcript]) -> Iterator[Malformed]:
     for transcript in transcripts:
         messages, turn_shape = transcript.messages, shape(transcript.messages)
         waiting = {position for position, call in turn_shape.unanswered if call.call_id is None}
+        callers = enumerate(turn_shape.caller)
+        answered = {caller for position, caller in callers if caller != position}
         for position, message in enumerate(messages[:-1]):
-            acts = message.action is not None and position not in turn_shape.caller[position + 1 :]
+            acts = message.action is not None and position not in answered
             if acts or position in waiting:
                 line = transcript.line_of(message) or transcript.line
                 yield Malformed(line, f"the call in message {position} has no result")

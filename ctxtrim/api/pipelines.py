@@ -109,8 +109,9 @@ class Pipeline:
             summarizer=summarizer,
         )
         object.__setattr__(self, "files", FilePipeline(file_reader(settings), job))
-        given = dict(options) | ({} if summarizer is None else {"summarizer": summarizer})
-        arguments = [*map(repr, stages), *(f"{name}={value!r}" for name, value in given.items())]
+        arguments = [*map(repr, stages), *(f"{name}={value!r}" for name, value in options.items())]
+        if summarizer is not None:  # without its values, which may be a key
+            arguments.append(f"summarizer=<{type(summarizer).__name__}>")
         object.__setattr__(self, "arguments", ", ".join(arguments))
 
     def __repr__(self) -> str:

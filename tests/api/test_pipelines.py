@@ -3,6 +3,7 @@
 import gzip
 import json
 import pickle
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,21 @@ def test_a_pipeline_shows_its_arguments() -> None:
     assert repr(pickle.loads(pickle.dumps(pipeline))) == text
     same = Pipeline("truncate:max_age=2", "trim", budget=2000, model="gpt-4o")
     assert (pipeline, hash(pipeline)) == (same, hash(same))
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A summarizer whose text shows a key."""
+
+    api_key: str
+
+    def summarize(self, prompt: str, max_tokens: int) -> str:
+        return "So far."
+
+
+def test_a_pipeline_shows_the_type_of_its_summarizer_and_no_key() -> None:
+    pipeline = Pipeline("trim", budget=2000, summarizer=Writer("sk-lighthouse"))
+    assert repr(pipeline) == "Pipeline('trim', budget=2000, summarizer=<Writer>)"
 
 
 def test_prompts_grow_between_two_trims_if_the_trimmed_list_is_the_history() -> None:

@@ -116,13 +116,24 @@ def test_no_stage_drops_the_only_thinking_of_the_loop(ctxtrim: Run, stage: tuple
     data = request(THINKS_ONCE)
     ran = ctxtrim("run", "-s", *stage, "--budget", "1500", stdin=data)
     assert ran.code == 0
-    assert json.loads(ran.out)["messages"][:2] != json.loads(data)["messages"][2:4]
     found = steps(ran.out)
     assert found[0] == ["thinking", "tool_use"]
     assert 1 <= len(found) < 8
-    assert json.loads(ran.out)["messages"][1:][0]["content"][0] == thinking("I look at buoy 0.")
+    assert json.loads(ran.out)["messages"][1]["content"][0] == thinking("I look at buoy 0.")
     check = ("check", "--profile", "anthropic", "--as", "request")
     assert ctxtrim(*check, stdin=ran.out).code == 0
+
+
+@pytest.mark.parametrize(
+    ("mode", "kept"), [("keep-current-loop", True), ("strip-after-edit", False), ("strip", False)]
+)
+def test_the_option_about_thinking_may_remove_it(ctxtrim: Run, mode: str, kept: bool) -> None:
+    before = [prompt("Sail. " * 2000), {"role": "assistant", "content": "It sails."}]
+    data = request([*before, *THINKS_ONCE])
+    ran = ctxtrim("trim", "--budget", "1500", "--thinking", mode, stdin=data)
+    assert steps(ran.out)[0] == (["thinking", "tool_use"] if kept else ["tool_use"])
+    check = ("check", "--profile", "anthropic", "--as", "request")
+    assert (b"thinking-missing" in ctxtrim(*check, stdin=ran.out).out) is not kept
 
 
 @pytest.mark.parametrize("key", ["thinking", "reasoning_config"])

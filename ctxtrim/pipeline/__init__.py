@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ctxtrim.errors import BUG, UsageError, bug_in_stage
+from ctxtrim.errors import BUG, CtxtrimError, UsageError, bug_in_stage
 from ctxtrim.findings import IDLE, Finding, Subject, has_overflow
 from ctxtrim.metering import USAGE, Meter, Metering
 from ctxtrim.model import Transcript
@@ -219,6 +219,8 @@ class StagePipeline(Struct, frozen=True):
             mode = self.thinking or mode_for(meter.model)
             try:
                 outcome = run_stage(stage, transcript, mode)
+            except CtxtrimError:  # says itself what is wrong
+                raise
             except Exception as error:
                 if spec.bug != BUG:
                     error.add_note(spec.bug)

@@ -201,3 +201,16 @@ def test_an_exception_of_a_stage_is_a_bug_in_the_stage(
         "cannot be handled: unexpected IndexError (tuple index out of range); this is a bug in the "
         "stage mine; --debug shows the traceback"
     ]
+
+
+def test_an_error_of_ctxtrim_in_a_stage_is_no_bug_in_the_stage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def edit(read: Messages) -> Messages:
+        raise UsageError("bearing: expected at most 360")
+
+    monkeypatch.setitem(STAGES, "mine", stage_of(edit))
+    with pytest.raises(UsageError) as caught:
+        Pipeline("mine", model="gpt-4o").run(TALK)
+    assert str(caught.value) == "bearing: expected at most 360"
+    assert not hasattr(caught.value, "__notes__")

@@ -288,9 +288,7 @@ def _decoded(data: bytes, head: Sequence[JsonRecord]) -> Iterator[JsonRecord]:
                 yield JsonRecord(line, number, BLANK)
         else:
             yield record
-    start, number = sum(len(record.data) for record in head), head[-1].number
-    while start < len(data):
-        end = data.find(b"\n", start) + 1 or len(data)
-        number += 1
-        yield from split(data[start:end], number)
-        start = end
+    lines = BytesIO(data)
+    lines.seek(sum(len(record.data) for record in head))
+    for number, line in enumerate(lines, head[-1].number + 1):
+        yield from split(line, number)

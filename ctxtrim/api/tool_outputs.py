@@ -118,7 +118,9 @@ def summarize_tool_output(message: PlainMessage, tool_name: str | None = None) -
     text = "\n".join(result.text for result in tool_results)
     tool = tool_name or next((result.tool for result in tool_results if result.tool != "?"), "tool")
     flags = [result.is_error for result in tool_results]
-    return summary_line(extract_key_info(text, tool, is_error=any(flags) or flags[0]), tool)
+    # the text decides for a result without a flag
+    is_error = True if True in flags else None if None in flags else False
+    return summary_line(extract_key_info(text, tool, is_error=is_error), tool)
 
 
 def truncate_old_tool_outputs(

@@ -558,6 +558,10 @@ def test_the_flag_of_a_result_decides_the_status_of_its_summary() -> None:
     both = [flagged("ok", False, "c1"), flagged("denied", True, "c2")]
     assert summarize_tool_output({"role": "user", "content": both}) == "[❌ tool | ok | 2 lines]"
 
+    unflagged = {"type": "tool_result", "tool_use_id": "c2", "content": "Error: no berth"}
+    for mixed in ([flagged("ok", False), unflagged], [unflagged, flagged("ok", False)]):
+        assert "❌" in summarize_tool_output({"role": "user", "content": mixed})
+
     use = {"type": "tool_use", "id": "c1", "name": "bash", "input": {"command": "ls"}}
     session = [
         user("go"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from depth import examples
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sessions import (
     ANTHROPIC_TOOLS,
@@ -44,9 +44,6 @@ from ctxtrim import (
 from ctxtrim.errors import InputError, TokenizerError, UsageError
 from ctxtrim.summaries.summarizer import Reply
 from ctxtrim.tokenizers.program_tokenizers import OWN
-
-settings.register_profile("ctxtrim", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("ctxtrim")
 
 SHAPES: dict[str, dict[str, Any]] = {
     "openai": {"messages": openai_session(8), "tools": OPENAI_TOOLS},

@@ -7,11 +7,12 @@ from random import Random
 from typing import Any
 
 import pytest
+from depth import examples
 from harness import run
 
 Value = dict[str, Any]
 WORDS = ["the", "northern", "pier", "has", "two", "metres", "of", "water", "at", "low", "tide"]
-SEEDS = 8
+SEEDS = examples(8)
 BUDGETS = (8000, 6000, 4500, 3000, 2500, 2000, 1500, 1200, 900, 700, 500, 400, 300, 200, 100)
 
 

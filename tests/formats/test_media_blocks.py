@@ -16,9 +16,6 @@ from ctxtrim.model import Media
 from ctxtrim.tokens.media.headers import byte_size, image_size, pdf_pages, wav_seconds
 from ctxtrim.tokens.media.policies import POLICIES
 
-settings.register_profile("ctxtrim", deadline=None)
-settings.load_profile("ctxtrim")
-
 
 def b64(data: bytes) -> str:
     return base64.b64encode(data).decode()

@@ -11,9 +11,6 @@ from hypothesis import strategies as st
 
 from ctxtrim.text.records import BLANK, NOT_JSON, document, dump, split
 
-settings.register_profile("ctxtrim", deadline=None)
-settings.load_profile("ctxtrim")
-
 
 @pytest.mark.parametrize(
     ("line", "values"),

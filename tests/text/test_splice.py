@@ -11,9 +11,6 @@ from hypothesis import strategies as st
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.splice import ValueEdits, locate, splice
 
-settings.register_profile("ctxtrim", deadline=None)
-settings.load_profile("ctxtrim")
-
 RAW = (
     ' {"a" : 1.10, "b":[1e5 ,"\\u00e9", {"k":[ ]}],\n\t"a":{"x" : "é", '
     '"big":123456789012345678901234567890} } \n'

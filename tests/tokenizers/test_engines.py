@@ -34,9 +34,6 @@ from ctxtrim.tokenizers.gigatoken_memory import bounded_count
 from ctxtrim.tokens.counter import Counter
 from ctxtrim.tokens.models import FRAMINGS
 
-settings.register_profile("ctxtrim", deadline=None)
-settings.load_profile("ctxtrim")
-
 MILLION = 1_000_000
 LONG = {
     "special tokens": "<|endoftext|><|im_start|>user" * 20_000,

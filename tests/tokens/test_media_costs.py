@@ -9,9 +9,6 @@ from ctxtrim.model import Media
 from ctxtrim.tokens.media.image_costs import Anthropic, Grid, Patches, Tiles
 from ctxtrim.tokens.media.policies import PAGES, POLICIES
 
-settings.register_profile("ctxtrim", deadline=None)
-settings.load_profile("ctxtrim")
-
 SIDES = st.integers(1, 20_000)
 DETAILS = st.sampled_from([None, "auto", "low", "medium", "high", "ultra_high", "original", "odd"])
 

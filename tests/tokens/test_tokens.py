@@ -31,9 +31,6 @@ from ctxtrim.tokens.framing import Framing
 from ctxtrim.tokens.models import FRAMINGS, find_model, known_models
 from ctxtrim.tokens.tokenizer import Budget, Ceiling, head, tail
 
-settings.register_profile("ctxtrim", deadline=None)
-settings.load_profile("ctxtrim")
-
 OFFICIAL = {  # from tiktoken_ext/openai_public.py
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",

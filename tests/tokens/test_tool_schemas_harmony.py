@@ -30,9 +30,6 @@ from ctxtrim.tokenizers import tokenizer
 from ctxtrim.tokenizers.encodings import VOCABULARIES
 from ctxtrim.tokens.tool_schemas_harmony import render
 
-settings.register_profile("ctxtrim", deadline=None)
-settings.load_profile("ctxtrim")
-
 Dicts = list[dict[str, Any]]
 WORDS = (
     "fog",

@@ -117,9 +117,8 @@ def summarize_tool_output(message: PlainMessage, tool_name: str | None = None) -
         raise InputError(f"expected a message with a tool result, found {excerpt(str(message))}")
     text = "\n".join(result.text for result in tool_results)
     tool = tool_name or next((result.tool for result in tool_results if result.tool != "?"), "tool")
-    flags = [result.is_error for result in tool_results]
-    # the text decides for a result without a flag
-    is_error = True if True in flags else None if None in flags else False
+    flags = {result.is_error for result in tool_results}
+    is_error = True in flags or (None if None in flags else False)  # None: the text decides
     return summary_line(extract_key_info(text, tool, is_error=is_error), tool)
 
 

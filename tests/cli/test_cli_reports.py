@@ -396,7 +396,7 @@ USAGE = {
     "safety no number": (("trim", "--safety", "nan"), ("--safety",)),
     "reserve above window": (
         ("trim", "--context-window", "8000", "--reserve", "8000"),
-        ("8,000", "--reserve"),
+        ("8,000", "a smaller reserve"),
     ),
     "window 0": (("count", "--context-window", "0"), ("--context-window 0",)),
     "format unknown": (("count", "--format", "codex9"), ("codex9", "openai-chat")),

@@ -266,7 +266,7 @@ def _child(command: str, path: str, folder: str) -> dict[str, float]:
     from ctxtrim.cli.app import app
 
     small, output = Path(folder) / "small", Path(folder) / "out"
-    _files(small, 15)  # more than 200 kB, so that the vocabulary for large inputs is loaded
+    _files(small, 1)  # more than 200 kB, so that the vocabulary for large inputs is loaded
 
     def work(source: str) -> None:
         target = [] if command == "count" else ["-o", f"{output}-{Path(source).name}"]

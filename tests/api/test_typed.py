@@ -1,10 +1,7 @@
-"""The types of the API: a small program is checked by mypy as users check theirs."""
+"""The types of the API at run time: configurations, results and docstrings."""
 
 import copy
 import pickle
-import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -18,101 +15,6 @@ from ctxtrim.config.from_call import call_config
 from ctxtrim.config.run_settings import SHARED
 from ctxtrim.config.stage_specs import SETTINGS
 from ctxtrim.errors import UsageError
-
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = """
-import ctxtrim
-from openai import AsyncOpenAI, OpenAI
-from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
-from openai.types.chat.completion_create_params import CompletionCreateParams
-
-client, waiting = OpenAI(), AsyncOpenAI()
-messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Hello."}]
-
-
-def create(prompt: list[ChatCompletionMessageParam]) -> ChatCompletion:
-    return client.chat.completions.create(model="gpt-4o", messages=prompt)
-
-
-async def create_later(prompt: list[ChatCompletionMessageParam]) -> ChatCompletion:
-    return await waiting.chat.completions.create(model="gpt-4o", messages=prompt)
-
-
-config: ctxtrim.PromptConfig = {"model": "gpt-4o", "keep_recent_turns": 3}
-prompt = ctxtrim.build_final_prompt(messages, config, reserve=4096)
-create(prompt.messages)
-new, is_shorter, dropped = ctxtrim.enforce_context_limit(messages, 1000, model="gpt-4o")
-create(new)
-create(ctxtrim.trim_conversation(messages, 1000))
-create(ctxtrim.truncate_old_tool_outputs(messages, {"max_age": 5}, max_tokens=100))
-create(ctxtrim.compact(messages, {"maxMessages": 20}).messages)
-create(ctxtrim.Pipeline("trim", model="gpt-4o").run(messages).messages)
-text, tokens = ctxtrim.summarize_context(messages, summary_tokens=100)
-names = (ctxtrim.tokenizers.count("a", "gpt-4o"), ctxtrim.STAGES, ctxtrim.__version__)
-number: int = dropped + tokens + ctxtrim.estimate_tokens(messages, "gpt-4o")
-fields: CompletionCreateParams = {"model": "gpt-4o", "messages": [], "tool_choice": "none"}
-number += ctxtrim.estimate_tokens(messages, request=fields)
-answer: ChatCompletion = ctxtrim.with_recovery(create, messages, model="gpt-4o")
-
-
-async def main() -> ChatCompletion:
-    return await ctxtrim.with_recovery(create_later, messages, config)
-"""
-EXAMPLES = re.findall(
-    r"^```python\n(.*?)^```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL | re.MULTILINE
-)
-WRONG = {
-    'ctxtrim.build_final_prompt([], {"keep_recent_turn": 3})': "arg-type",
-    "ctxtrim.build_final_prompt([], keep_recent_turn=3)": "call-arg",
-    'ctxtrim.truncate_old_tool_outputs([], {"max_agee": 1})': "arg-type",
-    "ctxtrim.compute_max_input_tokens(window=1)": "call-arg",
-    "ctxtrim.trim_conversation([], 10, model=4)": "arg-type",
-    'ctxtrim.Pipeline("trim", modell="gpt-4o")': "call-arg",
-    'ctxtrim.fits("a.jsonl", modell="gpt-4o")': "call-arg",
-    "a, b = ctxtrim.enforce_context_limit([{}], 10)": "misc",
-    "a, b, c = ctxtrim.summarize_context([])": "misc",
-    "ctxtrim.trim_conversation([1], 10)": "type-var",
-    "ctxtrim.trim_conversations([], 10)": "attr-defined",
-    "ctxtrim.api.trim_conversations([], 10)": "attr-defined",
-    "from ctxtrim import Transcripts": "attr-defined",
-}
-
-
-def checked(path: Path, text: str) -> list[str]:
-    """The errors of mypy in a program."""
-    path.write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(path.parent), str(path)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
-    assert not done.stderr, done.stderr
-    return [line for line in done.stdout.splitlines() if ": error:" in line]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("typed")
-
-
-def test_results_are_accepted_as_messages_of_openai(folder: Path) -> None:
-    assert checked(folder / "right.py", PROGRAM) == []
-
-
-def test_a_type_checker_sees_every_wrong_call(folder: Path) -> None:
-    lines = ["import ctxtrim", *WRONG]
-    errors = checked(folder / "wrong.py", "\n".join(lines) + "\n")
-    for number, (call, code) in enumerate(WRONG.items(), 2):
-        found = [error for error in errors if f":{number}: " in error]
-        assert any(f"[{code}" in error for error in found), (call, found)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_the_examples_of_the_docs_have_no_type_errors(folder: Path, number: int) -> None:
-    text = f"# mypy: allow-untyped-defs, no-warn-return-any\n{EXAMPLES[number]}"
-    assert checked(folder / f"example_{number}.py", text) == []
 
 
 def test_configs_have_every_setting_and_alias() -> None:

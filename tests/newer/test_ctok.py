@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from ctok import token_count
-from depth import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_corpus import FILES, files, needs_corpus, transcripts
@@ -121,13 +120,13 @@ def test_a_hundred_thousand_texts_count_like_ctok(alphabet: int) -> None:
 
 
 @given(st.text(max_size=20), st.sampled_from(FAMILIES))
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_any_text_counts_like_ctok(text: str, version: str) -> None:
     assert COUNTERS[version].count(text) == expected(text, version)
 
 
 @given(st.lists(st.sampled_from((*PIECES, *TEXTS)), max_size=30).map("".join), st.integers(1, 40))
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_the_split_of_a_long_text_does_not_affect_its_count(text: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(claude_fast, "_BLOCK", size)

@@ -78,9 +78,10 @@ def session_of(value: Mapping[str, Any]) -> str | None:
     stream_id = stream_session(value)
     if stream_id is not None:
         return stream_id
+    if value.get(ABOVE, "") is not None or "uuid" not in value or value.get("isSidechain"):
+        return None
     is_compaction = "logicalParentUuid" in value or value.get("subtype") == "compact_boundary"
-    is_root = "uuid" in value and value.get(ABOVE, "") is None and not is_compaction
-    return string(value.get("sessionId")) if is_root and not value.get("isSidechain") else None
+    return None if is_compaction else string(value.get("sessionId"))
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:

@@ -262,8 +262,9 @@ def events_in(values: Iterable[Any]) -> Iterator[tuple[dict[str, Any], Span]]:
 
 def event_list(value: object) -> list[Any] | None:
     """The list that a document of events is or contains; None for any other value."""
-    events = value.get("loglines") if isinstance(value, dict) else value
-    return events if isinstance(events, list) else None
+    if isinstance(value, dict):
+        value = value.get("loglines")
+    return value if isinstance(value, list) else None
 
 
 def event_around(span: Span) -> Span:

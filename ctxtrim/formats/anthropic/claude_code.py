@@ -95,14 +95,15 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         name = string(value.get("sessionId")) if name is None else name
     events = as_loaded(events)
     live_events = GRAPH.live(events)
-    messages = _messages(live_events, events)
+    snapshots = _snapshots(live_events, events)
+    messages = _messages(live_events, events, snapshots)
     models = (event.model for event in reversed(events) if event.kind == "assistant")
     return session(
         messages,
         lines,
         model=first_string(model for model in models if model != SYNTHETIC),
         id=name,
-        tools=_tools(live_events, events),
+        tools=_tools(snapshots),
         usages=tuple(_usages(live_events, events)),
     )
 
@@ -132,18 +133,19 @@ class _Companions:
         return tuple(companions)
 
 
-def _messages(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> list[Message]:
+def _messages(
+    live_events: Sequence[ClaudeEvent],
+    events: Sequence[ClaudeEvent],
+    snapshots: Sequence[ClaudeEvent],
+) -> list[Message]:
     """The messages of the live events, each at its first line."""
-    client_texts: dict[str, str] = {}
-    for event in events:
-        client_texts |= event.replacements or {}
-    client_texts |= {name: CLEARED for event in events for name in event.cleared or ()}
+    client_texts = _client_texts(events)
     companions = _Companions(events)
     events_by_id: dict[str, list[ClaudeEvent]] = {}
     for event in live_events:
         if event.kind == "assistant" and event.message_id:
             events_by_id.setdefault(event.message_id, []).append(event)
-    messages = list(_prompt(live_events, events))
+    messages = list(_prompt(snapshots))
     for event in live_events:
         if event.kind == "assistant":
             answer_events = events_by_id[event.message_id] if event.message_id else [event]
@@ -157,12 +159,23 @@ def _messages(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent])
     return messages
 
 
-def _prompt(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> Iterator[Message]:
+def _client_texts(events: Sequence[ClaudeEvent]) -> dict[str, str]:
+    """The texts that the client sends for results, by the ids of their calls."""
+    texts: dict[str, str] = {}
+    for event in events:
+        if event.replacements:
+            texts |= event.replacements
+    for event in events:
+        if event.cleared:
+            texts |= dict.fromkeys(event.cleared, CLEARED)
+    return texts
+
+
+def _prompt(snapshots: Sequence[ClaudeEvent]) -> Iterator[Message]:
     """The system prompt of the last snapshot, if there is one; the client sends it again.
 
     Its spans are those of all snapshots.
     """
-    snapshots = _snapshots(live_events, events)
     for event in snapshots[-1:]:
         texts = elements((event.snapshot or {}).get("systemPrompt"))
         parts = tuple([Part("text", text) for text in texts if isinstance(text, str)])
@@ -171,9 +184,9 @@ def _prompt(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -
             yield Message("system", parts, index=0, spans=spans)
 
 
-def _tools(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> str | None:
+def _tools(snapshots: Sequence[ClaudeEvent]) -> str | None:
     """The tools of the last snapshot with tools. The first snapshot of a session has none."""
-    for event in reversed(_snapshots(live_events, events)):
+    for event in reversed(snapshots):
         tools = elements((event.snapshot or {}).get("tools"))
         if tools:
             return dump([_tool(tool) for tool in tools])

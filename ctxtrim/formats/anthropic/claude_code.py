@@ -112,25 +112,25 @@ class _Companions:
     """The lines to remove with messages: file snapshots of prompts, progress of calls."""
 
     def __init__(self, events: Iterable[ClaudeEvent]) -> None:
-        self._prompts: dict[str | None, list[Companion]] = {}
-        self._calls: dict[str | None, list[Companion]] = {}
+        self._prompts: dict[str | None, list[ClaudeEvent]] = {}
+        self._calls: dict[str | None, list[ClaudeEvent]] = {}
         for event in events:
-            is_progress = event.kind == "progress"
-            if is_progress or event.owner is not None:
-                lines = self._calls if is_progress else self._prompts
-                lines.setdefault(event.owner, []).append(Companion(event.span, str(event.kind)))
+            if event.kind == "progress":
+                self._calls.setdefault(event.owner, []).append(event)
+            elif event.owner is not None:
+                self._prompts.setdefault(event.owner, []).append(event)
 
     def take(self, events: Sequence[ClaudeEvent], parts: Sequence[Part]) -> tuple[Companion, ...]:
         """The companions of a message that no message has yet."""
         if not self._prompts and not self._calls:
             return ()
-        companions: list[Companion] = []
+        lines: list[ClaudeEvent] = []
         for event in events:
-            companions += self._prompts.pop(event.id, ())
+            lines += self._prompts.pop(event.id, ())
         for part in parts:
             if part.kind == "tool_call":
-                companions += self._calls.pop(part.call_id, ())
-        return tuple(companions)
+                lines += self._calls.pop(part.call_id, ())
+        return tuple([Companion(line.span, str(line.kind)) for line in lines])
 
 
 def _messages(

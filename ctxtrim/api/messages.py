@@ -145,12 +145,12 @@ def _must_be_counted(transcript: Transcript, values: Sequence[bytes]) -> None:
     unknown = (position for position in range(len(values)) if position not in known)
     first = next(unknown, 0)
     raise InputError(
-        f"message {first}: {_odd_member(json.loads(values[first]))}; expected a message in {_SHAPE}"
+        f"message {first}: {_problem(json.loads(values[first]))}; expected a message in {_SHAPE}"
     )
 
 
-def _odd_member(message: dict[str, Any]) -> str:
-    """What prevents that a message is read, in words: its content, else its role."""
+def _problem(message: dict[str, Any]) -> str:
+    """Why a message cannot be read: because of its content, else of its role."""
     if "content" not in message:
         return "it has no content"
     content = message["content"]
@@ -177,8 +177,9 @@ def position_of(message: Message) -> int | None:
 
 
 def check_shapes(messages: PlainMessages) -> None:
-    """Raise `InputError` for the first value that is no message of Chat Completions or Anthropic,
-    at no cost: objects of SDKs, which would have to be read, are taken for messages.
+    """Raise `InputError` for the first value that is no message of Chat Completions or Anthropic.
+
+    Nothing is converted, so objects of SDKs count as messages.
     """
     for position, message in enumerate(messages):
         if not hasattr(message, "model_dump"):

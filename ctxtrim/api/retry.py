@@ -122,12 +122,12 @@ class _Prompt(NamedTuple):
     request: RequestFields
 
     def shorter(self, settings: Settings, error: Exception, services: Services) -> list[Any]:
-        """The messages for the second request. What prevents it has the error as its cause."""
+        """The messages for the second request. Another error has the given one as its cause."""
         try:
             read = conversation(self.messages, self.system, self.tools, self.request)
             return _shorter(read, settings, error, services)
-        except (ContextOverflowError, InputError) as obstacle:
-            raise obstacle from error
+        except (ContextOverflowError, InputError) as failure:
+            raise failure from error
 
 
 def _shorter(

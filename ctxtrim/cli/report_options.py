@@ -42,7 +42,9 @@ class ReportOptions(Struct, frozen=True):
     @property
     def has_tables(self) -> bool:
         """Whether the report is text, which has tables."""
-        return (self.shown or "text" if self.file is None else self.file_format) == "text"
+        if self.file is not None:
+            return self.file_format == "text"
+        return self.shown in (None, "text")
 
     @property
     def has_changes(self) -> bool:

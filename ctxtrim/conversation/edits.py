@@ -13,7 +13,7 @@
 The pipeline checks the edits of each stage; the format writes those of the last.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -109,7 +109,7 @@ def _part_edits(message: Message, new: Message) -> Iterator[MessageEdit]:
 
 
 def _facts(part: Part) -> tuple[object, ...]:
-    """What a model reads of a part besides its text."""
+    """The values of a part, besides its text, that a model reads."""
     return part.call_id, part.is_error, part.media
 
 
@@ -176,22 +176,28 @@ def check(transcript: Transcript, stage: str, bug: str = BUG) -> None:
     that have another order or role.
     """
     last = -1
-    read = transcript.source.messages
     for message in transcript.messages:
         if message.index is None:
             continue
-        if not 0 <= message.index < len(read):
-            reason = "was not read; a new message has the index None"
-        elif message.index <= last:
-            reason = "is there twice" if message.index == last else f"comes after message {last}"
-        elif message.role != read[message.index].role:
-            reason = f"has the role {message.role} instead of {read[message.index].role}"
-        else:
-            last = message.index
-            continue
-        raise _mistake(stage, f"{_name(message)} {reason}", bug)
+        reason = _misplacement(message, message.index, last, transcript.source.messages)
+        if reason is not None:
+            raise _mistake(stage, f"{_name(message)} {reason}", bug)
+        last = message.index
     for _ in edits_of(transcript, stage, bug):
         pass
+
+
+def _misplacement(message: Message, index: int, last: int, read: Sequence[Message]) -> str | None:
+    """Why a message cannot have its index after that of the last one; None if it can."""
+    if not 0 <= index < len(read):
+        return "was not read; a new message has the index None"
+    if index == last:
+        return "is repeated"
+    if index < last:
+        return f"comes after message {last}"
+    if message.role != read[index].role:
+        return f"has the role {message.role} instead of {read[index].role}"
+    return None
 
 
 def _name(message: Message) -> str:

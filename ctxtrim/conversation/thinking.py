@@ -40,21 +40,17 @@ def loop_starts(messages: Sequence[Message]) -> list[LoopStart]:
     answers begin with thinking, or if an answer in words has ended the loop.
     """
     loop = current_loop(messages)
-    seen = [at for at, message in enumerate(messages) if message.agent_visible]
-    answers = [at for at in seen if messages[at].role == "assistant" and at > _or_before(loop)]
+    first = 0 if loop is None else loop + 1
+    seen = [at for at in range(first, len(messages)) if messages[at].agent_visible]
+    answers = [at for at in seen if messages[at].role == "assistant"]
     if all(begins_with_thinking(messages[at]) for at in answers) or _is_final(messages[seen[-1]]):
         return []
-    prompts = [at for at in seen if messages[at].role == "user" and at > _or_before(loop)]
-    last_prompt = prompts[-1] if prompts else loop
-    return [
-        LoopStart(prompt, next((at for at in answers if at > _or_before(prompt)), None))
-        for prompt in dict.fromkeys((loop, last_prompt))
-    ]
-
-
-def _or_before(prompt: int | None) -> int:
-    """The position of a prompt; without one, that before the first message."""
-    return -1 if prompt is None else prompt
+    starts = [LoopStart(loop, answers[0])]
+    prompts = [at for at in seen if messages[at].role == "user"]
+    if prompts:
+        later = (at for at in answers if at > prompts[-1])
+        starts.append(LoopStart(prompts[-1], next(later, None)))
+    return starts
 
 
 def _is_final(message: Message) -> bool:

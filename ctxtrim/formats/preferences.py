@@ -10,7 +10,7 @@
     {"messages" | "conversations": […], "chosen": message, "rejected": message}
     {"messages": […], "chosen": […], "rejected": […]}           UltraFeedback: a pair and a copy
 
-Without a list of its own, the prompt is what both conversations begin with.
+Without its own list, the prompt is the common start of both conversations.
 """
 
 from collections.abc import Callable, Iterator, Sequence

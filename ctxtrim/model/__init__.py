@@ -1,9 +1,9 @@
-"""The values of a conversation: frozen, and with the location of each value in the file.
+"""The frozen values of a conversation, each with its location in the file.
 
 A `Transcript` has messages, a `Message` has parts, and a `Part` has the `Span` of its text: each is
 in a module of its own. `request` has the other fields of a request.
 
-Locations do not take part in equality: two transcripts are equal when a model would read the same.
+Equality ignores locations: two transcripts are equal if a model reads the same in both.
 """
 
 from ctxtrim.model.location import Document, Line, Span

@@ -136,7 +136,7 @@ def changed(message: Message, **fields: Any) -> Message:
 
 MISTAKES: dict[str, tuple[Callable[[Messages], Messages], str]] = {
     "another order": (lambda read: read[::-1], "message 1 comes after message 2"),
-    "a message twice": (lambda read: (read[0], *read), "message 0 is there twice"),
+    "a message twice": (lambda read: (read[0], *read), "message 0 is repeated"),
     "an unknown message": (
         lambda read: (*read, Message("user", (Part("text", "east"),), index=7)),
         "message 7 was not read; a new message has the index None",

@@ -203,9 +203,11 @@ def _is_there(half: str, unit: _Unit | None, entry: Span, edit: Edit) -> bool:
     if unit is not None:
         return unit.value is None and unit.entry == entry
     value = members(edit.value_at(entry.inside(half)))
-    prompt = members(value.get("content")).get("Prompt")
-    answer = members(value.get("Response")).get("content")
-    is_empty = "" in ((prompt, members(prompt).get("prompt")) if half == "user" else (answer,))
+    if half == "user":
+        prompt = members(value.get("content")).get("Prompt")
+        is_empty = prompt == "" or members(prompt).get("prompt") == ""
+    else:
+        is_empty = members(value.get("Response")).get("content") == ""
     return is_empty and not any(_is_within(span, entry, {half: None}) for span in edit.removed)
 
 

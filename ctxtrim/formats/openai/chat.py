@@ -320,7 +320,7 @@ def header(value: object) -> Envelope:
     mini-swe-agent; the model, id and usage of an answer alone, or next to its request; the model
     and parameters next to an `input` with the messages.
     """
-    if not isinstance(value, dict) or _HEADERS.isdisjoint(value):  # as most conversations
+    if not isinstance(value, dict) or _HEADERS.isdisjoint(value):
         return NOTHING_AROUND
     response = members(value.get("response"))
     # the last: Helicone

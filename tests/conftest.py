@@ -81,6 +81,7 @@ ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if not changes_results(name)},
     "XDG_CONFIG_HOME": f"{NOBODY.name}/config",
     "XDG_DATA_HOME": f"{NOBODY.name}/data",
+    "PYTHONDONTWRITEBYTECODE": "",  # modules are compiled once, as in an installation
     "COLUMNS": "100",
     "NO_COLOR": "1",
     "TERM": "dumb",

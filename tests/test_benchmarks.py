@@ -5,11 +5,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import ENVIRONMENT, ROOT
 
-BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-HOSTILE = BENCHMARKS / "hostile.py"
-PEERS = BENCHMARKS / "peers.py"
-SCALING = BENCHMARKS / "scaling.py"
+BENCHMARKS = ROOT / "benchmarks"
+
+
+def ran(name: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A benchmark that ran in a separate process."""
+    return subprocess.run(
+        [sys.executable, str(BENCHMARKS / name), *words],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
 
 
 def test_the_benchmark_of_hostile_texts_prints_a_row_per_case() -> None:
@@ -23,9 +31,7 @@ def test_the_benchmark_of_hostile_texts_prints_a_row_per_case() -> None:
         "--stages",
         "truncate,trim",
     ]
-    done = subprocess.run(
-        [sys.executable, str(HOSTILE), *options], capture_output=True, text=True, check=False
-    )
+    done = ran("hostile.py", *options)
     # 1: an exponent was too high, which two small sizes cannot show
     assert done.returncode in (0, 1), done.stderr
     rows = done.stdout.split("\n")
@@ -38,9 +44,7 @@ def test_the_benchmark_of_hostile_texts_prints_a_row_per_case() -> None:
 
 def test_the_comparison_with_peers_prints_a_row_per_contender() -> None:
     options = ["--size", "0.1", "--runs", "1", "--budgets", "2000"]
-    done = subprocess.run(
-        [sys.executable, str(PEERS), *options], capture_output=True, text=True, check=False
-    )
+    done = ran("peers.py", *options)
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line]
     figures = {row[0]: row[1:] for row in rows[1:] if len(row) > 3}
@@ -57,9 +61,7 @@ def test_the_benchmark_of_scaling_prints_a_row_for_each_command_and_shape() -> N
         "--grow",
         "messages,claude-code,session,files,json",
     ]
-    done = subprocess.run(
-        [sys.executable, str(SCALING), *options], capture_output=True, text=True, check=False
-    )
+    done = ran("scaling.py", *options)
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines()]
     assert [row[:2] for row in rows[1:]] == [
@@ -72,11 +74,6 @@ def test_the_benchmark_of_scaling_prints_a_row_for_each_command_and_shape() -> N
 
 @pytest.mark.parametrize("name", ["edits", "engines", "kept"])
 def test_the_benchmarks_of_a_folder_run_without_a_conversation(name: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / f"{name}.py"), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran(f"{name}.py", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -78,7 +78,7 @@ def names(folder: Path) -> list[str]:
 @pytest.mark.exhaustive
 def test_killed_runs_leave_whole_files_and_appended_lines_are_never_lost() -> None:
     words = [sys.executable, ROOT / "scripts" / "kills.py", "--kills", "20", "--live", "10"]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=ENVIRONMENT)
     assert done.returncode == 0, done.stdout + done.stderr
     for expected in ("0 partial targets", "0 temporary files after the next run", "0 lost steps"):
         assert expected in done.stdout

@@ -9,11 +9,9 @@ recorded count: o200k_base is far better than Claude at other scripts, and at so
 Latin letters.
 
 Two things cost their bytes. First, repetitions, with the marks that Claude adds to capitals and
-single spaces. Second, from 4.7 on, words in CAPITALS, which it splits into letters, with a mark for
-each run of capitals, and with a space after a digit. A repetition is 16 or more characters that
-repeat with a period of at most six, which the encodings merge and Claude may not; or a longer
-phrase that fills at least 64 characters: one word can cost Claude three times the factor, and only
-other words compensate.
+single spaces: a repeated word can cost Claude three times the factor, and only other words
+compensate. Second, from 4.7 on, words in CAPITALS, which it splits into letters, with a mark for
+each run of capitals, and with a space after a digit.
 
 A joint costs one token more than the factor: a word after a tab, and up to 4.6 a capital after a
 dot or an underscore. The encodings merge the two, Claude does not. Tables and lists of constants
@@ -29,40 +27,89 @@ are one token in the encodings, such as `≤` and `✓`, are four in ctok.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from math import ceil
 
-from ctxtrim.text import Range
+from ctxtrim.tokenizers.claude_repetitions import repetitions
 from ctxtrim.tokenizers.encodings import Encoding
 from ctxtrim.tokenizers.pieces import pieces
 from ctxtrim.tokens.tokenizer import Exactness
 
 _MARKS = 0.6  # maximum marks, joints and surcharges per byte of ASCII
 _ALONE = 3  # tokens of a lone non-ASCII sign or letter, besides the factor; at most one per byte
-_REPEATED = 16  # minimum characters of a repetition
-_BLOCK = 1 << 20  # characters searched at a time
-_PHRASE = 128  # maximum characters of a phrase
-_PROBE = 8  # characters of a probe
-_STRIDES = (48, 160)  # characters between probes, in short and in long texts
-_WINDOW = 2048  # characters searched after a probe
-_FILLED = 64  # minimum characters filled by a repeated phrase
-_ZEROS = re.compile(rb"\0*+")
-_MARKED = re.compile(r"[A-Z]|(?<! ) (?! )")
-_CAPITALS = re.compile(r"([A-Z][A-Z0-9_]+(?:(?<=[0-9]) )?)")  # with a space after a digit
-_LONE = re.compile(r" [^\x00-\x7f](?!\S)")
-_RUN = re.compile(r"[A-Z]+")
-# By `spells_capitals`. One fixed character at the beginning makes a search ten times as fast.
-_JOINTS = {
-    False: [re.compile(pattern) for pattern in (r"\t[A-Za-z]", r"\.[A-Z]", "_[A-Z]")],
-    True: [re.compile(r"\t[A-Z]")],
-}
-_CAPITALIZED = re.compile("[A-Z][a-z]{3}")
 _LONGER = 12  # minimum characters of the match of a longer word
-# By `spells_capitals`: long words, and the tokens of a capitalised, a long and a longer word.
-_SURCHARGES = {
-    False: (re.compile(" [A-Za-z][a-z]{10,}"), 1.5, 2, 0),
-    True: (re.compile(r"[ ._/(-][A-Za-z][a-z]{8,}"), 2, 1, 4),
+_MARKED = re.compile(r"[A-Z]|(?<! ) (?! )")
+_LONE = re.compile(r" [^\x00-\x7f](?!\S)")
+
+
+def _kind(code: int) -> bytes:
+    """The byte of a character in a shape: `a`, `A`, `0`, the sign itself if words may follow it, or
+    `?`.
+    """
+    character = bytes((code,))
+    if character.islower():
+        return b"a"
+    if character.isupper():
+        return b"A"
+    if character.isdigit():
+        return b"0"
+    return character if character in b"\t ._/(-" else b"?"
+
+
+_KINDS = b"".join(map(_kind, range(256)))
+_BLANKS = bytes.maketrans(b"._/(-", b"     ")
+
+# In shapes. One fixed character at the beginning makes a search several times as fast.
+_CAPITALS = re.compile(rb"(A[A0_]+(?:(?<=0) )?)")  # with a space after a digit
+_RUN = re.compile(rb"A+")
+_CAPITALIZED = b"Aaaa"
+
+
+@dataclass(frozen=True)
+class _Surcharges:
+    """The tokens of joints and of some words in addition to the factor.
+
+    A word is `long` or `capitalized`, a long one of `_LONGER` characters also `longer`.
+    `after_signs`: signs before a word count as spaces.
+    """
+
+    joints: Sequence[re.Pattern[bytes]]
+    long_words: re.Pattern[bytes]
+    capitalized: float
+    long: int
+    longer: int = 0
+    after_signs: bool = False
+
+    def of(self, shape: bytes) -> float:
+        """The tokens of the joints and words in a shape."""
+        tokens = self.capitalized * shape.count(_CAPITALIZED)
+        tokens += sum(len(joint.findall(shape)) for joint in self.joints)
+        if self.after_signs:
+            shape = shape.translate(_BLANKS)
+        words = self.long_words.findall(shape)
+        tokens += self.long * len(words)
+        if self.longer:
+            tokens += self.longer * sum([len(word) >= _LONGER for word in words])
+        return tokens
+
+
+_SURCHARGES = {  # by `spells_capitals`
+    False: _Surcharges(
+        joints=[re.compile(joint) for joint in (rb"\t[Aa]", rb"\.A", b"_A")],
+        long_words=re.compile(rb" [Aa]a{10,}"),
+        capitalized=1.5,
+        long=2,
+    ),
+    True: _Surcharges(
+        joints=[re.compile(rb"\tA")],
+        long_words=re.compile(rb" [Aa]a{8,}"),
+        capitalized=2,
+        long=1,
+        longer=4,
+        after_signs=True,
+    ),
 }
 
 
@@ -83,13 +130,13 @@ class ClaudeBound:
         for piece in pieces(text):
             size, piece = _without_repetitions(piece)
             surcharge += size
+            shape = _shape(piece)
             if self.spells_capitals:
-                size, piece = _without_capitals(piece)
+                size, piece, shape = _without_capitals(piece, shape)
                 surcharge += size
             if not piece.isascii():
                 surcharge += _ALONE * len(_LONE.findall(piece))
-            surcharge += sum(len(joint.findall(piece)) for joint in _JOINTS[self.spells_capitals])
-            surcharge += _surcharges(piece, self.spells_capitals)
+            surcharge += _SURCHARGES[self.spells_capitals].of(shape)
             tokens += max(self.latin.count(piece), self.other.count(piece))
         return ceil(self.factor * tokens + surcharge)
 
@@ -99,29 +146,31 @@ class ClaudeBound:
         return ceil((self.factor + addition) * self.latin.ceiling(text))
 
 
-def _without_capitals(text: str) -> tuple[int, str]:
-    """The bytes and marks of words in capitals, and the text with a space instead of each."""
-    parts = _CAPITALS.split(text)
+def _shape(text: str) -> bytes:
+    """A byte for each character, which is its kind."""
+    return text.encode("ascii", "replace").translate(_KINDS)
+
+
+def _without_capitals(text: str, shape: bytes) -> tuple[int, str, bytes]:
+    """The bytes and marks of words in capitals, and the text and its shape with a space instead of
+    each.
+    """
+    parts = _CAPITALS.split(shape)  # every second one is a word in capitals
     if len(parts) == 1:
-        return 0, text
-    words = parts[1::2]
-    return sum(map(len, words)) + len(_RUN.findall(" ".join(words))), " ".join(parts[::2])
-
-
-def _surcharges(text: str, spells_capitals: bool) -> float:
-    """The tokens of capitalised and long words in addition to the factor."""
-    pattern, capitalized, long, longer = _SURCHARGES[spells_capitals]
-    words = pattern.findall(text)
-    tokens = capitalized * len(_CAPITALIZED.findall(text)) + long * len(words)
-    if longer:
-        tokens += longer * sum([len(word) >= _LONGER for word in words])
-    return tokens
+        return 0, text, shape
+    words, others = parts[1::2], parts[::2]
+    size = sum(map(len, words)) + len(_RUN.findall(b" ".join(words)))
+    kept, start = [], 0
+    for other, word in zip_longest(others, words, fillvalue=b""):
+        kept.append(text[start : start + len(other)])
+        start += len(other) + len(word)
+    return size, " ".join(kept), b" ".join(others)
 
 
 def _without_repetitions(text: str) -> tuple[int, str]:
     """The bytes and marks of repetitions, and the text with a space instead of each."""
     parts, size, done = [], 0, 0
-    for start, end in _repetitions(text):
+    for start, end in repetitions(text):
         size += _spelled_out(text[start:end])
         parts.append(text[done:start])
         done = end
@@ -131,61 +180,3 @@ def _without_repetitions(text: str) -> tuple[int, str]:
 def _spelled_out(text: str) -> int:
     """One token per byte, and one for the mark of each capital and each single space."""
     return len(text.encode(errors="surrogatepass")) + len(_MARKED.findall(text))
-
-
-def _repetitions(text: str) -> Iterator[Range]:
-    """The ranges in which a text repeats itself for `_REPEATED` characters or more, with a period
-    of 4 to 6 or longer.
-
-    A period of one, two or three is also one of four or six.
-    """
-    done = 0
-    for begin in range(0, len(text), _BLOCK):
-        block = text[begin : begin + _BLOCK + _REPEATED]
-        data = (
-            block.encode("ascii")
-            if block.isascii()
-            else block.encode("utf-32-le", "surrogatepass")[::4]
-        )
-        short_ranges = (span for period in (4, 5, 6) for span in _alike(data, period, _REPEATED))
-        for start, end in sorted((*short_ranges, *_phrases(data))):
-            if begin + end > done:
-                yield max(begin + start, done), begin + end
-                done = begin + end
-
-
-def _phrases(data: bytes) -> Iterator[tuple[int, int]]:
-    """The ranges in which a phrase of 7 to `_PHRASE` characters repeats itself, as far as probes
-    find one.
-    """
-    position, stride = 0, max(_STRIDES[0], min(_STRIDES[1], len(data) // 32))
-    while position < len(data):
-        repeat = data.find(
-            data[position : position + _PROBE], position + 7, position + _PHRASE + _PROBE
-        )
-        following = position + stride
-        if repeat >= 0:
-            period, first = repeat - position, max(0, position - stride)
-            window = data[first : position + _WINDOW]
-            for start, end in _alike(window, period, max(_FILLED, 2 * period)):
-                yield first + start, first + end
-                following = max(following, first + end - period)
-        position = following
-
-
-def _alike(data: bytes, period: int, least: int) -> Iterator[tuple[int, int]]:
-    """The ranges of `least` bytes or more in which each byte equals the byte a period earlier, plus
-    that first period.
-
-    The data as one large integer, XORed with itself shifted by the period, is 0 there. This is many
-    times faster than a loop over the bytes. Equal low bytes of a character are enough: a text does
-    not differ by multiples of 256 for so long.
-    """
-    number = int.from_bytes(data, "little")
-    differences = (number ^ number >> 8 * period).to_bytes(len(data), "little")
-    zeros, last = bytes(least - period), max(0, len(data) - period)
-    start = differences.find(zeros, 0, last)
-    while start >= 0:
-        end = _ZEROS.match(differences, start, last).end()  # type: ignore[union-attr]  # it matches anywhere
-        yield start, end + period
-        start = differences.find(zeros, end, last)

@@ -176,6 +176,14 @@ def test_words_in_capitals_count_as_bytes_from_claude_4_7() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after"), [("see ", " there"), ("見よ ", " Ｘ\ud800"), ("≤ ", "!")]
+)
+def test_a_word_in_capitals_is_replaced_by_a_space(before: str, after: str) -> None:
+    bound = tokenizer("claude-v4.7-bound").count
+    assert bound(f"{before}MAX_SIZE2 {after}") == len("MAX_SIZE2 ") + 2 + bound(f"{before} {after}")
+
+
+@pytest.mark.parametrize(
     ("text", "older", "newer"),
     [
         (" ".join(a + b for a in "ABCDEFGHJKLMNPQRSTUVWXYZ" for b in "XZQJK"), 233, 317),

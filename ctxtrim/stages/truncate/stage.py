@@ -165,7 +165,8 @@ class Truncate(KeepRules, ResultSettings):
 
     @cached_property
     def _rule(self) -> ResultRule:
-        return ResultRule(self, self.metadata)
+        # of a copy, because a cycle of references would keep the transcript in memory
+        return ResultRule(dataclasses.replace(self), self.metadata)
 
     @cached_property
     def _rules(self) -> Mapping[str, ResultRule]:

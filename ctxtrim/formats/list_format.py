@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, repeat
+from itertools import chain, repeat, tee
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -288,18 +288,25 @@ def _elements(base: Span, place: Place) -> Iterator[Element]:
     items, span = place.items, base.inside(*place.path)
     if not isinstance(items, list):
         return iter((Element(items, span, span),))
-    spans = _shared_spans(span, len(items)) if len(items) <= _FEW else _spans(span, len(items))
+    number = len(items)
+    spans: Sequence[Iterable[Span]]
+    if number <= _FEW:
+        spans = (_shared_spans(span, number),) * 2
+    else:
+        spans = tee(_spans(span, number))  # the self-check frees most of them before the next
     items.reverse()
-    values = map(list.pop, repeat(items, len(items)))
-    return map(tuple.__new__, repeat(Element), zip(values, spans, spans, strict=True))
+    values = map(list.pop, repeat(items, number))
+    return map(tuple.__new__, repeat(Element), zip(values, *spans, strict=True))
 
 
-def _spans(array: Span, number: int) -> tuple[Span, ...]:
+def _spans(array: Span, number: int) -> Iterator[Span]:
     """The spans of the elements of an array."""
-    return tuple([Span(array.line, (*array.path, index)) for index in range(number)])
+    return (Span(array.line, (*array.path, index)) for index in range(number))
 
 
-_shared_spans = lru_cache(_REMEMBERED)(_spans)
+@lru_cache(_REMEMBERED)
+def _shared_spans(array: Span, number: int) -> tuple[Span, ...]:
+    return tuple(_spans(array, number))
 
 
 def _message_count(place: Place) -> int:

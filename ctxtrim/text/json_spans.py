@@ -28,6 +28,7 @@ _scan = _decoder.scan_once
 _object = Decoder(dict[str, Raw]).decode
 _array = Decoder(list[Raw]).decode
 _LONG = 4096  # characters of an object or an array whose values are not made to find their ends
+_SEARCHED = 1 << 16  # characters of an object or an array in which values are searched
 _BLOCK = 1024  # elements that are joined to see whether the same characters are between them
 _SPACE = lazy_pattern(r"[ \t\r\n]*")
 _COLON = lazy_pattern(r"[ \t\r\n]*:[ \t\r\n]*")
@@ -138,26 +139,29 @@ def members_within(text: str, start: int, end: int, data: bytes | None = None) -
 def values_at(
     text: str, start: int, end: int, keys: Iterable[str | int], data: bytes | None = None
 ) -> list[Range] | None:
-    """The ranges of some values of the short object at a range; None if `members_within` must find
-    them.
+    """The ranges of some values of the object or array at a range; None if `members_within` must
+    find them, as in a long text.
 
-    A string that occurs once in the object is its value wherever it is found. `data` as in
-    `members_within`.
+    A value that occurs once in the text is wherever it is found. `data` as in `members_within`.
     """
-    if text[start] != "{" or end - start >= _LONG:
+    if end - start >= _SEARCHED:
         return None
-    try:
-        values = _object(text[start:end].encode() if data is None else data[start:end])
-    except (ValueError, DecodeError):
-        return None
-    encoding = "utf-8" if data is None else "latin-1"
+    decode, encoding = (_object if text[start] == "{" else _array), "latin-1"
+    if data is None:
+        value_data, encoding = text[start:end].encode(), "utf-8"
+    else:
+        value_data = data[start:end]
     ranges = []
-    for key in keys:
-        value = str(values.get(key, b""), encoding) if isinstance(key, str) else ""
-        if not value.startswith('"') or text.count(value, start, end) != 1:
-            return None
-        position = text.index(value, start, end)
-        ranges.append((position, position + len(value)))
+    try:
+        values: Any = decode(value_data)
+        for key in keys:
+            value = str(values[key], encoding)
+            position = text.index(value, start, end)
+            if text.find(value, position + 1, end) >= 0:
+                return None
+            ranges.append((position, position + len(value)))
+    except (ValueError, DecodeError, LookupError, TypeError):  # not valid, or without such a key
+        return None
     return ranges
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ctxtrim.formats.fields import elements, members
 from ctxtrim.formats.message_lists import Dialect, Predicate
 from ctxtrim.loading import lazy_function
-from ctxtrim.text.json_paths import Path, PathTable, Place, conversations, first_names, patterns
+from ctxtrim.text.json_paths import Path, PathTable, Place, conversations
 from ctxtrim.text.records import value_in
 
 _HEAD = 8  # elements inspected to detect a dialect
@@ -29,10 +29,8 @@ class ListSearch:
     ) -> None:
         self._dialect = dialect
         self._usual_paths = PathTable(places)
-        self._other_paths = [list(map(patterns, group)) for group in others]
-        self._other_names = frozenset(
-            name for group in self._other_paths for paths in group for name in first_names(paths)
-        )
+        self._other_paths = list(map(PathTable, others))
+        self._other_names = frozenset().union(*(group.names for group in self._other_paths))
 
     def is_claimed(self, place: Place) -> bool:
         """Whether a list certainly belongs to the dialect."""
@@ -169,7 +167,7 @@ class ListSearch:
         """The conversations at the other places. A place counts only if all its lists are there."""
         for group in self._other_paths:
             group_matches: set[Path] = set()
-            for paths in group:
+            for paths in group.paths_in(value):
                 for places in conversations(value, paths):
                     lists = self._lists(places)
                     if len(lists) < len(paths) or lists[0].among in matches:

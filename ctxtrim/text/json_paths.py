@@ -84,34 +84,68 @@ def _pattern(text: str, start: int) -> Pattern:
     return tuple(keys)
 
 
-def first_names(paths: Sequence[Pattern]) -> frozenset[str]:
-    """The first keys of some paths: an object needs one of them to contain their lists."""
-    return frozenset(keys[0] for keys in paths if keys and isinstance(keys[0], str))
-
-
 class PathTable:
-    """The paths of the lists of several conversations, looked up by the keys of an object."""
+    """The paths of the lists of several conversations, looked up by the keys of an object, or of
+    the objects in an array.
+
+    `names`: the first keys of paths in objects. An object needs one of them to contain a list.
+    """
 
     def __init__(self, places: Iterable[str]) -> None:
         self._paths = list(map(patterns, places))
-        self._names = list(map(first_names, self._paths))
+        self._first_names = list(map(_first_names, self._paths))
+        self._element_names = list(map(_element_names, self._paths))
+        self.names = frozenset().union(*self._first_names)
         # the objects of a file have the same keys
         self._with_keys = lru_cache(_KEY_SETS)(self._of_object)
 
+    def __len__(self) -> int:
+        return len(self._paths)
+
     def paths_in(self, value: object) -> Iterable[Sequence[Pattern]]:
         """The paths that may match in a value, in order."""
-        if not isinstance(value, dict):
-            return self._paths
-        if len(value) > _FEW_KEYS:
-            return self._of_object(value)
-        return self._with_keys(tuple(value))
+        if isinstance(value, dict):
+            return (
+                self._of_object(value) if len(value) > _FEW_KEYS else self._with_keys(tuple(value))
+            )
+        if isinstance(value, list) and set(map(type, value)) <= {dict}:
+            return self._of_array(set().union(*value))
+        return self._paths
 
     def _of_object(self, keys: Iterable[str]) -> list[Sequence[Pattern]]:
         return [
             paths
-            for names, paths in zip(self._names, self._paths, strict=True)
+            for names, paths in zip(self._first_names, self._paths, strict=True)
             if not names.isdisjoint(keys)
         ]
+
+    def _of_array(self, keys: Iterable[str]) -> list[Sequence[Pattern]]:
+        """Those that may match in an array of objects with some keys."""
+        return [
+            paths
+            for names, paths in zip(self._element_names, self._paths, strict=True)
+            if names is None or not names.isdisjoint(keys)
+        ]
+
+
+def _first_names(paths: Sequence[Pattern]) -> frozenset[str]:
+    """The first keys of some paths: an object needs one of them to contain their lists."""
+    return frozenset(keys[0] for keys in paths if keys and isinstance(keys[0], str))
+
+
+def _element_names(paths: Sequence[Pattern]) -> frozenset[str] | None:
+    """The keys that an object in an array needs to contain lists at some paths; None if a path
+    matches without any.
+    """
+    names: set[str] = set()
+    for keys in paths:
+        if keys and isinstance(keys[0], str):
+            continue  # the path of an object
+        name = keys[1] if len(keys) > 1 else None
+        if not isinstance(name, str):
+            return None
+        names.add(name)
+    return frozenset(names)
 
 
 def matches(path: Path, keys: Pattern) -> bool:

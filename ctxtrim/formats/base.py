@@ -308,13 +308,19 @@ def layout_of_events(is_event: Callable[[object], bool]) -> Callable[[object], L
 
 
 def session(
-    messages: Sequence[Message], lines: Sequence[Line], uncounted: int = 0, **fields: Any
+    messages: Sequence[Message],
+    lines: Sequence[Line],
+    uncounted: int = 0,
+    events: list[Any] | None = None,
+    **fields: Any,
 ) -> list[Transcript]:
-    """The one conversation of a session, with other fields of `Transcript`; none if it is empty."""
+    """The one conversation of a session, with the events of its `Source` and other fields of
+    `Transcript`; none if it is empty.
+    """
     if not messages and not uncounted:
         return []
-    messages = tuple(messages)
-    return [Transcript(messages, Source(lines, messages), uncounted=uncounted, **fields)]
+    source = Source(lines, tuple(messages), events=events)
+    return [Transcript(source.messages, source, uncounted=uncounted, **fields)]
 
 
 def _with_marks(transcript: Transcript) -> Transcript:

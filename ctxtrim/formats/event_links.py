@@ -5,6 +5,7 @@ An `EventGraph` holds the key names and exceptions of one client's sessions.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from itertools import chain
 from typing import Any, Generic, Self, TypeVar
 
 from msgspec import UNSET, Struct
@@ -133,7 +134,8 @@ class EventGraph(Struct, Generic[E], frozen=True):
 
         An abandoned branch is removed if it would become live because it now ends the file.
         """
-        old = list(self.events(edit.values))
+        known_events = (transcript.source.events or () for transcript in edit.transcripts)
+        old = list(chain.from_iterable(known_events)) or list(self.events(edit.values))
         events = EventEdit(self, old, self.thread(old), edit)
         kept = {self.event_around(span) for span in edit.kept}
         kept |= {events.events[index].span for index in events.new}

@@ -1,7 +1,7 @@
 """A transcript: one conversation, with its request and what was read of it."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -18,11 +18,14 @@ class Source(Struct, frozen=True):
     """The original lines and the messages that were read from them.
 
     `line_numbers` returns the line number of a span in the file; None for lines of their own.
+    `events`: those of a session, for the format to update the links between them. An edit takes
+    them; without them, it reads them again.
     """
 
     lines: Sequence[Line]
     messages: tuple[Message, ...]
     line_numbers: Callable[[Span], int] | None = None
+    events: list[Any] | None = None
 
 
 class FormatRules(Struct, frozen=True):

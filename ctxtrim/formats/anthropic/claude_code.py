@@ -26,6 +26,7 @@ from ctxtrim.formats.anthropic.claude_code_events import (
 from ctxtrim.formats.anthropic.claude_code_thread import GRAPH, as_loaded
 from ctxtrim.formats.base import Edit, Format, Insertion, Site, layout_of_events, session
 from ctxtrim.formats.fields import elements, first_string, located, stream_session, string
+from ctxtrim.formats.lines import LineBlock
 from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import insert_around
 from ctxtrim.formats.message_parts import event_id
@@ -46,6 +47,7 @@ _ENVELOPE = (
 )  # fmt: skip
 """The keys that an inserted event copies from its neighbour. This avoids reading the clock."""
 
+_KEPT = 64 << 20  # bytes of a session whose events are kept for an edit; they need memory
 _HEAD = 32  # events of a document inspected to detect it; those of hooks come first
 
 
@@ -98,9 +100,11 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     snapshots = _snapshots(live_events, events)
     messages = _messages(live_events, events, snapshots)
     models = (event.model for event in reversed(events) if event.kind == "assistant")
+    is_small = isinstance(lines, LineBlock) and len(lines.data) <= _KEPT
     return session(
         messages,
         lines,
+        events=events if is_small else None,
         model=first_string(model for model in models if model != SYNTHETIC),
         id=name,
         tools=_tools(snapshots),

@@ -7,7 +7,8 @@
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from itertools import chain, groupby, takewhile
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -148,12 +149,15 @@ def _opened(turns: list[Turn], losses: Losses) -> list[Turn]:
 def _merged(turns: Iterable[Turn]) -> list[Turn]:
     """The turns, with adjacent user turns and adjacent assistant turns merged."""
     merged_turns: list[Turn] = []
-    for turn in turns:
-        last_turn = merged_turns[-1] if merged_turns else None
-        if last_turn is not None and turn.role == last_turn.role != "tool":
-            merged_turns[-1] = replace(last_turn, pieces=(*last_turn.pieces, *turn.pieces))
+    for role, run in groupby(turns, attrgetter("role")):
+        first, *others = run
+        if role == "tool":
+            merged_turns += (first, *others)
+        elif others:
+            pieces = chain.from_iterable(turn.pieces for turn in (first, *others))
+            merged_turns.append(replace(first, pieces=tuple(pieces)))
         else:
-            merged_turns.append(turn)
+            merged_turns.append(first)
     return merged_turns
 
 

@@ -92,33 +92,42 @@ def messages_of(
     if role != "user":
         parts = (part_of(value, span, calls=role == "assistant") for value, span in pieces)
         return [Message(role, tuple(parts), index=index, spans=spans)]
-    messages: list[Message] = []
+    drafts: list[_Draft] = []
     for value, span in pieces:
+        position = index + len(drafts)
         response = member(value, RESPONSE)
         if response is not None:
-            messages.append(result_of(value, span, index + len(messages)))
+            drafts.append(_Draft(result_of(value, span, position)))
             continue
-        part, last_message = part_of(value, span), messages[-1] if messages else None
-        if last_message is not None and (last_message.role == "user" or part.media is not None):
-            messages[-1] = _with_part(last_message, part, span)
-        else:
-            messages.append(
-                Message(
-                    "user",
-                    (part,),
-                    is_injected=is_injected,
-                    index=index + len(messages),
-                    spans=(span,),
-                )
-            )
-    return messages or [Message("user", (), is_injected=is_injected, index=index, spans=spans)]
+        part = part_of(value, span)
+        # media after a result belong to it; a text would not
+        if not drafts or (drafts[-1].message.role == "tool" and part.media is None):
+            drafts.append(_Draft(Message("user", (), is_injected=is_injected, index=position)))
+        drafts[-1].add(part, span)
+    if not drafts:
+        return [Message("user", (), is_injected=is_injected, index=index, spans=spans)]
+    return [draft.whole() for draft in drafts]
 
 
-def _with_part(message: Message, part: Part, span: Span) -> Message:
-    """The message with one more part. Media after a result belong to it; a text would not."""
-    if message.result is not None:
-        part = replace(part, call_id=message.result.call_id, text_block=None)
-    return replace(message, parts=(*message.parts, part), spans=(*message.spans, span))
+class _Draft:
+    """A message to which parts are added."""
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self._result = message.result
+        self._parts = list(message.parts)
+        self._spans = list(message.spans)
+
+    def add(self, part: Part, span: Span) -> None:
+        """Add a part, which belongs to the result if there is one."""
+        if self._result is not None:
+            part = replace(part, call_id=self._result.call_id, text_block=None)
+        self._parts.append(part)
+        self._spans.append(span)
+
+    def whole(self) -> Message:
+        """The message with all parts."""
+        return replace(self.message, parts=tuple(self._parts), spans=tuple(self._spans))
 
 
 def part_of(value: Any, span: Span, *, calls: bool = False) -> Part:

@@ -7,6 +7,7 @@ line of the audio, so that no tick is removed: a dropped chunk has null as its c
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ctxtrim.formats.base import Edit, Insertion, Site
@@ -32,17 +33,22 @@ def knows(value: object) -> bool:
 
 def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of all ticks."""
-    open_role: Role | None = None  # of the last message if the next chunk may belong to it
+    run: list[_Piece] = []  # the chunks of a message
     for value, span, _ in items:
         for piece in _pieces(value, span):
-            if piece.role == open_role and not piece.is_alone:
-                last = contents.messages[-1]
-                parts, spans = (*last.parts, *piece.parts), (*last.spans, *piece.spans)
-                contents.change(-1, parts=parts, spans=spans)
-            else:
-                contents.add(piece.role, piece.parts, *piece.spans, value=piece.result)
-            has_call = any(part.kind == "tool_call" for part in piece.parts)
-            open_role = None if piece.is_alone or has_call else piece.role
+            if run and not piece.continues(run[-1]):
+                _add(run, contents)
+                run = []
+            run.append(piece)
+    if run:
+        _add(run, contents)
+
+
+def _add(run: Sequence["_Piece"], contents: ListContents) -> None:
+    """Add the message of some pieces."""
+    parts = chain.from_iterable(piece.parts for piece in run)
+    spans = chain.from_iterable(piece.spans for piece in run)
+    contents.add(run[0].role, parts, *spans, value=run[0].result)
 
 
 class _Piece(NamedTuple):
@@ -56,6 +62,12 @@ class _Piece(NamedTuple):
     spans: list[Span]
     is_alone: bool
     result: dict[str, Any] | None = None
+
+    def continues(self, before: "_Piece") -> bool:
+        """Whether it belongs to the message of the piece before it, which a call ends."""
+        if self.role != before.role or self.is_alone or before.is_alone:
+            return False
+        return all(part.kind != "tool_call" for part in before.parts)
 
 
 def _pieces(value: Any, span: Span) -> Iterator[_Piece]:

@@ -32,14 +32,37 @@ _TEXTS = ("content", "stdout", "output")
 """Members of a result that can contain its text."""
 
 
+class _Texts(Struct):
+    """Texts that follow each other, which are joined only if their length is that of another."""
+
+    texts: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, text: str) -> None:
+        """Add one more text."""
+        self.texts.append(text)
+        self.size += len(text)
+
+    def clear(self) -> None:
+        """Forget all texts."""
+        self.texts.clear()
+        self.size = 0
+
+    def are(self, text: str) -> bool:
+        """Whether a text repeats them."""
+        return len(text) == self.size and text == "".join(self.texts)
+
+
 class _Stream(Struct):
-    """The messages so far, the ids of their calls without a result, and the text after the last
-    call or repetition.
+    """The messages so far, and the ids of their calls without a result.
+
+    `answer`: the texts of the last answer; `segment`: those after its last call or repetition.
     """
 
     drafts: list[MessageDraft] = field(default_factory=list)
     calls: set[str | None] = field(default_factory=set)
-    segment: str = ""
+    answer: _Texts = field(default_factory=_Texts)
+    segment: _Texts = field(default_factory=_Texts)
 
     def take(self, value: dict[str, Any], span: Span) -> None:
         """Add an event to the last answer, or as a message."""
@@ -61,16 +84,19 @@ class _Stream(Struct):
         """Add parts to the last answer, or as a new answer; a repeated text is no part."""
         if not self.drafts or self.drafts[-1].role != "assistant":
             self.drafts.append(MessageDraft("assistant", [], []))
-            self.segment = ""
-        answer = self.drafts[-1]
-        answer.spans.append(span)
+            self.answer.clear()
+            self.segment.clear()
+        draft = self.drafts[-1]
+        draft.spans.append(span)
         text = "".join(part.text for part in parts if part.kind == "text")
-        if text and text in (self.segment, answer.text):
-            self.segment = ""
+        if text and (self.segment.are(text) or self.answer.are(text)):
+            self.segment.clear()
             return
-        answer.parts += parts
-        is_call = any(part.kind == "tool_call" for part in parts)
-        self.segment = "" if is_call else self.segment + text
+        draft.parts += parts
+        self.answer.add(text)
+        self.segment.add(text)
+        if any(part.kind == "tool_call" for part in parts):
+            self.segment.clear()
 
     def _take_call(self, value: dict[str, Any], span: Span) -> None:
         """Add a call, a result, or both if the call did not start on an earlier line."""

@@ -27,20 +27,20 @@ def with_client_members(
     """The parts as in `with_members`, with calls of AG-UI, and the span to remove with the message;
     `contents` gets the results in it (AutoGen, Gemma).
     """
-    all_parts = with_members(value, parts, span, contents)
+    all_parts = list(with_members(value, parts, span, contents))
     if value.get(AG_UI_CALLS) and not value.get("tool_calls"):
         from ctxtrim.formats.openai.chat_calls import calls_of  # for AG-UI only
 
         calls, place = value[AG_UI_CALLS], span.inside(AG_UI_CALLS)
         for call, call_span in located(calls, place) or [(calls, place)]:
-            all_parts += tuple(calls_of(call, call_span, contents))
+            all_parts += calls_of(call, call_span, contents)
     if RESPONSES in value:
         from ctxtrim.formats.openai import chat_results  # for AutoGen and Gemma only
 
         whole = chat_results.add_responses(contents, value, span, whole, block)
         if not all(map(chat_results.is_result, elements(value[RESPONSES]))):
             contents.add_unread(f"`{RESPONSES}` in an unknown form")
-    return all_parts, whole
+    return tuple(all_parts), whole
 
 
 def with_members(

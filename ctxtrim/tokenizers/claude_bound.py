@@ -45,9 +45,7 @@ _LONE = re.compile(r" [^\x00-\x7f](?!\S)")
 
 
 def _kind(code: int) -> bytes:
-    """The byte of a character in a shape: `a`, `A`, `0`, the sign itself if words may follow it, or
-    `?`.
-    """
+    """The kind of a character: `a`, `A`, `0`, the sign itself if words may follow it, or `?`."""
     character = bytes((code,))
     if character.islower():
         return b"a"
@@ -61,7 +59,7 @@ def _kind(code: int) -> bytes:
 _KINDS = b"".join(map(_kind, range(256)))
 _BLANKS = bytes.maketrans(b"._/(-", b"     ")
 
-# In shapes. One fixed character at the beginning makes a search several times as fast.
+# Searched in kinds. One fixed character at the beginning makes a search several times as fast.
 _CAPITALS = re.compile(rb"(A[A0_]+(?:(?<=0) )?)")  # with a space after a digit
 _RUN = re.compile(rb"A+")
 _CAPITALIZED = b"Aaaa"
@@ -82,13 +80,13 @@ class _Surcharges:
     longer: int = 0
     after_signs: bool = False
 
-    def of(self, shape: bytes) -> float:
-        """The tokens of the joints and words in a shape."""
-        tokens = self.capitalized * shape.count(_CAPITALIZED)
-        tokens += sum(len(joint.findall(shape)) for joint in self.joints)
+    def of(self, kinds: bytes) -> float:
+        """The tokens of the joints and words in the kinds of some characters."""
+        tokens = self.capitalized * kinds.count(_CAPITALIZED)
+        tokens += sum(len(joint.findall(kinds)) for joint in self.joints)
         if self.after_signs:
-            shape = shape.translate(_BLANKS)
-        words = self.long_words.findall(shape)
+            kinds = kinds.translate(_BLANKS)
+        words = self.long_words.findall(kinds)
         tokens += self.long * len(words)
         if self.longer:
             tokens += self.longer * sum([len(word) >= _LONGER for word in words])
@@ -130,13 +128,13 @@ class ClaudeBound:
         for piece in pieces(text):
             size, piece = _without_repetitions(piece)
             surcharge += size
-            shape = _shape(piece)
+            kinds = _kinds_of(piece)
             if self.spells_capitals:
-                size, piece, shape = _without_capitals(piece, shape)
+                size, piece, kinds = _without_capitals(piece, kinds)
                 surcharge += size
             if not piece.isascii():
                 surcharge += _ALONE * len(_LONE.findall(piece))
-            surcharge += _SURCHARGES[self.spells_capitals].of(shape)
+            surcharge += _SURCHARGES[self.spells_capitals].of(kinds)
             tokens += max(self.latin.count(piece), self.other.count(piece))
         return ceil(self.factor * tokens + surcharge)
 
@@ -146,18 +144,18 @@ class ClaudeBound:
         return ceil((self.factor + addition) * self.latin.ceiling(text))
 
 
-def _shape(text: str) -> bytes:
-    """A byte for each character, which is its kind."""
+def _kinds_of(text: str) -> bytes:
+    """The kind of each character of a text, as one byte."""
     return text.encode("ascii", "replace").translate(_KINDS)
 
 
-def _without_capitals(text: str, shape: bytes) -> tuple[int, str, bytes]:
-    """The bytes and marks of words in capitals, and the text and its shape with a space instead of
+def _without_capitals(text: str, kinds: bytes) -> tuple[int, str, bytes]:
+    """The bytes and marks of words in capitals, and the text and its kinds with a space instead of
     each.
     """
-    parts = _CAPITALS.split(shape)  # every second one is a word in capitals
+    parts = _CAPITALS.split(kinds)  # every second one is a word in capitals
     if len(parts) == 1:
-        return 0, text, shape
+        return 0, text, kinds
     words, others = parts[1::2], parts[::2]
     size = sum(map(len, words)) + len(_RUN.findall(b" ".join(words)))
     kept, start = [], 0

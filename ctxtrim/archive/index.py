@@ -106,8 +106,7 @@ class Archive:
         return os_errors_as(ArchiveError, f"{self.folder}: the archive cannot be used")
 
     def close(self) -> None:
-        """Close the index and end the lock."""
-        self._old.close()
+        """End the lock."""
         if self._lock is not None:
             self._lock.close()
 

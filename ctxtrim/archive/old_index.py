@@ -10,7 +10,7 @@
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,28 +28,18 @@ class OldIndex:
 
     def __init__(self, path: Path) -> None:
         self._folder = path.parent
-        self._index: sqlite3.Connection | None = None
-        if not path.exists():
-            return
-        with self._errors():
-            self._index = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
-            self._index.execute("PRAGMA trusted_schema = OFF")
-            version = self._index.execute("PRAGMA user_version").fetchone()[0]
-        if version != _VERSION:
+        self._path = path if path.exists() else None
+        versions = self._rows("PRAGMA user_version")
+        if versions and versions[0][0] != _VERSION:
             raise ArchiveError(
-                f"{self._folder}: the index has version {version}, and "
+                f"{self._folder}: the index has version {versions[0][0]}, and "
                 f"this ctxtrim reads {_VERSION}"
             )
 
     @property
     def exists(self) -> bool:
         """Whether there is a file."""
-        return self._index is not None
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._index is not None:
-            self._index.close()
+        return self._path is not None
 
     def runs(self, output: str) -> list[tuple[str, ...]]:
         """(input, recipe, path, pipeline, time) of the runs with an output, the newest last."""
@@ -103,10 +93,12 @@ class OldIndex:
                 yield output[start : start + length]
 
     def _rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
-        if self._index is None:
+        """The rows of a query. The file is open only for it."""
+        if self._path is None:
             return []
-        with self._errors():
-            return [tuple(map(_read, row)) for row in self._index.execute(query, values)]
+        with self._errors(), closing(sqlite3.connect(self._path, timeout=_PATIENCE)) as index:
+            index.execute("PRAGMA trusted_schema = OFF")
+            return [tuple(map(_read, row)) for row in index.execute(query, values)]
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

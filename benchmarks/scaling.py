@@ -10,6 +10,7 @@ Each row is a command at three sizes:
   in Claude Code's (a line each)
 - one session of Claude Code of 1, 10 and 100 MB, as its users have them: long results, each on its
   line twice, and lines of progress
+- prompts: the same number of messages of the user in a row, which an API takes as one
 - files: folders of 100, 1,000 and 10,000 files of 12 messages
 - one result of 240 kB, 2.4 MB and 24 MB: a log, a diff, nested JSON, brackets, one long line
 
@@ -40,6 +41,7 @@ COMMANDS: dict[str, list[str]] = {
     "trim": ["--budget", "8000"],
     "truncate": ["--max-tokens", "1000"],
     "summarize": ["--budget", "8000"],
+    "convert": ["--to", "gemini"],
 }
 MESSAGES = 1000
 FILES = 100
@@ -101,6 +103,12 @@ def _claude_code(path: Path, factor: float) -> None:
     with path.open("w") as file:
         for number, message in enumerate(_session(int(MESSAGES * factor))):
             file.write(json.dumps(_entry(number, message)) + "\n")
+
+
+def _prompts(path: Path, factor: float) -> None:
+    draw = random.Random(1)
+    prompts = [{"role": "user", "content": _prose(draw, 8)} for _ in range(int(MESSAGES * factor))]
+    path.write_text(json.dumps({"messages": prompts}) + "\n")
 
 
 def _entry(number: int, message: dict[str, Any]) -> dict[str, Any]:
@@ -238,6 +246,7 @@ SHAPES: dict[str, Callable[[Path, float], None]] = {
     "messages": _chat,
     "claude-code": _claude_code,
     "session": _long_session,
+    "prompts": _prompts,
     "files": _files,
     "log": _one_result(_log),
     "diff": _one_result(_diff),

@@ -156,6 +156,7 @@ class MessageDraft(Struct):
     parts: list[Part]
     spans: list[Span]
     metadata: tuple[tuple[str, int], ...] = ()
+    is_injected: bool = False
 
     @property
     def text(self) -> str:
@@ -168,6 +169,7 @@ class MessageDraft(Struct):
             self.role,
             tuple(self.parts),
             metadata=self.metadata,
+            is_injected=self.is_injected,
             index=index,
             spans=tuple(self.spans),
         )

@@ -17,7 +17,7 @@ from ctxtrim.formats.fields import (
 )
 from ctxtrim.formats.gemini.gemini_cli import MODEL, SCREEN
 from ctxtrim.formats.gemini.gemini_cli_log import LoggedMessage, replayed
-from ctxtrim.formats.gemini.parts import call_of, member, messages_of, part_of, result_of
+from ctxtrim.formats.gemini.parts import call_of, member, messages_of, part_of, parts_of_response
 from ctxtrim.formats.message_lists import Element, ListContents
 from ctxtrim.formats.usage import gemini_usage
 from ctxtrim.model import Message, Part, Span
@@ -202,7 +202,7 @@ def _response_parts(piece: Any, span: Span) -> tuple[Part, ...]:
     """The parts of a function response or of another piece of a result."""
     if member(piece, ("functionResponse",)) is None:
         return (part_of(piece, span),)
-    return result_of(piece, span, 0).parts
+    return parts_of_response(piece, span)
 
 
 def _result_part(part: Part, call: Part, is_error: bool | None) -> Part:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.fields import Located, elements, metadata_in, string
 from ctxtrim.formats.media_blocks import block_part, media_of, untyped_text
-from ctxtrim.formats.message_parts import text_of
+from ctxtrim.formats.message_parts import MessageDraft, text_of
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
@@ -92,42 +92,23 @@ def messages_of(
     if role != "user":
         parts = (part_of(value, span, calls=role == "assistant") for value, span in pieces)
         return [Message(role, tuple(parts), index=index, spans=spans)]
-    drafts: list[_Draft] = []
+    drafts: list[MessageDraft] = []
     for value, span in pieces:
-        position = index + len(drafts)
-        response = member(value, RESPONSE)
-        if response is not None:
-            drafts.append(_Draft(result_of(value, span, position)))
+        if member(value, RESPONSE) is not None:
+            response = list(parts_of_response(value, span))
+            drafts.append(MessageDraft("tool", response, [span], metadata_in(value)))
             continue
         part = part_of(value, span)
-        # media after a result belong to it; a text would not
-        if not drafts or (drafts[-1].message.role == "tool" and part.media is None):
-            drafts.append(_Draft(Message("user", (), is_injected=is_injected, index=position)))
-        drafts[-1].add(part, span)
+        is_after_result = bool(drafts) and drafts[-1].role == "tool"
+        if is_after_result and part.media is not None:  # it belongs to the result; a text would not
+            part = replace(part, call_id=drafts[-1].parts[0].call_id, text_block=None)
+        elif is_after_result or not drafts:
+            drafts.append(MessageDraft("user", [], [], is_injected=is_injected))
+        drafts[-1].parts.append(part)
+        drafts[-1].spans.append(span)
     if not drafts:
         return [Message("user", (), is_injected=is_injected, index=index, spans=spans)]
-    return [draft.whole() for draft in drafts]
-
-
-class _Draft:
-    """A message to which parts are added."""
-
-    def __init__(self, message: Message) -> None:
-        self.message = message
-        self._result = message.result
-        self._parts = list(message.parts)
-        self._spans = list(message.spans)
-
-    def add(self, part: Part, span: Span) -> None:
-        """Add a part, which belongs to the result if there is one."""
-        if self._result is not None:
-            part = replace(part, call_id=self._result.call_id, text_block=None)
-        self._parts.append(part)
-        self._spans.append(span)
-
-    def whole(self) -> Message:
-        """The message with all parts."""
-        return replace(self.message, parts=tuple(self._parts), spans=tuple(self._spans))
+    return [draft.message(position) for position, draft in enumerate(drafts, index)]
 
 
 def part_of(value: Any, span: Span, *, calls: bool = False) -> Part:
@@ -176,11 +157,10 @@ def member(value: Any, keys: tuple[str, ...]) -> dict[str, Any] | None:
     return next((value[key] for key in keys if isinstance(value.get(key), dict)), None)
 
 
-def result_of(value: dict[str, Any], part_span: Span, index: int) -> Message:
-    """The tool result in a function response part."""
+def parts_of_response(value: dict[str, Any], part_span: Span) -> tuple[Part, ...]:
+    """The parts of the result in a function response part."""
     key = next(key for key in RESPONSE if isinstance(value.get(key), dict))
-    parts = response_parts(value[key], part_span.inside(key))
-    return Message("tool", parts, metadata=metadata_in(value), index=index, spans=(part_span,))
+    return response_parts(value[key], part_span.inside(key))
 
 
 def response_parts(response: dict[str, Any], span: Span) -> tuple[Part, ...]:

@@ -105,26 +105,24 @@ class PathTable:
     def paths_in(self, value: object) -> Iterable[Sequence[Pattern]]:
         """The paths that may match in a value, in order."""
         if isinstance(value, dict):
-            return (
-                self._of_object(value) if len(value) > _FEW_KEYS else self._with_keys(tuple(value))
-            )
+            if len(value) > _FEW_KEYS:
+                return self._of_object(value)
+            return self._with_keys(tuple(value))
         if isinstance(value, list) and set(map(type, value)) <= {dict}:
-            return self._of_array(set().union(*value))
+            return self._that_need(self._element_names, set().union(*value))
         return self._paths
 
     def _of_object(self, keys: Iterable[str]) -> list[Sequence[Pattern]]:
-        return [
-            paths
-            for names, paths in zip(self._first_names, self._paths, strict=True)
-            if not names.isdisjoint(keys)
-        ]
+        return self._that_need(self._first_names, keys)
 
-    def _of_array(self, keys: Iterable[str]) -> list[Sequence[Pattern]]:
-        """Those that may match in an array of objects with some keys."""
+    def _that_need(
+        self, names: Iterable[frozenset[str] | None], keys: Iterable[str]
+    ) -> list[Sequence[Pattern]]:
+        """The paths that need one of some keys, or none; `names`: the keys that each path needs."""
         return [
             paths
-            for names, paths in zip(self._element_names, self._paths, strict=True)
-            if names is None or not names.isdisjoint(keys)
+            for needed, paths in zip(names, self._paths, strict=True)
+            if needed is None or not needed.isdisjoint(keys)
         ]
 
 

@@ -146,14 +146,11 @@ def values_at(
     """
     if end - start >= _SEARCHED:
         return None
-    decode, encoding = (_object if text[start] == "{" else _array), "latin-1"
-    if data is None:
-        value_data, encoding = text[start:end].encode(), "utf-8"
-    else:
-        value_data = data[start:end]
+    encoding = "utf-8" if data is None else "latin-1"
+    content = text[start:end].encode() if data is None else data[start:end]
     ranges = []
     try:
-        values: Any = decode(value_data)
+        values: Any = _object(content) if text[start] == "{" else _array(content)
         for key in keys:
             value = str(values[key], encoding)
             position = text.index(value, start, end)

@@ -32,37 +32,37 @@ _TEXTS = ("content", "stdout", "output")
 """Members of a result that can contain its text."""
 
 
-class _Texts(Struct):
-    """Texts that follow each other, which are joined only if their length is that of another."""
+class _GrowingText(Struct):
+    """A text in pieces. They are joined only to compare it with a text of its length."""
 
     texts: list[str] = field(default_factory=list)
     size: int = 0
 
     def add(self, text: str) -> None:
-        """Add one more text."""
+        """Add a piece."""
         self.texts.append(text)
         self.size += len(text)
 
     def clear(self) -> None:
-        """Forget all texts."""
+        """Remove all pieces."""
         self.texts.clear()
         self.size = 0
 
-    def are(self, text: str) -> bool:
-        """Whether a text repeats them."""
+    def equals(self, text: str) -> bool:
+        """Whether a text is the same."""
         return len(text) == self.size and text == "".join(self.texts)
 
 
 class _Stream(Struct):
     """The messages so far, and the ids of their calls without a result.
 
-    `answer`: the texts of the last answer; `segment`: those after its last call or repetition.
+    `answer`: the text of the last answer; `segment`: its text after the last call or repetition.
     """
 
     drafts: list[MessageDraft] = field(default_factory=list)
     calls: set[str | None] = field(default_factory=set)
-    answer: _Texts = field(default_factory=_Texts)
-    segment: _Texts = field(default_factory=_Texts)
+    answer: _GrowingText = field(default_factory=_GrowingText)
+    segment: _GrowingText = field(default_factory=_GrowingText)
 
     def take(self, value: dict[str, Any], span: Span) -> None:
         """Add an event to the last answer, or as a message."""
@@ -89,7 +89,7 @@ class _Stream(Struct):
         draft = self.drafts[-1]
         draft.spans.append(span)
         text = "".join(part.text for part in parts if part.kind == "text")
-        if text and (self.segment.are(text) or self.answer.are(text)):
+        if text and (self.segment.equals(text) or self.answer.equals(text)):
             self.segment.clear()
             return
         draft.parts += parts

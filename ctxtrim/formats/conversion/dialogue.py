@@ -149,15 +149,13 @@ def _opened(turns: list[Turn], losses: Losses) -> list[Turn]:
 def _merged(turns: Iterable[Turn]) -> list[Turn]:
     """The turns, with adjacent user turns and adjacent assistant turns merged."""
     merged_turns: list[Turn] = []
-    for role, run in groupby(turns, attrgetter("role")):
-        first, *others = run
-        if role == "tool":
-            merged_turns += (first, *others)
-        elif others:
-            pieces = chain.from_iterable(turn.pieces for turn in (first, *others))
-            merged_turns.append(replace(first, pieces=tuple(pieces)))
+    for role, group in groupby(turns, attrgetter("role")):
+        run = list(group)
+        if role == "tool" or len(run) == 1:
+            merged_turns += run
         else:
-            merged_turns.append(first)
+            pieces = chain.from_iterable(turn.pieces for turn in run)
+            merged_turns.append(replace(run[0], pieces=tuple(pieces)))
     return merged_turns
 
 

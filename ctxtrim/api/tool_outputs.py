@@ -118,7 +118,9 @@ def summarize_tool_output(message: PlainMessage, tool_name: str | None = None) -
     text = "\n".join(result.text for result in tool_results)
     tool = tool_name or next((result.tool for result in tool_results if result.tool != "?"), "tool")
     flags = {result.is_error for result in tool_results}
-    is_error = True in flags or (None if None in flags else False)  # None: the text decides
+    is_error: bool | None = True in flags
+    if not is_error and None in flags:
+        is_error = None  # the text decides for a result without a flag
     return summary_line(extract_key_info(text, tool, is_error=is_error), tool)
 
 

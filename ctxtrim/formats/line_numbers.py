@@ -42,7 +42,7 @@ class _LineNumbers:
 
     def _numbers_at(self, paths: Set[Path]) -> dict[Path, int]:
         """The line numbers of the values at some paths."""
-        if b"\n" not in self._line.data:  # as that of most elements
+        if b"\n" not in self._line.data:  # as in most elements of an array
             return dict.fromkeys(paths, self._line.number)
         text = self._line.data.decode()
         numbers: dict[Path, int] = {}

@@ -293,7 +293,7 @@ def _elements(base: Span, place: Place) -> Iterator[Element]:
     if number <= _FEW:
         spans = (_shared_spans(span, number),) * 2
     else:
-        spans = tee(_spans(span, number))  # the self-check frees most of them before the next
+        spans = tee(_spans(span, number))  # not all at once: the self-check keeps few of them
     items.reverse()
     values = map(list.pop, repeat(items, number))
     return map(tuple.__new__, repeat(Element), zip(values, *spans, strict=True))

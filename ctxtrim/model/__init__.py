@@ -1,7 +1,7 @@
 """The frozen values of a conversation, each with its location in the file.
 
-A `Transcript` has messages, a `Message` has parts, and a `Part` has the `Span` of its text: each is
-in a module of its own. `request` has the other fields of a request.
+A `Transcript` has messages, a `Message` has parts, and a `Part` has the `Span` of its text. Each
+class has its module. `request` has the other fields of a request.
 
 Equality ignores locations: two transcripts are equal if a model reads the same in both.
 """

@@ -18,8 +18,8 @@ class Source(Struct, frozen=True):
     """The original lines and the messages that were read from them.
 
     `line_numbers` returns the line number of a span in the file; None for lines of their own.
-    `events`: those of a session, for the format to update the links between them. An edit takes
-    them; without them, it reads them again.
+    `events`: those of a session, so that an edit can update the links between them. It empties the
+    list. Without events, the format reads them again.
     """
 
     lines: Sequence[Line]

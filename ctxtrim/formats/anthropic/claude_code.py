@@ -47,7 +47,7 @@ _ENVELOPE = (
 )  # fmt: skip
 """The keys that an inserted event copies from its neighbour. This avoids reading the clock."""
 
-_KEPT = 64 << 20  # bytes of a session whose events are kept for an edit; they need memory
+_KEPT = 64 << 20  # maximum bytes of a session whose events are kept in memory for an edit
 _HEAD = 32  # events of a document inspected to detect it; those of hooks come first
 
 

@@ -188,7 +188,7 @@ class EventEdit(Generic[E]):
 
     def drop(self, spans: Iterable[Span]) -> None:
         """Remove the events at some spans."""
-        self.dropped |= {self.places[span] for span in spans if span in self.places}
+        self.dropped.update(self.places[span] for span in spans if span in self.places)
         self._kept_ancestors = {}
 
     def links(self) -> dict[int, dict[str, Any]]:
@@ -256,7 +256,8 @@ class EventEdit(Generic[E]):
         kept_ancestor = None
         if index is not None:
             kept_ancestor = cache.get(index) if index in dropped else self.events[index].id
-        cache.update(dict.fromkeys(way, kept_ancestor))
+        for ancestor in way:
+            cache[ancestor] = kept_ancestor
         return kept_ancestor
 
     def edited(self, links: dict[int, dict[str, Any]]) -> Edit:
@@ -265,8 +266,12 @@ class EventEdit(Generic[E]):
             (self.new.get(index, self.events[index].span), event_links)
             for index, event_links in links.items()
         )
-        dropped_spans = {self.events[index].span for index in self.dropped}
-        return replace(self.edit.with_members(changes), removed=self.edit.removed | dropped_spans)
+        removed = self.edit.removed
+        spans = (self.events[index].span for index in self.dropped)
+        revived = {span for span in spans if span not in removed}
+        if revived:  # a large session has one set of removed spans, and no copies of it
+            removed = removed | revived
+        return replace(self.edit.with_members(changes), removed=removed)
 
 
 def with_parallel(edit: Edit, items: Path, entries: Path, entry: Any) -> Edit:

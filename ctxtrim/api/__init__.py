@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ctxtrim.api.final_prompt import FinalPrompt, build_final_prompt
     from ctxtrim.api.fit import PromptUsage
     from ctxtrim.api.overflow import ContextOverflowError, Irreducible
-    from ctxtrim.api.pipelines import FileOutcome, MessagesOutcome, Pipeline
+    from ctxtrim.api.pipelines import FileOutcome, MessagesOutcome, Pipeline, RequestOutcome
     from ctxtrim.api.provider_errors import is_context_length_exceeded
     from ctxtrim.api.retention import (
         AssistantMessage,
@@ -111,7 +111,7 @@ _NAMES = {
     "api.final_prompt": ("FinalPrompt", "build_final_prompt"),
     "api.fit": ("PromptUsage",),
     "api.overflow": ("ContextOverflowError", "Irreducible"),
-    "api.pipelines": ("FileOutcome", "MessagesOutcome", "Pipeline"),
+    "api.pipelines": ("FileOutcome", "MessagesOutcome", "Pipeline", "RequestOutcome"),
     "api.provider_errors": ("is_context_length_exceeded",),
     "api.retention": (
         "AssistantMessage",
@@ -199,6 +199,7 @@ __all__ = [
     "PromptUsage",
     "ReadConfig",
     "Reply",
+    "RequestOutcome",
     "Row",
     "SpecRefreshMessage",
     "Stage",

@@ -10,7 +10,7 @@ from ctxtrim.api.options import Settings, parse_options
 from ctxtrim.errors import InputError, mismatch, place_of
 from ctxtrim.findings import Finding
 from ctxtrim.formats.choice import FormatChoice
-from ctxtrim.formats.chunks import problem_of, why_no_transcript
+from ctxtrim.formats.chunks import Chunk, problem_of, why_no_transcript
 from ctxtrim.formats.reading import Reading
 from ctxtrim.io.inputs import Input
 from ctxtrim.model import Transcript
@@ -68,6 +68,15 @@ def transcripts_in(content: Reading) -> Iterator[Transcript]:
 
     Raises `InputError` for a line that is not JSON, and if there is no transcript.
     """
+    for chunk in chunks_in(content):
+        yield from chunk.transcripts
+
+
+def chunks_in(content: Reading) -> Iterator[Chunk]:
+    """The chunks with transcripts of a file being read.
+
+    Raises `InputError` for a line that is not JSON, and if there is no transcript.
+    """
     has_any = False
     for chunk in content.chunks:
         if chunk.error is not None:
@@ -78,8 +87,9 @@ def transcripts_in(content: Reading) -> Iterator[Transcript]:
                 raise InputError(
                     f"{problem_of(finding)}; Pipeline.run_file reads the other lines", finding.line
                 )
-        has_any = has_any or bool(chunk.transcripts)
-        yield from chunk.transcripts
+        if chunk.transcripts:
+            has_any = True
+            yield chunk
     if not has_any:
         raise no_transcript(content)
 

@@ -6,8 +6,8 @@ read as the dicts that their `model_dump` returns, and come back as dicts.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -37,6 +37,8 @@ Tools = Sequence[Mapping[str, Any]] | None
 RequestFields = Mapping[str, Any] | None
 
 _FORMATS = tuple(FORMATS[name] for name in ("anthropic", "openai-chat"))
+_LISTS = ("messages", "input", "contents")
+"""The fields of requests that have the list of messages."""
 _LANGCHAIN_TYPES = ("human", "ai", "system", "tool")
 _SHAPE = "the shape of Chat Completions or Anthropic"
 
@@ -45,15 +47,22 @@ _SHAPE = "the shape of Chat Completions or Anthropic"
 class PlainConversation:
     """The transcript of a message list, and the lines of the file that it would be.
 
-    `has_objects`: the list has objects of an SDK.
+    `has_objects`: the list has objects of an SDK. `binaries`: the bytes in the request, such as
+    images, by their Base64.
     """
 
     chunk: Chunk
     transcript: Transcript
     has_objects: bool = False
+    binaries: Mapping[str, bytes] = field(default_factory=dict)
 
     def with_messages(self, transcript: Transcript) -> list[Any]:
         """A new list of dicts for an edited transcript."""
+        messages: list[Any] = self.request(transcript)["messages"]
+        return messages
+
+    def request(self, transcript: Transcript) -> dict[str, Any]:
+        """A new request for an edited transcript."""
         chunk = self.chunk
         if chunk.format is None or transcript.messages == transcript.source.messages:
             data = chunk.data
@@ -65,8 +74,18 @@ class PlainConversation:
                 _must_be_well_formed(chunk)
                 raise error from None
             data = bytes(lines.data)
-        values: list[dict[str, Any]] = json.loads(data)["messages"]
-        return [_as_request(message) for message in values] if self.has_objects else values
+        hook = self._with_bytes if self.binaries else None
+        request: dict[str, Any] = json.loads(data, object_hook=hook)
+        if self.has_objects:
+            request["messages"] = [_as_request(message) for message in request["messages"]]
+        return request
+
+    def _with_bytes(self, members: dict[str, Any]) -> dict[str, Any]:
+        """The members of an object, with bytes where the given request has them."""
+        return {
+            name: self.binaries.get(value, value) if isinstance(value, str) else value
+            for name, value in members.items()
+        }
 
 
 def _must_be_well_formed(chunk: Chunk) -> None:
@@ -98,7 +117,7 @@ def conversation(
     values = [_message(message, position) for position, message in enumerate(messages)]
     line = b'"messages": [' + b", ".join(values) + b"]"
     members = [
-        _spelled(str(name), "request") + b": " + _spelled(value, name)
+        spelled(str(name), "request") + b": " + spelled(value, name)
         for name, value in fields.items()
     ]
     chunks = list(open_reading([b"{" + b", ".join((line, *members)) + b"}"], _FORMATS).chunks)
@@ -111,8 +130,7 @@ def conversation(
             "in a list of Chat Completions, pass a system message"
         )
     _must_be_counted(transcript, values)
-    has_objects = not all(isinstance(message, Mapping) for message in messages)
-    return PlainConversation(chunk, transcript, has_objects)
+    return PlainConversation(chunk, transcript, has_objects(messages))
 
 
 def _fields(system: System, tools: Tools, request: RequestFields) -> dict[str, Any]:
@@ -173,7 +191,13 @@ def message_list(messages: PlainMessages) -> PlainMessages:
 def position_of(message: Message) -> int | None:
     """The index of a message in the given list; None if it is not in the list."""
     path = message.spans[0].path if message.spans else ()
-    return int(path[1]) if path[:1] == ("messages",) else None
+    is_in_list = len(path) > 1 and path[0] in _LISTS
+    return int(path[1]) if is_in_list else None
+
+
+def has_objects(messages: PlainMessages) -> bool:
+    """Whether any of the messages is an object of an SDK."""
+    return not all(isinstance(message, Mapping) for message in messages)
 
 
 def check_shapes(messages: PlainMessages) -> None:
@@ -192,7 +216,7 @@ def _message(message: PlainMessage, position: int) -> bytes:
     except ValueError as error:
         raise InputError(f"message {position}: cannot be written as JSON: {error}") from error
     _must_be_message(plain, message, position)
-    return _spelled(plain, f"message {position}")
+    return spelled(plain, f"message {position}")
 
 
 def _must_be_message(plain: Any, message: PlainMessage, position: int) -> None:
@@ -209,7 +233,7 @@ def _must_be_message(plain: Any, message: PlainMessage, position: int) -> None:
     if other is not None:
         raise InputError(
             f"message {position}: {other}; expected a message in {_SHAPE}; "
-            "Pipeline.run_lines reads requests of other APIs"
+            "Pipeline.run_request takes requests of other APIs"
         )
     if not isinstance(plain, Mapping) or not isinstance(plain.get("role"), str):
         raise InputError(
@@ -239,17 +263,25 @@ def _of_other_api(message: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _spelled(value: object, name: str) -> bytes:
+def spelled(value: object, name: str, plain: Callable[[object], object] | None = None) -> bytes:
+    """The JSON of a value, in which objects of SDKs are dicts.
+
+    `plain`: what to write for a value that is not JSON, without it `plain_value`. Raises
+    `InputError`, which begins with the name, if there is nothing to write.
+    """
     try:
-        return json.dumps(value, default=_plain).encode("utf-8", "surrogatepass")
+        return json.dumps(value, default=plain or plain_value).encode("utf-8", "surrogatepass")
     except RecursionError as error:
         raise InputError(f"{name}: too many nested values") from error
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: cannot be written as JSON: {error}") from error
 
 
-def _plain(value: object) -> object:
-    """The dict of a value that `json` cannot write, such as a content block of an SDK."""
+def plain_value(value: object) -> object:
+    """The dict of a value that `json` cannot write, such as a content block of an SDK.
+
+    Raises `TypeError` for a value without one.
+    """
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, type):  # such as the `response_format` of an SDK

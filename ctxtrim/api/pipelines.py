@@ -1,30 +1,39 @@
-"""A pipeline as a value: for message lists, for lines of bytes and for files."""
+"""A pipeline as a value: for message lists, requests, lines of bytes and files."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Unpack
+from typing import Any, Generic, Unpack
 
 from ctxtrim.api.configs import PipelineConfig
 from ctxtrim.api.files import file_reader, no_transcript, opened, path_text
 from ctxtrim.api.fit import must_fit, run_stages
-from ctxtrim.api.messages import M, RequestFields, System, Tools, conversation
+from ctxtrim.api.messages import (
+    M,
+    PlainConversation,
+    RequestFields,
+    System,
+    Tools,
+    conversation,
+)
 from ctxtrim.api.options import parse_options
+from ctxtrim.api.requests import PlainRequest, request_conversation
 from ctxtrim.errors import STDIN, UsageError, excerpt, must_be_summarizer, must_be_text, source_name
 from ctxtrim.findings import Finding
 from ctxtrim.formats.lines import blocks
 from ctxtrim.io.inputs import Input
 from ctxtrim.io.outputs import write_to
 from ctxtrim.io.paths import file_identity
-from ctxtrim.pipeline import Services
+from ctxtrim.model import Transcript
+from ctxtrim.pipeline import PipelineRun, Services
 from ctxtrim.reports.model import Row
 from ctxtrim.reports.rows import Details, Origin, row
 from ctxtrim.stream.files import FilePipeline
 from ctxtrim.stream.job import Done, Job
 from ctxtrim.summaries.summarizer import Summarizer
 
-MESSAGES = "messages"
-"""The path of a message list in rows."""
+MESSAGES, REQUEST = "messages", "request"
+"""The paths of a message list and of a request in rows."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,19 @@ class MessagesOutcome(Generic[M]):
     """A new message list, and its row of the report: tokens, budget, changes and findings."""
 
     messages: list[M]
+    row: Row
+
+    @property
+    def fits(self) -> bool:
+        """Whether the tokens are within the budget."""
+        return self.row.fits
+
+
+@dataclass(frozen=True)
+class RequestOutcome:
+    """A new request, and its row of the report: tokens, budget, changes and findings."""
+
+    request: dict[str, Any]
     row: Row
 
     @property
@@ -71,6 +93,7 @@ class Pipeline:
 
         pipeline = Pipeline("truncate:max-age=5", "trim", model="gpt-4o")
         pipeline.run(messages).messages
+        pipeline.run_request(request).request
         pipeline.run_file("session.jsonl", "trimmed.jsonl").rows
         for done in pipeline.run_lines(lines):
             done.data, done.rows
@@ -147,23 +170,56 @@ class Pipeline:
             UsageError: `request` has messages, or a field that is also given separately.
         """
         read = conversation(messages, system, tools, request)
+        result = run_stages(read, self.files.job.pipeline, self._services)
+        transcript, report_row = self._fitted(read, result, MESSAGES)
+        return MessagesOutcome(read.with_messages(transcript), report_row)
+
+    def run_request(self, request: PlainRequest) -> RequestOutcome:
+        """Run the stages over a whole request.
+
+        Args:
+            request: the arguments of a call, in the shape of any API that files may have: Chat
+                Completions, Anthropic, OpenAI Responses, Gemini or Amazon Bedrock. Objects of SDKs
+                may be in it. Its model counts unless the pipeline names one.
+
+        Returns:
+            A new request of dicts, and its row.
+
+        Raises:
+            ContextOverflowError: a stage should make the request fit, and cannot. With
+                `on_overflow` `keep` it is returned unchanged instead.
+            InputError: a value is not JSON, or there is no conversation.
+            UsageError: the request is not an object.
+        """
+        read = request_conversation(request, self.files.reader)
+        result = self.files.job.pipeline.run(read.transcript, self._services)
+        transcript, report_row = self._fitted(read, result, REQUEST)
+        return RequestOutcome(read.request(transcript), report_row)
+
+    @property
+    def _services(self) -> Services:
+        return Services(summarizer=self.files.job.summarizer)
+
+    def _fitted(
+        self, read: PlainConversation, result: PipelineRun, path: str
+    ) -> tuple[Transcript, Row]:
+        """The transcript to write and its row.
+
+        Raises `ContextOverflowError` if a stage should make it fit and cannot.
+        """
         job = self.files.job
-        result = run_stages(read, job.pipeline, Services(summarizer=job.summarizer))
         is_kept = result.overflows and job.on_overflow == "keep"
         if job.pipeline.fits_budget and not is_kept:
             must_fit(result)
         format_name = read.chunk.format.name if read.chunk.format is not None else ""
-        transcript = read.transcript if is_kept else result.transcript
-        return MessagesOutcome(
-            read.with_messages(transcript),
-            row(
-                Origin(MESSAGES, format_name, 0),
-                read.transcript,
-                result,
-                is_written=True,
-                details=job.details,
-            ),
+        report_row = row(
+            Origin(path, format_name, 0),
+            read.transcript,
+            result,
+            is_written=True,
+            details=job.details,
         )
+        return read.transcript if is_kept else result.transcript, report_row
 
     def run_lines(self, lines: Iterable[bytes], path: str = "-") -> Iterator[Done]:
         """Run the stages over the lines of a file.

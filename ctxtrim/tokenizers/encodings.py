@@ -7,7 +7,7 @@ downloaded: all engines use the packaged files.
 
 import re
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -71,7 +71,6 @@ _ENDLESS = 100  # maximum characters of a word merged by the small engine
 _NEVER = 1 << 30  # above every rank
 _REMEMBERED = 100_000  # cached words of the small engine
 _SPECIAL = "<|endoftext|>"  # counts as text; but without a special token, arrays take long
-_ARRAY_ITEM = 4  # bytes of a token in tiktoken's arrays
 _LINE_BREAKS = "\r\n"
 _BLANK = "[\t\x0b\x0c \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"  # no line breaks
 _RUN = lazy_pattern(rf"{_BLANK}{{2,}}+")
@@ -151,7 +150,24 @@ def gigatoken_engine(name: str, path: Path) -> Callable[[str], int]:
     return bounded_count(
         lambda: Tokenizer.from_tiktoken(path, _PRETOKENIZERS[name], {}),
         lambda data: fallback()(data.decode()) if may_have_letters(data) else None,
+        lambda text, encode: _long_count(text, encode, path),
     )
+
+
+def _long_count(text: str, encode: Callable[[str], Sequence[int]], path: Path) -> int:
+    """The number of tokens of a piece of a long text."""
+    from ctxtrim.tokenizers.long_runs import LONG, window_count  # small inputs need none
+
+    if len(text) <= LONG:
+        return len(encode(text))
+    return window_count(text, encode, _widths(path))
+
+
+@cache
+def _widths(path: Path) -> bytes:
+    from ctxtrim.tokenizers.long_runs import token_widths
+
+    return token_widths(path)
 
 
 def tiktoken_engine(name: str, path: Path) -> Callable[[str], int]:
@@ -162,20 +178,21 @@ def tiktoken_engine(name: str, path: Path) -> Callable[[str], int]:
     to_array = getattr(encoding._core_bpe, "encode_to_tiktoken_buffer", None)
     no_specials: set[str] = set()
 
-    def count_piece(text: str) -> int:
+    def encode(text: str) -> Sequence[int]:
         if to_array is None:
-            return len(encoding.encode_ordinary(text))
+            return encoding.encode_ordinary(text)
         try:
             tokens = to_array(text, no_specials)
         except UnicodeEncodeError:  # lone surrogates
-            return len(encoding.encode_ordinary(text))
-        return memoryview(tokens).nbytes // _ARRAY_ITEM
+            return encoding.encode_ordinary(text)
+        return memoryview(tokens).cast("B").cast("I")
 
     def count(text: str) -> int:
         parts = _between_words(text)
         if len(text) > PIECE:
-            return sum(count_piece(piece) for part in parts for piece in pieces(part))
-        return sum(map(count_piece, parts))
+            all_pieces = (piece for part in parts for piece in pieces(part))
+            return sum(_long_count(piece, encode, path) for piece in all_pieces)
+        return sum([len(encode(part)) for part in parts])
 
     return count
 

@@ -26,16 +26,24 @@ _REFUSED = (TypeError, RuntimeError, UnicodeEncodeError)
 
 Fallback = Callable[[bytes], int | None]
 """The count of a text in UTF-8 that gigatoken would count wrongly; None for other texts."""
+LongCount = Callable[[str, Callable[[str], Any]], int]
+"""The count of a piece of a long text, with a function that encodes."""
+
+
+def _encoded_count(text: str, encode: Callable[[str], Any]) -> int:
+    return len(encode(text))
 
 
 def bounded_count(
-    make: Callable[[], Any], fallback: Fallback = lambda data: None
+    make: Callable[[], Any],
+    fallback: Fallback = lambda data: None,
+    long_count: LongCount = _encoded_count,
 ) -> Callable[[str], int]:
     """The counting function of a gigatoken tokenizer that `make` returns.
 
     An `ImportError` if numpy does not work here. Texts in ASCII are not passed to the `fallback`.
     """
-    return _Bounded(make, fallback).count
+    return _Bounded(make, fallback, long_count).count
 
 
 def bounded_encode(make: Callable[[], Any]) -> Callable[[str], Any]:
@@ -56,9 +64,15 @@ class _Bounded:
     a character is something else, such as a transcript that was read in between.
     """
 
-    def __init__(self, make: Callable[[], Any], fallback: Fallback = lambda data: None) -> None:
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        fallback: Fallback = lambda data: None,
+        long_count: LongCount = _encoded_count,
+    ) -> None:
         self._make = make
         self._fallback = fallback
+        self._long_count = long_count
         self._lock = Lock()
         self._build()
         self._left = _LOOK  # characters until the next measurement
@@ -100,7 +114,7 @@ class _Bounded:
         """The number of tokens of a piece of a long text, or of a text that gigatoken refused."""
         is_ascii = piece.isascii()
         tokens = None if is_ascii else self._fallback(without_lone_surrogates(piece).encode())
-        return len(self.encode(piece)) if tokens is None else tokens
+        return self._long_count(piece, self.encode) if tokens is None else tokens
 
     def encode(self, text: str) -> Any:
         """The token ids of a text, as an array."""

@@ -88,10 +88,10 @@ class Clipper:
     def _longest(self, draft: Draft, limit: int, least: int) -> str | None:
         """The draft of a size that follows from the weight of the text; None if none fits.
 
-        The first draft has at least `least` characters if the text has as many.
-        The size is corrected by the tokens of the draft: a few times to fill the limit, and more
-        often only while no draft fits. The correction interpolates between a size that fits and one
-        that does not (regula falsi, Illinois algorithm).
+        The first draft has at least `least` characters if the text has as many. The size is
+        corrected by the tokens of the draft: a few times to fill the limit, and more often only
+        while no draft fits. The correction interpolates between a size that fits and one that does
+        not (regula falsi, Illinois algorithm).
         """
         markers = min(_MARKERS, limit // 4)
         low, high, best = 0, len(self.text), None

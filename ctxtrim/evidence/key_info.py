@@ -116,8 +116,8 @@ def _input(call: Part, kind: ToolKind) -> str | None:
 
 
 def failed_test(content: str, call: Part) -> Range | None:
-    """The range of the first line that reports a failed test of a test command; None
-    if there is none.
+    """The range of the first line that reports a failed test of a test command; None if there is
+    none.
     """
     if not _TESTS.search(command_of(call) or ""):
         return None

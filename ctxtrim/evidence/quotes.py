@@ -25,9 +25,7 @@ _ID = re.compile(r"(?=.*\d)(?:.{6}|.*[A-Za-z])", re.DOTALL)
 
 
 def quoted(shape: Shape) -> dict[int, Range]:
-    """The positions of quoted results with the quoted range, or (0, 0) for a quoted
-    call id.
-    """
+    """The positions of quoted results with the quoted range, or (0, 0) for a quoted call id."""
     messages = shape.messages
     results = {
         position: result_text(message)

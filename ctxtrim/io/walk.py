@@ -66,10 +66,10 @@ class Found(Struct, frozen=True):
 def walk(folder: Path, scan: Scan) -> Iterator[Found]:
     """The transcripts of a folder, sorted by name, before those of its subfolders.
 
-    Files with a suffix of transcripts, and JSON objects in files without a suffix.
-    A folder that is a session is a transcript. Hidden folders and those of `VENDOR` are left out.
-    Symbolic links are not followed, and pipes, sockets, devices and the file that gets standard
-    output are not read. Rules for `folder` itself do not apply: the user names it.
+    Files with a suffix of transcripts, and JSON objects in files without a suffix. A folder that is
+    a session is a transcript. Hidden folders and those of `VENDOR` are left out. Symbolic links are
+    not followed, and pipes, sockets, devices and the file that gets standard output are not read.
+    Rules for `folder` itself do not apply: the user names it.
     """
     left_out = {resolved(path) for path in scan.skip}
     place = resolved(folder)

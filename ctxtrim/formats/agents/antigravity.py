@@ -1,8 +1,8 @@
 """Transcripts of Antigravity (`transcript.jsonl`, `transcript_full.jsonl`): one step per line.
 
 A `PLANNER_RESPONSE` is an answer with its calls, which have no ids. The steps of the model after it
-are their results, in order. The program is not open source: kinds and sources of steps
-are taken from sessions and from the reader of agent-sessions (`AntigravityTranscriptParser`, 2026).
+are their results, in order. The program is not open source: kinds and sources of steps are taken
+from sessions and from the reader of agent-sessions (`AntigravityTranscriptParser`, 2026).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

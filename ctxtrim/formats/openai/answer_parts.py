@@ -56,8 +56,8 @@ def _client_calls(value: dict[str, Any], span: Span, contents: ListContents) -> 
 def with_members(
     value: dict[str, Any], parts: Sequence[Part], span: Span, contents: ListContents
 ) -> tuple[Part, ...]:
-    """The parts of an answer's content, with those in its members before and after them;
-    `contents` records reasoning in an unknown form as not read.
+    """The parts of an answer's content, with those in its members before and after them; `contents`
+    records reasoning in an unknown form as not read.
     """
     refusal = value.get("refusal")
     place = span.inside("refusal")

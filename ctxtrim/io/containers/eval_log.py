@@ -6,9 +6,9 @@
     samples/ID_epoch_N.json        a sample; written while the evaluation runs
     header.json                    written last: `eval` again, and the results
 
-Each sample becomes a line without white space between its values. A sample whose own
-`output.model` is empty gets the `eval.model` of the log as its first member. Members may be
-compressed with deflate or zstd. Source: `src/inspect_ai/log/_recorders/eval.py` and
+Each sample becomes a line without white space between its values. A sample whose own `output.model`
+is empty gets the `eval.model` of the log as its first member. Members may be compressed with
+deflate or zstd. Source: `src/inspect_ai/log/_recorders/eval.py` and
 `src/inspect_ai/log/_recorders/chunked/format.py` of UKGovernmentBEIS/inspect_ai.
 """
 

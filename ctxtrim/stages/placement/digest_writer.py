@@ -40,8 +40,8 @@ class Step(Struct, frozen=True):
 
 
 def steps(shape: Shape, protected: Set[int]) -> list[Step]:
-    """The removable steps, oldest first: all calls have results, and a prompt or an
-    answer follows. An exchange that ends with words has more than steps.
+    """The removable steps, oldest first: all calls have results, and a prompt or an answer follows.
+    An exchange that ends with words has more than steps.
     """
     messages = shape.messages
     tool_results = {result.position: result for result in results(shape, shape.ages())}

@@ -52,9 +52,9 @@ def with_shorter_summary(message: Message, counter: Counter, limit: int) -> Mess
 class SummaryWriter(Struct, frozen=True):
     """The writer of summaries: facts or a summarizer, with or without the headings of a checkpoint.
 
-    `is_checkpoint`: facts get the headings and the title of an LLM's summary.
-    `earlier` was stored before this run. `answers`: the number of older answers that follow the
-    summary. `max_prompt`: the maximum prompt of a summarizer, in tokens.
+    `is_checkpoint`: facts get the headings and the title of an LLM's summary. `earlier` was stored
+    before this run. `answers`: the number of older answers that follow the summary. `max_prompt`:
+    the maximum prompt of a summarizer, in tokens.
     """
 
     counter: Counter

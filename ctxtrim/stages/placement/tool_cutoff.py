@@ -36,10 +36,10 @@ def cut_off(
 ) -> Outcome:
     """Replace the oldest steps by digests until at most `cutoff` results are visible.
 
-    The changes also name the results that are kept although they exceed the limit.
-    `budget`, in tokens, limits all digests together. `protected` maps positions of kept messages to
-    reasons. `appends`: insert digests before the newest prompt, not after the step.
-    `is_compaction`: write one digest for all steps.
+    The changes also name the results that are kept although they exceed the limit. `budget`, in
+    tokens, limits all digests together. `protected` maps positions of kept messages to reasons.
+    `appends`: insert digests before the newest prompt, not after the step. `is_compaction`: write
+    one digest for all steps.
     """
     messages = transcript.messages
     seen = [position for position in visible(messages) if messages[position].role == "tool"]
@@ -208,8 +208,8 @@ def _texts(
 ) -> list[str]:
     """The text of each group, all together within about `limit` tokens, measured by `size`.
 
-    Empty for a group whose digests have no room. `marks`: the texts that refer to
-    attachments, which a digest must not have.
+    Empty for a group whose digests have no room. `marks`: the texts that refer to attachments,
+    which a digest must not have.
     """
     entries = [
         DigestEntry(title, without_marks(text, marks))

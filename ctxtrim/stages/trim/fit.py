@@ -143,8 +143,8 @@ class Fit:
                 return
 
     def smallest_dropped(self) -> Dropped | None:
-        """The dropped unit that needs the fewest tokens, in its smallest form and
-        with its prompts; not one that would break the order of roles.
+        """The dropped unit that needs the fewest tokens, in its smallest form and with its prompts;
+        not one that would break the order of roles.
         """
         smallest: Dropped | None = None
         for unit in self.candidates:

@@ -89,10 +89,11 @@ def should_compact(
     settings = _session("should_compact", config, options)
     transcript = conversation(messages).transcript
     chosen = settings.of_stage("compact")
-    limit = _limit(settings, transcript)
-    return compaction_trigger.should_compact(
-        compaction_trigger.estimate(transcript), limit, chosen["max_messages"], chosen["auto"]
-    ).is_due
+    size, limit = compaction_trigger.estimate(transcript), _limit(settings, transcript)
+    trigger = compaction_trigger.should_compact(
+        size, limit, chosen["max_messages"], auto=chosen["auto"]
+    )
+    return trigger.is_due
 
 
 def compact(

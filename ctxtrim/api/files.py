@@ -81,7 +81,8 @@ def chunks_in(content: Reading) -> Iterator[Chunk]:
     for chunk in content.chunks:
         if chunk.error is not None:
             line = chunk.lines[0].number
-            raise InputError(not_handled(chunk.error, line, False).message, line)
+            finding = not_handled(chunk.error, line, shows_traceback=False)
+            raise InputError(finding.message, line)
         for finding in chunk.findings:
             if finding.severity == "error":
                 raise InputError(

@@ -83,6 +83,7 @@ def summarize_context(
     counter = settings.metering.meter(read.transcript).counter
     usable = [message for message in read.transcript.messages if message.role != "system"]
     limit = chosen["summary_tokens"]
-    written = SummaryWriter(counter, limit, summarizer, chosen["redact"]).of(usable, limit)
+    writer = SummaryWriter(counter, limit, summarizer, redacts=chosen["redact"])
+    written = writer.of(usable, limit)
     tokens = counter.tokens(read.transcript)
     return ContextSummary(written.text, tokens, written.by, written.trouble)

@@ -166,7 +166,7 @@ class Work:
             raise
         except Exception as error:  # noqa: BLE001 - it must not stop the other inputs
             must_continue()
-            finding = not_handled(error, None, self._request.job.shows_tracebacks)
+            finding = not_handled(error, None, shows_traceback=self._request.job.shows_tracebacks)
             self._report.note(source.path, finding)
 
     def _take(self, source: Input, started: _Started) -> bool:

@@ -86,7 +86,7 @@ def is_sealed_summary(message: Message) -> bool:
 
 
 def not_dropped(
-    shape: Shape, patterns: Sequence[str], keeps_system: bool, keeps_answer: bool
+    shape: Shape, patterns: Sequence[str], *, keeps_system: bool, keeps_answer: bool
 ) -> dict[int, str]:
     """The messages that trimming never drops: hidden and pinned messages, the prompts of pinned
     messages, the current task or else the last exchange, perhaps system messages, and perhaps the

@@ -119,14 +119,14 @@ def _reasons(result: PipelineRun) -> tuple[dict[int | None, Change], str]:
 def _addition(item: _Item, reason: str, exactness: Exactness) -> Difference:
     lines, more = _first(_text(item.message), 0)
     return Difference(
-        None,
-        None,
-        item.subject,
-        "inserted",
-        reason,
-        0,
-        item.tokens,
-        exactness,
+        message=None,
+        line=None,
+        subject=item.subject,
+        action="inserted",
+        reason=reason,
+        tokens_before=0,
+        tokens_after=item.tokens,
+        exactness=exactness,
         after=lines,
         after_more=more,
     )

@@ -43,23 +43,23 @@ def entries(report: Report) -> Iterator[Entry]:
     """The entries of a report: transcripts, then errors, warnings and notes about files."""
     for row in report.rows:
         yield Entry(
-            source_name(row.path),
-            _file(report, row.path),
-            place(row),
-            row.line,
-            verdict(row),
-            size(row),
-            row.findings,
+            path=source_name(row.path),
+            file=_file(report, row.path),
+            place=place(row),
+            line=row.line,
+            verdict=verdict(row),
+            size=size(row),
+            findings=row.findings,
         )
     for path, finding in report.findings:
         yield Entry(
-            source_name(path),
-            _file(report, path),
-            clean(place_of(path, finding.line)),
-            finding.line or 1,
-            finding.severity,
-            "",
-            (finding,),
+            path=source_name(path),
+            file=_file(report, path),
+            place=clean(place_of(path, finding.line)),
+            line=finding.line or 1,
+            verdict=finding.severity,
+            size="",
+            findings=(finding,),
             is_file=True,
         )
 

@@ -14,7 +14,7 @@ from ctxtrim.findings import Code, Finding
 from ctxtrim.formats.chunks import Chunk
 
 
-def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Finding:
+def not_handled(error: Exception, line: int | None, *, shows_traceback: bool) -> Finding:
     """The finding for a transcript, starting at `line`, that cannot be handled.
 
     Errors of the run are raised again.
@@ -29,11 +29,13 @@ def not_handled(error: Exception, line: int | None, shows_traceback: bool) -> Fi
     return Finding(code, "error", text, line, details=frames)
 
 
-def not_written(error: Exception, chunk: Chunk, line: int | None, shows_traceback: bool) -> Finding:
+def not_written(
+    error: Exception, chunk: Chunk, line: int | None, *, shows_traceback: bool
+) -> Finding:
     """The finding for an edited transcript that cannot be written: it is malformed, or a bug."""
     from ctxtrim.formats.defects import first_defect  # for failures only
 
-    finding = not_handled(error, line, shows_traceback)
+    finding = not_handled(error, line, shows_traceback=shows_traceback)
     odd = first_defect(chunk) if finding.code == "self-check" else None
     if odd is None:
         return finding

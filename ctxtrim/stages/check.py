@@ -71,7 +71,8 @@ class Check(Stage):
     def __call__(self, transcript: Transcript) -> Outcome:
         """Without a profile, only the pairing of calls and results is checked, and strict roles."""
         shape = self.counter.shape(transcript.messages)
-        broken = findings(self._rules(transcript), transcript, shape, self.as_ == "request")
+        is_request = self.as_ == "request"
+        broken = findings(self._rules(transcript), transcript, shape, is_request=is_request)
         return Outcome(
             transcript,
             findings=(

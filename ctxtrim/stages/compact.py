@@ -111,7 +111,8 @@ class Compact(Stage):
         """Whether a transcript is due for compaction, and why."""
         if self.cause is not None:
             return Trigger(True, "request", self.cause)
-        return should_compact(estimate(transcript), self.limit, self.max_messages, self.auto)
+        size = estimate(transcript)
+        return should_compact(size, self.limit, self.max_messages, auto=self.auto)
 
     def reason_to_run(self, transcript: Transcript) -> str | None:
         """Why a transcript is compacted; None if it is not."""
@@ -125,11 +126,14 @@ class Compact(Stage):
         messages = transcript.messages
         shape = self.counter.shape(messages)
         recent_start = self._first(shape, trigger)
+        max_tokens = _MAX_SUMMARY
+        if self.limit is not None:
+            max_tokens = min(max_tokens, self.limit // _SHARE)
         writer = SummaryWriter(
             self.counter,
-            _MAX_SUMMARY if self.limit is None else min(_MAX_SUMMARY, self.limit // _SHARE),
+            max_tokens,
             self.summarizer,
-            self.redact,
+            redacts=self.redact,
             is_checkpoint=True,
             max_prompt=self.budget.available,
         )
@@ -166,9 +170,10 @@ class Compact(Stage):
     def _digested(self, outcome: Outcome) -> Outcome:
         """The outcome with one digest of the oldest steps if there are too many results."""
         messages = outcome.transcript.messages
+        writer = DigestWriter(self.counter, self.tool_summary, self.summarizer, redacts=self.redact)
         result = cut_off(
             outcome.transcript,
-            DigestWriter(self.counter, self.tool_summary, self.summarizer, self.redact),
+            writer,
             self.budget.available,
             pins.pinned(self.counter.shape(messages), self.pin),
             self.tool_cutoff,

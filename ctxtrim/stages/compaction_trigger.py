@@ -87,14 +87,14 @@ def effective_token_limit(known_room: int | None, session_tokens: int) -> int | 
     return session_tokens if session_tokens > 0 else None
 
 
-def should_compact(size: Estimate, limit: int | None, max_messages: int, auto: bool) -> Trigger:
+def should_compact(size: Estimate, limit: int | None, max_messages: int, *, auto: bool) -> Trigger:
     """The verdict of the first rule that applies."""
     if not auto:
         return Trigger(False, "off", "automatic compaction is off")
     if limit is not None:
-        how = f"≈{size.tokens:,} tokens" + (
-            f", {size.recorded:,} of them recorded," if size.recorded else ""
-        )
+        how = f"≈{size.tokens:,} tokens"
+        if size.recorded:
+            how += f", {size.recorded:,} of them recorded,"
         is_due = size.tokens >= limit
         return Trigger(is_due, "tokens", f"{how} {'>=' if is_due else '<'} the limit of {limit:,}")
     is_due = size.messages >= max_messages

@@ -54,9 +54,10 @@ class Cutoff(Stage):
         the limit.
         """
         protected = pins.pinned(self.counter.shape(transcript.messages), self.pin)
+        writer = DigestWriter(self.counter, self.tool_summary, self.summarizer, redacts=self.redact)
         outcome = cut_off(
             transcript,
-            DigestWriter(self.counter, self.tool_summary, self.summarizer, self.redact),
+            writer,
             self.budget.available,
             protected,
             self.tool_cutoff,

@@ -67,7 +67,7 @@ class Summarize(Stage):
             self.counter,
             self.summary_tokens,
             self.summarizer,
-            self.redact,
+            redacts=self.redact,
             earlier=self.stored,
             max_prompt=self.budget.available,
         )

@@ -89,8 +89,17 @@ def _done(
 ) -> Done:
     """The result of a chunk. `after_writing` collects what to do then, instead of now."""
     if chunk.error is not None:
-        finding = not_handled(chunk.error, chunk.lines[0].number, job.shows_tracebacks)
-        return Done(chunk.data, None, (), (finding,), True, True, is_open=chunk.is_open)
+        line = chunk.lines[0].number
+        finding = not_handled(chunk.error, line, shows_traceback=job.shows_tracebacks)
+        return Done(
+            read=chunk.data,
+            output=None,
+            rows=(),
+            findings=(finding,),
+            is_changed=True,
+            is_lossy=True,
+            is_open=chunk.is_open,
+        )
     begin = chunk.element.index if chunk.element is not None else 0
     tasks = [
         Task(path, index, transcript, job, keeper)
@@ -104,7 +113,7 @@ def _done(
         data, left_out = None, [True] * len(tasks)
         for index, result in enumerate(results):
             line = tasks[index].transcript.line
-            finding = not_written(error, chunk, line, job.shows_tracebacks)
+            finding = not_written(error, chunk, line, shows_traceback=job.shows_tracebacks)
             results[index] = replace(result, findings=(*result.findings, finding))
     rows = []
     for task, result, is_left_out in zip(tasks, results, left_out, strict=True):
@@ -114,12 +123,12 @@ def _done(
                 task.remember(result)
             else:
                 after_writing.append(partial(task.remember, result))
-        rows.append(_row(chunk, task, result, is_written))
+        rows.append(_row(chunk, task, result, is_written=is_written))
     return Done(
-        chunk.data,
-        data,
-        tuple(rows),
-        _findings(chunk, job),
+        read=chunk.data,
+        output=data,
+        rows=tuple(rows),
+        findings=_findings(chunk, job),
         is_changed=data != chunk.data,
         is_lossy=any(left_out),
         is_open=chunk.is_open,
@@ -135,7 +144,7 @@ def _findings(chunk: Chunk, job: Job) -> tuple[Finding, ...]:
     return lost_lines(chunk.findings)
 
 
-def _row(chunk: Chunk, task: Task, result: PipelineRun, is_written: bool) -> Row:
+def _row(chunk: Chunk, task: Task, result: PipelineRun, *, is_written: bool) -> Row:
     details = task.job.details
     if details.explained and not is_handled(result.findings):
         details = replace(details, explained=False)
@@ -192,5 +201,5 @@ def _converted(
 
     assert job.convert is not None
     transcripts = [task.transcript for task in tasks]
-    made = requests(transcripts, job.convert, job.shows_tracebacks)
-    return request_lines(results, made, job.pipeline.metering)
+    conversions = requests(transcripts, job.convert, shows_tracebacks=job.shows_tracebacks)
+    return request_lines(results, conversions, job.pipeline.metering)

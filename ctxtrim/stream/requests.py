@@ -18,6 +18,7 @@ from ctxtrim.reports.failures import not_handled
 def requests(
     transcripts: Iterable[Transcript],
     convert: Callable[[Transcript], Conversion],
+    *,
     shows_tracebacks: bool,
 ) -> list[Conversion]:
     """The request of each transcript; after an unexpected error, none."""
@@ -26,7 +27,7 @@ def requests(
         try:
             conversions.append(convert(transcript))
         except Exception as error:  # noqa: BLE001 - an unexpected error must not stop the other transcripts
-            finding = not_handled(error, transcript.line, shows_tracebacks)
+            finding = not_handled(error, transcript.line, shows_traceback=shows_tracebacks)
             conversions.append(Conversion(None, (finding,)))
     return conversions
 

@@ -72,7 +72,7 @@ class Task(Struct, frozen=True, dict=True):
                 return result
             return self._run(transcript)
         except Exception as error:  # noqa: BLE001 - an unexpected error must not stop the other transcripts
-            finding = not_handled(error, transcript.line, self.job.shows_tracebacks)
+            finding = not_handled(error, transcript.line, shows_traceback=self.job.shows_tracebacks)
         try:
             return _as_read(transcript, metering.meter(transcript), finding)
         except Exception:  # noqa: BLE001 - counting failed, so count an empty transcript
@@ -107,10 +107,10 @@ class Task(Struct, frozen=True, dict=True):
         if job.on_event is not None:
             on_event = partial(job.on_event, self.path, transcript.line)
         services = Services(
-            self.keeper,
-            job.summarizer,
-            stored.summary,
-            on_event,
+            keeper=self.keeper,
+            summarizer=job.summarizer,
+            stored=stored.summary,
+            on_event=on_event,
             is_brief=not job.details.shows_changes,
         )
         try:
@@ -128,7 +128,15 @@ class Task(Struct, frozen=True, dict=True):
 def _as_read(transcript: Transcript, meter: Meter, finding: Finding) -> PipelineRun:
     """The result for a transcript on which no stage runs, with a finding."""
     count = meter.counter.count(transcript)
-    return PipelineRun(transcript, meter, count, count.tokens, count.exactness, (), (finding,))
+    return PipelineRun(
+        transcript=transcript,
+        meter=meter,
+        count=count,
+        tokens_read=count.tokens,
+        exactness_read=count.exactness,
+        steps=(),
+        findings=(finding,),
+    )
 
 
 def _not_archived(

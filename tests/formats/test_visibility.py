@@ -514,8 +514,8 @@ def test_hidden_messages_do_not_affect_counts_and_checks(transcript: Transcript 
     counts = counter(transcript)
     assert counts.count(transcript) == counts.count(less)
     for rules in PROFILES.values():
-        parsed_findings = list(findings(rules, transcript, turn_shape, True))
-        assert parsed_findings == list(findings(rules, less, bare, True))
+        parsed_findings = list(findings(rules, transcript, turn_shape, is_request=True))
+        assert parsed_findings == list(findings(rules, less, bare, is_request=True))
 
 
 def assert_alike(stage: Stage, transcript: Transcript) -> None:

@@ -48,7 +48,7 @@ def test_s3_2_the_limit_is_the_rest_of_the_window_else_max_tokens_else_none(
 def test_s3_2_auto_then_tokens_then_messages(
     estimate: Estimate, limit: int | None, auto: bool, expected: tuple[bool, str]
 ) -> None:
-    trigger = should_compact(estimate, limit, MAX_MESSAGES, auto)
+    trigger = should_compact(estimate, limit, MAX_MESSAGES, auto=auto)
     assert (trigger.is_due, trigger.rule) == expected
 
 

@@ -130,7 +130,7 @@ def test_s3_8_parallel_calls_are_archived_together() -> None:
     assert visible(ran.data) == 2
     assert contents(ran.data)[1].count("[✓ bash | 60 lines]") == 3
     (transcript,) = read(ran.data or b"")[0].transcripts
-    assert list(findings(PROFILES["openai"], transcript, shape(transcript.messages), False)) == []
+    assert list(findings(PROFILES["openai"], transcript, shape(transcript.messages))) == []
 
 
 @pytest.mark.parametrize("summary_place", ["in-place", "append"])

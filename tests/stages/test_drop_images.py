@@ -138,9 +138,7 @@ def test_check_reports_no_new_findings(name: str) -> None:
         return [
             (finding.code, finding.index)
             for transcript in transcripts
-            for finding in findings(
-                PROFILES[profile], transcript, shape(transcript.messages), False
-            )
+            for finding in findings(PROFILES[profile], transcript, shape(transcript.messages))
         ]
 
     data = FILES[name]

@@ -16,7 +16,7 @@ from ctxtrim.summaries.sections import EARLIER, Facts, facts_text, is_facts, par
 
 
 def missing_part(
-    stored: StoredSummary, transcript: Transcript, dropped: Set[int], redacts: bool
+    stored: StoredSummary, transcript: Transcript, dropped: Set[int], *, redacts: bool
 ) -> StoredSummary:
     """The summary without the messages that are summarized again.
 
@@ -34,12 +34,12 @@ def missing_part(
             stored.text, stored.tokens, max(0, stored.messages - len(again)), stored.indices
         )
     facts = parse_facts(text)
-    shown = _facts_of(transcript.source.messages, redacts)
+    shown = _facts_of(transcript.source.messages, redacts=redacts)
     has_counts = stored.messages <= shown.messages and has_counts_of(shown, facts)
     if has_counts and has_lines_of(shown, facts):
         quotes = {EARLIER.name: facts.lines.get(EARLIER.name, ())}
         return StoredSummary(facts_text(Facts(0, quotes, {})), stored.tokens, 0)
-    left = without(facts, _facts_of(again, redacts))
+    left = without(facts, _facts_of(again, redacts=redacts))
     return StoredSummary(facts_text(left), stored.tokens, left.messages, stored.indices)
 
 
@@ -51,6 +51,6 @@ def as_facts(stored: StoredSummary) -> str:
     return facts_text(Facts(stored.messages, parse_facts(text).lines, {}))
 
 
-def _facts_of(messages: Sequence[Message], redacts: bool) -> Facts:
+def _facts_of(messages: Sequence[Message], *, redacts: bool) -> Facts:
     pieces = [piece for message in messages for piece in split_message(message)]
     return facts_of(shape(pieces), redacts=redacts)

@@ -114,7 +114,7 @@ def place_summary(
         for piece in _pieces_to_summarize(message, position in dropped)
     ]
     if writer.earlier is not None:
-        left = missing_part(writer.earlier, transcript, dropped, writer.redacts)
+        left = missing_part(writer.earlier, transcript, dropped, redacts=writer.redacts)
         writer = replace(writer, earlier=left)
     own = frozenset(index for position in dropped if (index := as_read[position].index) is not None)
     number, indices = _coverage(writer, covered, own)

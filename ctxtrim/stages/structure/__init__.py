@@ -30,14 +30,14 @@ PAIRING: Sequence[Rule] = checks.pairing()
 
 
 def findings(
-    rules: Sequence[Rule], transcript: Transcript, shape: Shape, is_request: bool = False
+    rules: Sequence[Rule], transcript: Transcript, shape: Shape, *, is_request: bool = False
 ) -> Iterator[Finding]:
     """A finding for every breach of some rules, in message order, with the answers of all providers
     that refuse it.
 
     A breach of a rule that only applies to requests is a warning in recordings.
     """
-    conversation = checked(transcript, shape, is_request)
+    conversation = checked(transcript, shape, is_request=is_request)
     rules_by_breach: dict[tuple[Breach, Code], list[Rule]] = {}
     for rule in rules:
         for breach in rule.breaches(conversation):

@@ -38,7 +38,7 @@ class CheckedMessages(Struct, frozen=True, dict=True):
         ]
 
 
-def checked(transcript: Transcript, shape: Shape, is_request: bool = False) -> CheckedMessages:
+def checked(transcript: Transcript, shape: Shape, *, is_request: bool = False) -> CheckedMessages:
     """The messages of a transcript, to be checked.
 
     In a recording that omits all results, no call lacks its result.

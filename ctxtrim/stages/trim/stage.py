@@ -244,7 +244,7 @@ class Trim(KeepRules, _Order):
             self.counter,
             self.summary_tokens,
             self.summarizer,
-            self.redact,
+            redacts=self.redact,
             earlier=self.stored,
             max_prompt=self.budget.available,
         )
@@ -324,7 +324,12 @@ class Trim(KeepRules, _Order):
         is_recent = recent(shape, costs, turns=turns, count=count, tokens=self.keep_recent_tokens)
         # pins match the messages as read, with their reasoning
         shape_as_read = self.counter.shape(as_read)
-        own = not_dropped(shape_as_read, self.pin, self.preserve_system_prompt, self.keep_answer)
+        own = not_dropped(
+            shape_as_read,
+            self.pin,
+            keeps_system=self.preserve_system_prompt,
+            keeps_answer=self.keep_answer,
+        )
         roles = RoleOrder(shape, transcript.strict_roles)
         protected = roles.with_separators(costs, required(transcript, shape) | own)
         fixed = {at for at, reason in own.items() if not _may_shorten(messages[at], reason)}

@@ -33,15 +33,16 @@ _LIMITS = ("profile", "max_messages", "max_tokens_per_result", "max_tool_share")
 @cache
 def section_settings() -> dict[str, tuple[str | None, Option]]:
     """The settings that a section can have, each with its stage; None for a setting of the run."""
-    shared = {name: (None, SHARED[name]) for name in ("model", "budget")}
-    limits = {
-        name: (stage, SETTINGS[stage][name])
-        for stage in STAGES
-        if STAGES[stage].is_verdict
-        for name in _LIMITS
-        if name in SETTINGS[stage]
-    }
-    return {**shared, **limits}
+    settings: dict[str, tuple[str | None, Option]] = {}
+    for name in ("model", "budget"):
+        settings[name] = None, SHARED[name]
+    for stage in STAGES:
+        if not STAGES[stage].is_verdict:
+            continue
+        for name in _LIMITS:
+            if name in SETTINGS[stage]:
+                settings[name] = stage, SETTINGS[stage][name]
+    return settings
 
 
 def read_sections(source: SettingsSource, path: Path, place: str, tables: object) -> None:

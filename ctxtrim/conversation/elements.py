@@ -76,7 +76,7 @@ class Separation:
 
     def __post_init__(self) -> None:
         self._elements = elements(self.shape.messages, self.strict)
-        self._of = {
+        self._element_of = {
             position: number
             for number, element in enumerate(self._elements)
             for position in element.positions
@@ -103,7 +103,7 @@ class Separation:
                 separator = self._separator(before, number)
                 if separator is not None:
                     self._restore(separator)
-                    kept.append(self._of[separator])
+                    kept.append(self._element_of[separator])
                     continue
                 droppable = [at for at in (before, number) if at >= 0 and self._may_drop(at)]
                 if not droppable:  # as in a damaged file
@@ -132,7 +132,7 @@ class Separation:
             if self._elements[between].is_prompt == self._elements[number].is_prompt:
                 continue
             for exchange in self._exchanges(between):
-                touched = {self._of.get(at, between) for at in self._members[exchange]}
+                touched = {self._element_of.get(at, between) for at in self._members[exchange]}
                 cost = sum(self.costs[at] for at in self._missing(exchange))
                 is_free = exchange not in self._refused and touched <= {between, number}
                 if is_free and cost <= self.room and (best is None or (cost, -exchange) < best):
@@ -165,7 +165,7 @@ class Separation:
     def _drop(self, number: int) -> None:
         """Drop the kept exchanges in an element."""
         for exchange in self._kept_exchanges(number):
-            gone = [at for at in self._members[exchange] if at not in self.dropped]
-            self.room += sum(self.costs[position] for position in gone)
-            self.dropped.update(gone)
+            kept = [at for at in self._members[exchange] if at not in self.dropped]
+            self.room += sum(self.costs[position] for position in kept)
+            self.dropped.update(kept)
             self._refused.add(exchange)

@@ -28,10 +28,15 @@ def recent_from(shape: Shape, costs: Sequence[int], *, turns: int, count: int, t
     At least the last `count` messages are recent, and the newest three exchanges if only tokens
     would exclude them. 0 disables a limit. Exchanges are never split. Hidden messages do not count.
     """
-    starts = [_first_exchange(shape, _by_turns(shape, turns))] if turns else []
-    starts += [_by_exchanges(shape, costs, tokens)] if tokens else []
+    starts = []
+    if turns:
+        starts.append(_first_exchange(shape, _by_turns(shape, turns)))
+    if tokens:
+        starts.append(_by_exchanges(shape, costs, tokens))
     first = max(starts, default=len(shape.messages))
-    return min(first, _first_exchange(shape, _by_count(shape, count))) if count else first
+    if count:
+        first = min(first, _first_exchange(shape, _by_count(shape, count)))
+    return first
 
 
 def newest(shape: Shape) -> int:

@@ -19,8 +19,8 @@ from ctxtrim.conversation.elements import Separation, starts_and_alternates
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.model import StrictRoles
 
-APART = "roles alternate"
-"""Why a message is kept that keeps others apart."""
+ROLES_ALTERNATE = "roles alternate"
+"""Why a message is kept that separates two messages of one role."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class RoleOrder:
         positions = range(len(self.shape.messages))
         dropped = set(positions) - protected.keys()
         self.separate(costs, sum(costs), dropped, protected)
-        return {at: protected.get(at, APART) for at in positions if at not in dropped}
+        return {at: protected.get(at, ROLES_ALTERNATE) for at in positions if at not in dropped}
 
     def with_answers(self, costs: Sequence[int], kept: Mapping[int, str]) -> Mapping[int, str]:
         """The kept messages and answers to system messages in the middle, each with its reason."""
@@ -92,8 +92,8 @@ class RoleOrder:
         kept: Mapping[int, str],
         protected: Mapping[int, str],
     ) -> None:
-        """Likewise, if a summary by the user replaces the dropped messages. Answers are separated
-        too. Of the kept messages, prompts that are not protected may be dropped.
+        """Keep the order although a summary by the user replaces the dropped messages. Answers are
+        separated too. Of the kept messages, prompts that are not protected may be dropped.
         """
         if self.is_strict:
             Separation(self.shape, self.strict, costs, room, dropped, kept, is_led=True).separate()

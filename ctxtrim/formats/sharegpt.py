@@ -124,11 +124,9 @@ def calls_in(text: str, span: Span, block: Span | None = None) -> list[Part]:
     token count depends on it.
     """
     value = _json(text)
-    calls = (
-        {(index,): call for index, call in enumerate(value)}
-        if isinstance(value, list)
-        else {(): value}
-    )
+    calls: dict[tuple[int, ...], Any] = {(): value}
+    if isinstance(value, list):
+        calls = {(index,): call for index, call in enumerate(value)}
     if not calls or not all(map(_is_call, calls.values())):
         return [Part("tool_call", text, span=span, block=block)]
     keys = {

@@ -97,7 +97,9 @@ class DropImages(Stage):
                 if self.counter.text(line) < tokens:
                     lines[position] = line
         shorter, stuck = with_texts_for(message, lines)
-        return (shorter if self.counter.cost(shorter, fan).total < costs.total else message), stuck
+        if self.counter.cost(shorter, fan).total >= costs.total:
+            shorter = message
+        return shorter, stuck
 
 
 def _is_document(part: Part) -> bool:
@@ -117,10 +119,8 @@ def _stuck(transcript: Transcript, number: int) -> tuple[Finding, ...]:
     """A warning if old images are kept because their format cannot hold a text instead."""
     if not number:
         return ()
-    what = (
-        "1 old image or document is kept"
-        if number == 1
-        else f"{number} old images or documents are kept"
-    )
-    text = f"{what}: this format has no place for a text instead"
+    kept = f"{number} old images or documents are kept"
+    if number == 1:
+        kept = "1 old image or document is kept"
+    text = f"{kept}: this format has no place for a text instead"
     return (Finding("not-replaceable", "warning", text, transcript.line),)

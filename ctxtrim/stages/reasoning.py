@@ -38,9 +38,9 @@ def mode_for(model: str | None) -> ReasoningMode:
     """The mode that a model needs: `strip-after-edit` if the model signs the prefix, otherwise
     `keep`.
     """
-    return (
-        "strip-after-edit" if model is not None and _SIGNS_PREFIX.search(model.lower()) else "keep"
-    )
+    if model is not None and _SIGNS_PREFIX.search(model.lower()):
+        return "strip-after-edit"
+    return "keep"
 
 
 def run_stage(stage: Stage, transcript: Transcript, mode: ReasoningMode) -> Outcome:
@@ -60,7 +60,9 @@ def run_stage(stage: Stage, transcript: Transcript, mode: ReasoningMode) -> Outc
         return outcome
     outcome = without_invalid_reasoning(transcript, outcome, mode, replacements)
     stuck = _stuck(outcome.transcript, mode)
-    return replace(outcome, findings=(*outcome.findings, stuck)) if stuck else outcome
+    if stuck is None:
+        return outcome
+    return replace(outcome, findings=(*outcome.findings, stuck))
 
 
 def _replacements(

@@ -64,9 +64,9 @@ def _counted(result: PipelineRun, conversion: Conversion, metering: Metering) ->
 
 def lost_lines(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings about lines of a file that a conversion does not keep."""
-    return tuple(
-        replace(finding, message=finding.message.removesuffix(KEPT) + LOST)
-        if finding.message.endswith(KEPT)
-        else finding
-        for finding in findings
-    )
+    lost = []
+    for finding in findings:
+        if finding.message.endswith(KEPT):
+            finding = replace(finding, message=finding.message.removesuffix(KEPT) + LOST)
+        lost.append(finding)
+    return tuple(lost)

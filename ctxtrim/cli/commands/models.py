@@ -102,12 +102,10 @@ def _tool_prompt(framing: Framing) -> dict[str, int] | None:
 
 
 def _tool_prompt_text(prompt: Mapping[str, int]) -> str:
-    forced = (
-        f", {prompt['forced']} with a forced tool call"
-        if prompt["forced"] != prompt["auto"]
-        else ""
-    )
-    return f"{prompt['auto']:,} tokens in addition to tool schemas{forced}"
+    text = f"{prompt['auto']:,} tokens in addition to tool schemas"
+    if prompt["forced"] != prompt["auto"]:
+        text += f", {prompt['forced']} with a forced tool call"
+    return text
 
 
 def _details(model: Model, others: Sequence[str]) -> str:

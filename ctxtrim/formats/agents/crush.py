@@ -194,11 +194,10 @@ def _result(value: Any, span: Span) -> tuple[Part, ...]:
     data, data_span = _fields(value, span)
     text = data.get("content")
     is_error = boolean(data.get("is_error"))
-    parts = [
-        Part("text", text, span=data_span.inside("content"))
-        if isinstance(text, str)
-        else Part("text", dump(text))
-    ]
+    if isinstance(text, str):
+        parts = [Part("text", text, span=data_span.inside("content"))]
+    else:
+        parts = [Part("text", dump(text))]
     if data.get("data") and not is_error:
         media = inline_media(data["data"], data.get("mime_type"))
         parts.append(Part("attachment", media=media, block=data_span.inside("data")))

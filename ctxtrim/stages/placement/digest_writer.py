@@ -68,10 +68,10 @@ def _words(message: Message) -> str:
     """The text of a message without its leading digests; empty if the text contains its calls."""
     if any(call.span is None and call.block is None for call in message.calls):
         return ""  # quoted calls would look like new ones
-    return "\n".join(part.text for part in with_leads(message).parts if _is_said(part)).strip()
+    return "\n".join(part.text for part in with_leads(message).parts if _is_own_text(part)).strip()
 
 
-def _is_said(part: Part) -> bool:
+def _is_own_text(part: Part) -> bool:
     """Whether a part is a text, and neither of a server tool nor the JSON of another block."""
     is_json = part.span is None and part.text.startswith("{")
     return part.kind == "text" and not part.server and not is_json

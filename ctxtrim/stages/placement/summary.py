@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ctxtrim.conversation.elements import starts_and_alternates
 from ctxtrim.conversation.protection import is_sealed_summary
-from ctxtrim.conversation.roles import APART, RoleOrder
+from ctxtrim.conversation.roles import ROLES_ALTERNATE, RoleOrder
 from ctxtrim.conversation.turns import visible
 from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
@@ -116,7 +116,8 @@ def place_summary(
     if writer.earlier is not None:
         left = missing_part(writer.earlier, transcript, dropped, redacts=writer.redacts)
         writer = replace(writer, earlier=left)
-    own = frozenset(index for position in dropped if (index := as_read[position].index) is not None)
+    dropped_indices = (as_read[position].index for position in dropped)
+    own = frozenset(index for index in dropped_indices if index is not None)
     number, indices = _coverage(writer, covered, own)
     alternates = alternates_without_digests(as_read)
     place = _Place(writer.counter, transcript, dropped, alternates, number, indices)
@@ -221,12 +222,13 @@ def summarize_old(
         return placed
     if placed.is_omitted:
         return NoSummary("a summary would not be smaller", placed.summary.trouble)
-    changes = [
-        change_of(messages, position, "dropped", "older than the kept messages")
-        if position in old
-        else change_of(messages, position, "kept", reasons.get(position, APART))
-        for position in range(len(messages))
-    ]
+    changes = []
+    for position in range(len(messages)):
+        action: Action = "kept"
+        reason = reasons.get(position, ROLES_ALTERNATE)
+        if position in old:
+            action, reason = "dropped", "older than the kept messages"
+        changes.append(change_of(messages, position, action, reason))
     return with_summary(Outcome(transcript, tuple(changes)), placed)
 
 

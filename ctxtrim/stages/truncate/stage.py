@@ -58,9 +58,12 @@ class Truncate(KeepRules, ResultSettings):
     def idle(settings: Mapping[str, Any]) -> str:
         """Why nothing changes."""
         age, clock, max_tokens = settings["max_age"], settings["clock"], settings["max_tokens"]
-        limits = [f"older than {several(age, clock.removesuffix('s'))}"] if clock != "none" else []
-        limits += [f"longer than {max_tokens:,} tokens"] if max_tokens else []
-        advice = "; try --max-age 1" if clock != "none" and age > 1 else ""
+        limits, advice = [], ""
+        if clock != "none":
+            limits.append(f"older than {several(age, clock.removesuffix('s'))}")
+            advice = "; try --max-age 1" if age > 1 else ""
+        if max_tokens:
+            limits.append(f"longer than {max_tokens:,} tokens")
         return f"no result {' or '.join(limits) or 'above a limit'} can be shortened{advice}"
 
     @staticmethod
@@ -83,9 +86,8 @@ class Truncate(KeepRules, ResultSettings):
         """Changes name every tool result, kept results with the reason unless the run is brief."""
         messages = transcript.messages
         shape = self.counter.shape(messages)
-        ages = shape.ages(
-            self.clock, self.current_turn if self.clock == "turns" else self.current_step
-        )
+        now = self.current_turn if self.clock == "turns" else self.current_step
+        ages = shape.ages(self.clock, now)
         tool_results = results(shape, ages)
         for result in tool_results:
             if self._rule.replacement.lacks_id(result):

@@ -29,7 +29,7 @@ class Watch:
 def progress_bar(
     sources: Sequence[Input], *, enabled: bool, fills_stdout: bool, patience: float = _PATIENCE
 ) -> Iterator[Watch]:
-    """A watch that shows a progress bar after some seconds.
+    """A watch that shows a progress bar after `patience` seconds.
 
     There is none if standard error is not a terminal, or if transcripts are written to standard
     output (`fills_stdout`) and it is a terminal too.

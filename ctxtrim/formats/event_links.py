@@ -6,7 +6,7 @@ An `EventGraph` holds the key names and exceptions of one client's sessions.
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import chain
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -38,6 +38,20 @@ class SessionEvent(Struct, eq=False, gc=False):
     def linked(self, links: dict[str, Any]) -> Self:
         """The event with other values in fields that name events."""
         return replace(self, value=self.value | links)
+
+
+class Sidechained(Protocol):
+    """An event that may belong to the session of a subagent."""
+
+    @property
+    def is_sidechain(self) -> bool:
+        """Whether it does."""
+        ...
+
+
+def main_session(events: Sequence[Sidechained], indices: Sequence[int]) -> Sequence[int]:
+    """Those of some events that belong to no subagent, by index; all if there are only others."""
+    return [index for index in indices if not events[index].is_sidechain] or indices
 
 
 def session_event(value: Any, span: Span) -> SessionEvent:

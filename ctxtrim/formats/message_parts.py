@@ -25,6 +25,11 @@ def content_parts(content: Any, span: Span, block: Callable[[Any, Span], Part]) 
     return () if content is None else (Part("text", dump(content)),)
 
 
+def json_part(value: Any, span: Span) -> Part:
+    """A value as its JSON text, which is never edited, but can be removed."""
+    return Part("text", dump(value), block=span)
+
+
 def call_part(
     arguments: Any, call_id: object, name: object, span: Span | None, block: Span | None
 ) -> Part:

@@ -165,7 +165,7 @@ def _newer_than_summaries(transcript: Transcript, answers: list[Answer]) -> list
     """
     messages = transcript.messages
     texts = {
-        position: _opening(message)
+        position: message.first_text
         for position, message in enumerate(messages)
         if message.role == "user"
     }
@@ -187,10 +187,6 @@ def _newer_than_summaries(transcript: Transcript, answers: list[Answer]) -> list
         for answer in answers
         if answer.position > summaries[-1] and _line(messages[answer.position]) >= line
     ]
-
-
-def _opening(message: Message) -> str:
-    return next((part.text for part in message.parts if part.kind == "text"), "")
 
 
 def _answers(message: Message) -> bool:

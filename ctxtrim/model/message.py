@@ -87,6 +87,11 @@ class Message(Readable, frozen=True, eq=False):
         return [part for part in self.parts if part.kind == "tool_call"]
 
     @property
+    def first_text(self) -> str:
+        """The text of the first text part; empty if there is none."""
+        return next((part.text for part in self.parts if part.kind == "text"), "")
+
+    @property
     def result(self) -> Part | None:
         """The first tool result part (all of them share one call id), or None."""
         for part in self.parts:

@@ -31,7 +31,7 @@ from ctxtrim.formats.fields import Located, elements, first_string, located, mem
 from ctxtrim.formats.gemini.parts import response_text
 from ctxtrim.formats.media_blocks import inline_media, media_of, text_block, typed_text
 from ctxtrim.formats.message_lists import Element, ListContents
-from ctxtrim.formats.message_parts import call_part, content_parts, result_parts
+from ctxtrim.formats.message_parts import call_part, content_parts, json_part, result_parts
 from ctxtrim.formats.openai.ai_sdk import DENIED
 from ctxtrim.model import Part, Role, Span
 from ctxtrim.text.records import dump
@@ -67,7 +67,7 @@ def _add_prompt(
     value, span, whole = item
     parts = tuple(filter(None, starmap(_text_or_file, pieces)))
     if not pieces and isinstance(value.get("content"), str):
-        parts = content_parts(value["content"], span.inside("content"), _other)
+        parts = content_parts(value["content"], span.inside("content"), json_part)
     if role == "user":
         parts += tuple(_attachments(value, span.inside("experimental_attachments")))
     if parts:
@@ -188,13 +188,13 @@ def _answer_part(value: Any, span: Span) -> Part | None:
     if part.get("type") == "reasoning-file":
         return _text_or_file(part | {"type": "file"}, span)
     if part.get("type") == "custom":
-        return _other(value, span)
+        return json_part(value, span)
     if not tool:
         return _text_or_file(value, span)
     if tool.get("state") in _STREAMED:
         return None
     if tool.get("providerExecuted"):
-        return _other(value, span)
+        return json_part(value, span)
     keys = ("input", "args", "rawInput")
     arguments = next((tool[key] for key in keys if tool.get(key) is not None), None)
     return call_part(dump(arguments), tool.get("toolCallId"), _name(tool), None, span)
@@ -204,11 +204,6 @@ def waits(value: Any) -> bool:
     """Whether a part is a call without a result."""
     tool = ui_tool(members(value))
     return bool(tool) and not tool.get("providerExecuted") and tool.get("state") not in _FINISHED
-
-
-def _other(value: Any, span: Span) -> Part:
-    """A part as its JSON, such as a call that the provider executed, with its result."""
-    return Part("text", dump(value), block=span)
 
 
 def _name(tool: dict[str, Any]) -> str | None:
@@ -256,4 +251,4 @@ def _block(value: dict[str, Any], span: Span) -> Part:
     if (text := typed_text(value, span)) is not None:
         return text
     media = media_of(value)
-    return _other(value, span) if media is None else Part("attachment", media=media, block=span)
+    return json_part(value, span) if media is None else Part("attachment", media=media, block=span)

@@ -40,7 +40,13 @@ from ctxtrim.formats.fields import (
 )
 from ctxtrim.formats.media_blocks import inline_media, text_block, typed_text
 from ctxtrim.formats.message_lists import Dialect, Element, Envelope, ListContents
-from ctxtrim.formats.message_parts import call_part, joined_message, result_parts, text_of
+from ctxtrim.formats.message_parts import (
+    call_part,
+    joined_message,
+    json_part,
+    result_parts,
+    text_of,
+)
 from ctxtrim.model import Message, Part, Role, Span
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
@@ -164,7 +170,7 @@ def _content(value: Any, span: Span) -> Part:
         return Part("text", resource["text"], span=span.inside("resource", "text"), block=span)
     if kind == "resource" and isinstance(resource.get("blob"), str):
         return _blob(resource["blob"], string(resource.get("mimeType")), span)
-    return typed_text(value, span) or Part("text", dump(value), block=span)
+    return typed_text(value, span) or json_part(value, span)
 
 
 def _blob(data: str, mime: str | None, span: Span) -> Part:

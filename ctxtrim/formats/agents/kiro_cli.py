@@ -21,7 +21,7 @@ from ctxtrim.formats.block_messages import add_messages
 from ctxtrim.formats.fields import elements, located, members, string
 from ctxtrim.formats.media_blocks import media_of
 from ctxtrim.formats.message_lists import ListContents, insert_around
-from ctxtrim.formats.message_parts import call_part, event_id, result_parts, text_of
+from ctxtrim.formats.message_parts import call_part, event_id, json_part, result_parts, text_of
 from ctxtrim.model import Line, Message, Part, Role, Span, Transcript
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, dump
@@ -82,7 +82,7 @@ def _part(value: Any, span: Span) -> Part | None:
     if kind == "image":
         media = media_of({"type": "image"} | members(data))
         return Part("attachment", media=media, block=span, text_block=_text_block)
-    return Part("text", dump(value), block=span)
+    return json_part(value, span)
 
 
 def _text_block(text: str) -> dict[str, str]:

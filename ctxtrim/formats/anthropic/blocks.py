@@ -15,7 +15,7 @@ from ctxtrim.formats.anthropic import is_sealed
 from ctxtrim.formats.anthropic.detect import is_file
 from ctxtrim.formats.fields import boolean, elements, inside, members, metadata_in, string
 from ctxtrim.formats.media_blocks import media_of, text_block
-from ctxtrim.formats.message_parts import result_parts
+from ctxtrim.formats.message_parts import json_part, result_parts
 from ctxtrim.model import Media, Message, Part, ServerLink, Span
 from ctxtrim.text.records import dump
 
@@ -38,7 +38,7 @@ def block(value: Any, span: Span) -> Part:
     count is an estimate, because it may refer to more, as `container_upload` and `tool_reference`.
     """
     if not isinstance(value, dict):
-        return Part("text", dump(value), block=span)
+        return json_part(value, span)
     kind = value.get("type")
     if kind == "text" and isinstance(value.get("text"), str):
         return Part("text", value["text"], span=inside(span, "text"), block=span)
@@ -77,7 +77,7 @@ def block(value: Any, span: Span) -> Part:
 def user_block(value: Any, span: Span) -> Part:
     """A block of the user. Only the model makes calls: a call from a user is read as text."""
     part = block(value, span)
-    return part if part.kind != "tool_call" else Part("text", dump(value), block=span)
+    return part if part.kind != "tool_call" else json_part(value, span)
 
 
 def _is_document(value: Any) -> bool:

@@ -118,7 +118,7 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
         else:
             messages = list(user_messages(content, content_span, 0))
         for position, message in enumerate(messages):
-            if message.role == "user" and (is_of_client or is_injected(_text(message))):
+            if message.role == "user" and (is_of_client or is_injected(message.first_text)):
                 messages[position] = replace(message, is_injected=True, is_summary=is_summary)
         self.messages = tuple(messages)
         self.results = tuple(
@@ -231,11 +231,6 @@ def _parts(content: Any, span: Span) -> tuple[Part, ...]:
     if isinstance(content, str):
         return (Part("text", content, span=span),)
     return tuple([block(value, inside(span, position)) for position, value in enumerate(content)])
-
-
-def _text(message: Message) -> str:
-    """The first text of a user message."""
-    return next((part.text for part in message.parts if part.kind == "text"), "")
 
 
 def _cleared_ids(details: object) -> list[str]:

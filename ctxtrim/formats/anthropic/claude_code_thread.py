@@ -21,7 +21,7 @@ from ctxtrim.formats.anthropic.claude_code_events import (
     events_in,
 )
 from ctxtrim.formats.base import Edit
-from ctxtrim.formats.event_links import EventEdit, EventGraph, EventIndex
+from ctxtrim.formats.event_links import EventEdit, EventGraph, EventIndex, main_session
 
 
 def _outline(event: ClaudeEvent) -> ClaudeEvent:
@@ -34,7 +34,7 @@ def _outline(event: ClaudeEvent) -> ClaudeEvent:
 def _thread(events: Sequence[ClaudeEvent]) -> set[int]:
     """The live events: those of the context, and those that link them."""
     indices = [index for index, event in enumerate(events) if event.speaks]
-    main_indices = [index for index in indices if not events[index].is_sidechain] or indices
+    main_indices = main_session(events, indices)
     if not main_indices:
         return set()
     lookup = EventIndex(events)
@@ -76,7 +76,7 @@ def as_loaded(events: list[ClaudeEvent]) -> list[ClaudeEvent]:
     its summary.
     """
     compactions = [index for index, event in enumerate(events) if event.is_compaction]
-    main_indices = [index for index in compactions if not events[index].is_sidechain] or compactions
+    main_indices = main_session(events, compactions)
     for index in main_indices:
         _mark_summary(islice(events, index + 1, None))
     if not main_indices or not events[main_indices[-1]].compaction:

@@ -17,7 +17,13 @@ from ctxtrim.formats.block_messages import add_messages
 from ctxtrim.formats.fields import elements, first_string, located, members, role_in, string
 from ctxtrim.formats.media_blocks import inline_media, untyped_text
 from ctxtrim.formats.message_lists import Element, Envelope, ListContents
-from ctxtrim.formats.message_parts import SYSTEM_PROMPTS, call_part, result_parts, text_of
+from ctxtrim.formats.message_parts import (
+    SYSTEM_PROMPTS,
+    call_part,
+    json_part,
+    result_parts,
+    text_of,
+)
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import bedrock_usage
 from ctxtrim.model import Message, Part, Role, Span
@@ -76,7 +82,7 @@ def _part(value: Any, span: Span) -> Part | None:
 def _user_part(value: Any, span: Span) -> Part | None:
     """A block of the user; only the model makes calls."""
     part = _part(value, span)
-    return part if part is None or part.kind != "tool_call" else _json(value, span)
+    return part if part is None or part.kind != "tool_call" else json_part(value, span)
 
 
 def _reasoning(value: dict[str, Any], span: Span) -> Part:
@@ -104,14 +110,9 @@ def _content(value: Any, span: Span) -> Part:
     if isinstance(guard.get("image"), dict):
         return _attachment("image", guard, span)
     if "json" in block:
-        return _json(block["json"], span)
+        return json_part(block["json"], span)
     kind = next((key for key in _MEDIA if isinstance(block.get(key), dict)), None)
-    return _json(value, span) if kind is None else _attachment(kind, block, span)
-
-
-def _json(value: Any, span: Span) -> Part:
-    """A value as its JSON, which is never edited."""
-    return Part("text", dump(value), block=span)
+    return json_part(value, span) if kind is None else _attachment(kind, block, span)
 
 
 def _attachment(kind: str, block: Mapping[str, Any], span: Span) -> Part:

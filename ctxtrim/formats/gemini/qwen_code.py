@@ -11,7 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ctxtrim.formats.base import Edit, Format, Insertion, Site, layout_of_events, session
-from ctxtrim.formats.event_links import EventGraph, EventIndex, SessionEvent, with_parallel
+from ctxtrim.formats.event_links import (
+    EventGraph,
+    EventIndex,
+    SessionEvent,
+    main_session,
+    with_parallel,
+)
 from ctxtrim.formats.fields import Located, elements, first_string, located, members, string
 from ctxtrim.formats.gemini.contents import pair_by_order
 from ctxtrim.formats.gemini.parts import (
@@ -126,7 +132,7 @@ def _thread(events: Sequence[QwenEvent]) -> set[int]:
     all lines of each.
     """
     indices = [index for index, event in enumerate(events) if event.is_conversation]
-    main_indices = [index for index in indices if not events[index].is_sidechain] or indices
+    main_indices = main_session(events, indices)
     if not main_indices:
         return set()
     lookup = EventIndex(events)

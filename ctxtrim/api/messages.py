@@ -92,9 +92,9 @@ def _must_be_well_formed(chunk: Chunk) -> None:
     """Raise `InputError` for the first malformed value of messages that cannot be edited."""
     from ctxtrim.formats.defects import first_defect  # for failures only
 
-    odd = first_defect(chunk)
-    if odd is not None:
-        raise InputError(f"malformed messages cannot be edited: {odd.reason}; fix this value")
+    defect = first_defect(chunk)
+    if defect is not None:
+        raise InputError(f"malformed messages cannot be edited: {defect.reason}; fix this value")
 
 
 def conversation(

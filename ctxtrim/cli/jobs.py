@@ -82,14 +82,14 @@ class Jobs(Struct, frozen=True):
 
     def _by_path(self, config: Config) -> dict[str, Job]:
         """The jobs of the inputs that `[[paths]]` sections match, by path."""
-        made: dict[tuple[PathSection, ...], Job] = {}
+        job_of: dict[tuple[PathSection, ...], Job] = {}
         jobs = {}
         for source in self.sources:
             sections = config.sections_of(source.path)
             if sections and not source.is_stdin:
-                if sections not in made:
-                    made[sections] = self._job(config.with_sections(sections))
-                jobs[source.path] = made[sections]
+                if sections not in job_of:
+                    job_of[sections] = self._job(config.with_sections(sections))
+                jobs[source.path] = job_of[sections]
         return jobs
 
     def _converter(self, metering: Metering) -> Callable[[Transcript], Conversion] | None:

@@ -36,14 +36,14 @@ def not_written(
     from ctxtrim.formats.defects import first_defect  # for failures only
 
     finding = not_handled(error, line, shows_traceback=shows_traceback)
-    odd = first_defect(chunk) if finding.code == "self-check" else None
-    if odd is None:
+    defect = first_defect(chunk) if finding.code == "self-check" else None
+    if defect is None:
         return finding
     text = (
-        f"malformed transcript cannot be edited: {odd.reason}; fix this value "
+        f"malformed transcript cannot be edited: {defect.reason}; fix this value "
         "to edit the transcript"
     )
-    return replace(finding, code="not-editable", message=text, line=odd.line)
+    return replace(finding, code="not-editable", message=text, line=defect.line)
 
 
 def not_archived(error: ArchiveError) -> Finding:

@@ -12,44 +12,46 @@ from ctxtrim.stage import Change, Measured
 
 
 def recounted(
-    pipeline: StagePipeline, result: PipelineRun, again: Transcript | None
+    pipeline: StagePipeline, result: PipelineRun, read_back: Transcript | None
 ) -> PipelineRun | None:
     """A result counted as it reads back; None if it names another model and does not fit it.
 
     Neighbors may have become one message. Raises `SelfCheckError` if the result then exceeds a
     budget that it is to fit.
     """
-    if again is None:
+    if read_back is None:
         return result
     meter = result.meter
-    if pipeline.metering.model is None and again.model != meter.model:
-        return _renamed(pipeline, result, again)
-    if not _is_regrouped(result.transcript, again):
+    if pipeline.metering.model is None and read_back.model != meter.model:
+        return _renamed(pipeline, result, read_back)
+    if not _is_regrouped(result.transcript, read_back):
         return result
-    count = meter.counter.fresh().count(again)
+    count = meter.counter.fresh().count(read_back)
     most = max(result.count.tokens, meter.budget.available)
     if _is_to_fit(pipeline, result) and count.tokens > most:
         raise SelfCheckError(
             f"the edited transcript has {count.tokens:,} tokens instead of "
             f"{result.count.tokens:,}; {BUG}"
         )
-    return replace(result, transcript=again, count=count, edited=result.transcript)
+    return replace(result, transcript=read_back, count=count, edited=result.transcript)
 
 
-def _renamed(pipeline: StagePipeline, result: PipelineRun, again: Transcript) -> PipelineRun | None:
+def _renamed(
+    pipeline: StagePipeline, result: PipelineRun, read_back: Transcript
+) -> PipelineRun | None:
     """A result counted for the model that the output names; None if it should fit and does not."""
-    meter, named = result.meter, pipeline.metering.meter(again)
-    count = named.counter.count(again)
+    meter, named = result.meter, pipeline.metering.meter(read_back)
+    count = named.counter.count(read_back)
     if _is_to_fit(pipeline, result) and count.tokens > named.budget.available:
         return None
     if not named.counter.counts_like(meter.counter):  # another name may mean the same numbers
         text = (
             f"stages counted for {meter.model or 'no model'}; the output names "
-            f"{again.model or 'none'} and is counted so"
+            f"{read_back.model or 'none'} and is counted so"
         )
         note = Finding("other-model", "info", text, result.transcript.line)
         named = replace(named, notes=(*named.notes, note))
-    whole = again if _is_regrouped(result.transcript, again) else result.transcript
+    whole = read_back if _is_regrouped(result.transcript, read_back) else result.transcript
     return replace(
         result,
         transcript=whole,
@@ -65,10 +67,10 @@ def _is_to_fit(pipeline: StagePipeline, result: PipelineRun) -> bool:
     return pipeline.fits_budget and not result.overflows
 
 
-def _is_regrouped(meant: Transcript, output: Transcript) -> bool:
+def _is_regrouped(intended: Transcript, read_back: Transcript) -> bool:
     """Whether messages may have merged with their neighbors, which needs a new count."""
-    return len(meant.messages) != len(output.messages) or any(
-        message.index is None for message in meant.messages
+    return len(intended.messages) != len(read_back.messages) or any(
+        message.index is None for message in intended.messages
     )
 
 

@@ -283,8 +283,14 @@ def _has_every_other_nul(start: bytes) -> bool:
     return (odd == {0} and 0 not in even) or (even == {0} and 0 not in odd)
 
 
+def _is_cut_off(error: json.JSONDecodeError) -> bool:
+    """Whether a text ends in the middle of a value."""
+    is_at_end = error.pos >= len(error.doc.rstrip())
+    return is_at_end or error.msg.startswith("Unterminated string")
+
+
 def _document_reason(error: json.JSONDecodeError) -> str:
-    if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
+    if _is_cut_off(error):
         return "the document ends in the middle of a value"
     return (
         f"the document is not JSON ({error.msg[0].lower()}{error.msg[1:]} at character "
@@ -296,7 +302,7 @@ def _reason(error: Exception, text: str, number: int) -> str:
     if "\0" in text and (problem := _other_kind(text.encode(), number)):
         return problem
     if isinstance(error, json.JSONDecodeError):
-        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+        if _is_cut_off(error):
             return "the line ends in the middle of a JSON value"
         return f"not JSON ({error.msg[0].lower()}{error.msg[1:]} at character {error.pos + 1})"
     if isinstance(error, RecursionError):

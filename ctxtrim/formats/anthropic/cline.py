@@ -37,11 +37,11 @@ def with_results(
 
     `content`: its blocks.
     """
-    found = list(messages)
-    answered = {message.result.call_id for message in found if message.result is not None}
+    read = list(messages)
+    answered = {message.result.call_id for message in read if message.result is not None}
     open_calls = [call for call in calls if call.call_id not in answered]
-    index = found[0].index or 0
-    for message in found:
+    index = read[0].index or 0
+    for message in read:
         pieces = [message]
         if message.role == "user":
             pieces = list(_split(message, open_calls, content))

@@ -214,11 +214,11 @@ def _after_compaction(content: Any) -> int:
     """
     if isinstance(content, list):
         for index in range(len(content) - 1, -1, -1):
-            block = content[index]
+            value = content[index]
             if (
-                isinstance(block, dict)
-                and block.get("type") == "compaction"
-                and isinstance(block.get("content"), str)
+                isinstance(value, dict)
+                and value.get("type") == "compaction"
+                and isinstance(value.get("content"), str)
             ):
                 return index + 1
     return 0

@@ -292,9 +292,8 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
     tools, functions = value.get("tools"), value.get("functions")
     if isinstance(tools, list) and isinstance(functions, list):
         tools = [*tools, *functions]
-    # the last: ToolBench, BFCL
-    tools = tools or functions or value.get("function")
-    # the second: inspect
+    tools = tools or functions or value.get("function")  # the last of ToolBench and BFCL
+    # logs of inspect name the model next to the answer
     model = string(value.get("model")) or string(members(value.get("output")).get("model"))
     return Envelope(
         tools_in(tools),
@@ -302,7 +301,7 @@ def envelope(value: dict[str, Any], span: Span) -> Envelope:
         model=model,
         id=identifier(value.get("id")),
         usage=openai_usage(value.get("usage")),
-        # of the AI SDK, data for training and Hermes Agent
+        # the AI SDK, data for training and Hermes Agent have a system prompt here
         preamble=prompt_around(value, span, _block),
         options=chat_options(value),
         # it refuses a prompt right after a result [mistralai/mistral-common#169]
@@ -327,8 +326,8 @@ def header(value: object) -> Envelope:
     if not isinstance(value, dict) or _HEADERS.isdisjoint(value):
         return NOTHING_AROUND
     response = members(value.get("response"))
-    # the last: Helicone
-    answers = (value, response, response.get("body"), value.get("response_body"))
+    helicone = value.get("response_body")
+    answers = (value, response, response.get("body"), helicone)
     answer = next((answer for answer in map(members, answers) if "choices" in answer), None)
     if answer is not None and "messages" not in value:
         return envelope(answer, Span(0))

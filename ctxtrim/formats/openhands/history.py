@@ -154,10 +154,10 @@ def _forgotten(events: Sequence[_Event]) -> set[int]:
 def _summary(events: Sequence[_Event]) -> Message | None:
     """The last summary in some events that are not sent, which replaces all of them."""
     for event in reversed(events):
-        found = _condensation(event)
-        if found is None:
+        located = _condensation(event)
+        if located is None:
             continue
-        condensation, span = found
+        condensation, span = located
         if isinstance(condensation.get("summary"), str):
             part = Part("text", condensation["summary"], span=span.inside("summary"))
             spans = tuple(place for replaced in events for place in replaced.spans)

@@ -209,19 +209,19 @@ class Fit:
         Return whether the unit is planned.
         """
         planned = self._planned
-        wanted = self._missing(allocation.unit)
-        new = [position for position in wanted if position not in planned]
-        if not new and (self.room <= 0 or not any(map(self.forms.may_shrink, wanted))):
+        missing = self._missing(allocation.unit)
+        new = [position for position in missing if position not in planned]
+        if not new and (self.room <= 0 or not any(map(self.forms.may_shrink, missing))):
             return True
         if self._floor(new) > self.room:
             return False
-        tokens = self._tokens_at(wanted, allocation.level)
+        tokens = self._tokens_at(missing, allocation.level)
         if tokens is None:
             return False
         added = self._added(tokens)
         if added > self.room:
             return False
-        for position in wanted:
+        for position in missing:
             planned[position] = max(tokens[position], planned.get(position, 0))
         self.tokens += added
         self._turns.add(allocation.unit.turn)

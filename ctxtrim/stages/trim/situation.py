@@ -85,9 +85,9 @@ class Situation:
     @cached_property
     def keep_reasons(self) -> Mapping[int, KeepReason]:
         """Why some results should be kept."""
-        found, steps = list(self.results.values()), self.shape.steps
+        tool_results = list(self.results.values())
         return self.keep_rules.keep_reasons(
-            self.counter, self.evidence, found, self.is_recent, steps
+            self.counter, self.evidence, tool_results, self.is_recent, self.shape.steps
         )
 
     @cached_property

@@ -60,14 +60,14 @@ class Site(Struct, frozen=True):
         return cast(T, self.facts[find])
 
     @property
-    def any(self) -> Message:
-        """A message of the list, kept or not."""
+    def last(self) -> Message:
+        """The last message of the list, kept or not."""
         return self.messages[-1]
 
     @property
     def neighbour(self) -> Message:
-        """The message whose form new messages take: the one after them, else before, else any."""
-        return self.later or self.earlier or self.any
+        """The message whose form new messages take: the next one, else the one before, else any."""
+        return self.later or self.earlier or self.last
 
     def follows(self, run: Sequence[Message]) -> bool:
         """Whether new messages come right after the message before them, as results do."""

@@ -260,8 +260,8 @@ def insert_elements(run: Sequence[Message], site: Site, values: Iterable[Any]) -
     """
     if site.later is not None and not site.follows(run):
         return [Insertion(value, site.later.spans[0]) for value in values]
-    ends = (_end(message, site.later) for message in (site.earlier, site.any) if message)
-    span = next(filter(_is_element, ends), site.any.spans[-1])
+    ends = (_end(message, site.later) for message in (site.earlier, site.last) if message)
+    span = next(filter(_is_element, ends), site.last.spans[-1])
     return [Insertion(value, span, is_after=True) for value in values]
 
 
@@ -281,7 +281,7 @@ def insert_around(
     earlier = None if site.earlier is None else element(site.earlier.spans[-1])
     later = None if site.later is None else element(site.later.spans[0])
     is_after = site.follows(run)
-    span = (earlier if is_after else later) or element(site.any.spans[0])
+    span = (earlier if is_after else later) or element(site.last.spans[0])
     neighbour = site.value_of(span)
     values = [spell(message, neighbour, number) for number, message in enumerate(run)]
     if site.later is None or earlier != later:
@@ -324,7 +324,7 @@ def element_site(site: Site, element: Callable[[Span], Span], refusal: str) -> S
     later = site.later and in_element(site.later)
     if earlier and later and earlier.spans == later.spans:
         raise NotEditableError(refusal)
-    return replace(site, earlier=earlier, later=later, messages=[in_element(site.any)])
+    return replace(site, earlier=earlier, later=later, messages=[in_element(site.last)])
 
 
 def element_of(span: Span, *lists: Path) -> Span:

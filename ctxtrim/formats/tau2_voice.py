@@ -125,7 +125,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
         if isinstance(members(site.value_of(tick)).get(key), list):
             return [Insertion(_result_value(message), tick.inside(key, 0)) for message in run]
     is_after = site.follows(run)
-    other = (earlier or site.any).spans[-1] if is_after or later is None else later.spans[0]
+    other = (earlier or site.last).spans[-1] if is_after or later is None else later.spans[0]
     neighbour = members(site.value_of(_tick(other)))
     return [Insertion(_tick_value(message, neighbour), _tick(other), is_after) for message in run]
 

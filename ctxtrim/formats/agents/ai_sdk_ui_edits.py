@@ -26,7 +26,7 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     if site.later is not None and _is_listed(site.later):
         raise NotEditableError("no new message fits between the results of an answer")
     earlier = site.earlier and _whole(site.earlier)
-    outer_site = replace(site, earlier=earlier, messages=[_whole(site.any)])
+    outer_site = replace(site, earlier=earlier, messages=[_whole(site.last)])
     return insertions + insert_blocks(others, outer_site, "parts", _json_value)
 
 

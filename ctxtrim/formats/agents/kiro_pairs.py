@@ -65,7 +65,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     if later is not None and _entry(later.spans[0]) is not None and run[0].role != "tool":
         span, is_after = later.spans[0], False
     else:
-        neighbour = earlier if earlier is not None and _entry(earlier.spans[0]) else site.any
+        neighbour = earlier if earlier is not None and _entry(earlier.spans[0]) else site.last
         span, is_after = neighbour.spans[0], True
     results = [_result(message) for message in run if message.role == "tool"]
     values = [_results(results)] if results else []

@@ -66,7 +66,7 @@ def insert_as(
         place = host.spans[-1] if is_after else host.spans[0]
         insertions += (Insertion(block(result), place, is_after) for result in results)
         results = []
-    near = before or after or _element(site.any.spans[0]) or _first(site.any)
+    near = before or after or _element(site.last.spans[0]) or _first(site.last)
     neighbour = site.value_of(near) or {}
     answer = [element(results, neighbour, 0)] if results else []
     others = [element([message], neighbour, number) for number, message in enumerate(rest)]

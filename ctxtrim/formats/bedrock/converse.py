@@ -235,7 +235,7 @@ def _reopened(span: Span, site: Site) -> dict[str, Any]:
 
 def _new_record(site: Site) -> dict[str, Any]:
     """What Strands Agents writes around a message of the list. A new message has no number."""
-    record, _ = _record_around(site.any.spans[0], site)
+    record, _ = _record_around(site.last.spans[0], site)
     fields = {name: record[name] for name in record if name not in _MESSAGE_KEYS}
     return fields | {"message_id": None} if "message_id" in fields else fields
 

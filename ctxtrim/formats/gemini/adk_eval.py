@@ -164,7 +164,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
             return [Insertion(part_value(message), last_span, is_after=True) for message in run]
         return _inside(run, last_span, members(site.value_of(before)), before)
     is_after = after is None
-    span = after or before or _invocation_around(site.any.spans[0])
+    span = after or before or _invocation_around(site.last.spans[0])
     neighbour = members(site.value_of(span))
     return [
         Insertion(_invocation(message, neighbour, number), span, is_after)

@@ -150,7 +150,7 @@ def _json_value(message: Message) -> dict[str, Any]:
 
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """Each message as a chunk."""
-    home = site.any.spans[0]
+    home = site.last.spans[0]
     if home.path[-1:] != (SYSTEM,):
         return insert_elements(run, site, map(_json_value, run))
     first_chunk = home.outer.inside("chunkedPrompt", "chunks", 0)

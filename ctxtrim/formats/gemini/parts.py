@@ -272,7 +272,9 @@ def insert_contents(
     if later is not None and are_results and _is_result_part(later, parts):
         return [Insertion(part_value(message), later.spans[0]) for message in run]
     is_after = after is None or (run[0].role == "tool" and before is not None)
-    span = (before if is_after else after) or content_around(site.any.spans[0]) or site.any.spans[0]
+    span = (
+        (before if is_after else after) or content_around(site.last.spans[0]) or site.last.spans[0]
+    )
     neighbour = site.value_of(span)
     return [
         Insertion(spell(messages, neighbour, number), span, is_after)

@@ -12,7 +12,7 @@ from ctxtrim.model import Message, Span
 
 def insert_items(run: Sequence[Message], site: Site) -> list[Insertion]:
     """Each message as an item."""
-    neighbour = (site.earlier or site.any).spans[-1]
+    neighbour = (site.earlier or site.last).spans[-1]
 
     def spell(message: Message) -> dict[str, Any]:
         result = message.result

@@ -126,7 +126,7 @@ def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
 
 def _neighbours(site: Site) -> list[Message]:
     """The messages around a site; any message if there are none."""
-    return [message for message in (site.earlier, site.later) if message] or [site.any]
+    return [message for message in (site.earlier, site.later) if message] or [site.last]
 
 
 def _event(message: Message, neighbour: dict[str, Any], seed: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
     later = _message_around(site.later.spans[0]) if site.later is not None else None
     if site.later is not None and later is not None and earlier == later:
         return _split(run, site, site.later, later)
-    span = later or earlier or _message_around(site.any.spans[0])
+    span = later or earlier or _message_around(site.last.spans[0])
     is_after = later is None
     neighbour = members(site.value_of(span))
     if not is_after and info_of(neighbour).get("summary") is True:

@@ -18,7 +18,7 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
     A result replaces the placeholder in its pair.
     """
-    neighbour = _event((site.earlier or site.later or site.any).spans[0], site)
+    neighbour = _event((site.earlier or site.later or site.last).spans[0], site)
     values: list[Any] = [
         _json_value(message, neighbour, site, number) for number, message in enumerate(run)
     ]
@@ -39,7 +39,7 @@ def _pair(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _place(run: Sequence[Message], site: Site) -> tuple[Span, bool]:
     """The position before the next message, or, for results, after their call if possible."""
-    later, end = site.later, max((site.earlier or site.any).spans)
+    later, end = site.later, max((site.earlier or site.last).spans)
     is_answer = run[0].role == "tool" and site.earlier is not None
     if later is not None:
         has_room = later.role != "tool" and end <= later.spans[0]

@@ -46,13 +46,13 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
     Between two messages inside a compaction, a message is inserted into the compaction.
     """
-    last_entry = _entry_at(site.any.spans[0], site)
+    last_entry = _entry_at(site.last.spans[0], site)
     if last_entry.get("type") not in _SPEAKING:
         return messages.insert(run, site)
     if site.earlier is not None and site.earlier.spans[0].path[-1:] == ("systemMessage",):
         site = replace(site, earlier=None)  # the summary is next to it, in the same compaction
     is_after = site.follows(run)
-    neighbour = (site.earlier or site.any) if is_after else site.neighbour
+    neighbour = (site.earlier or site.last) if is_after else site.neighbour
     span = neighbour.spans[0]
     entry, line = _entry_at(span, site), Span(span.line)
     is_stream = last_entry["type"] == "message_end"

@@ -254,8 +254,8 @@ def insert(run: Sequence[Message], site: Site) -> Sequence[Insertion]:
 
     A summary gets the time of the last message, after which it was written.
     """
-    last = _value(site, site.any)
-    span = (site.earlier or site.any).spans[-1]
+    last = _value(site, site.last)
+    span = (site.earlier or site.last).spans[-1]
     if site.later is None and span.path[-1:] == ("systemPrompt",):
         first = span.outer.inside("messages", 0)
         return [Insertion(json_value(message, last, site), first) for message in run]

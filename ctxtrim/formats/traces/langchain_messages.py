@@ -186,7 +186,7 @@ def owner(array: Path) -> Path | None:
 
 def insert(run: Sequence[Message], site: Site) -> list[Insertion]:
     """Each message in the form of its neighbours."""
-    neighbour = members(site.value_of(site.any.spans[0]))
+    neighbour = members(site.value_of(site.last.spans[0]))
     return insert_elements(run, site, [_json_value(message, neighbour) for message in run])
 
 

@@ -89,17 +89,7 @@ def _done(
 ) -> Done:
     """The result of a chunk. `after_writing` collects what to do then, instead of now."""
     if chunk.error is not None:
-        line = chunk.lines[0].number
-        finding = not_handled(chunk.error, line, shows_traceback=job.shows_tracebacks)
-        return Done(
-            read=chunk.data,
-            output=None,
-            rows=(),
-            findings=(finding,),
-            is_changed=True,
-            is_lossy=True,
-            is_open=chunk.is_open,
-        )
+        return _unread(chunk, chunk.error, job)
     begin = chunk.element.index if chunk.element is not None else 0
     tasks = [
         Task(path, index, transcript, job, keeper)
@@ -131,6 +121,21 @@ def _done(
         findings=_findings(chunk, job),
         is_changed=data != chunk.data,
         is_lossy=any(left_out),
+        is_open=chunk.is_open,
+    )
+
+
+def _unread(chunk: Chunk, error: Exception, job: Job) -> Done:
+    """The result of a chunk that the format failed to read: a finding, and no output."""
+    line = chunk.lines[0].number
+    finding = not_handled(error, line, shows_traceback=job.shows_tracebacks)
+    return Done(
+        read=chunk.data,
+        output=None,
+        rows=(),
+        findings=(finding,),
+        is_changed=True,
+        is_lossy=True,
         is_open=chunk.is_open,
     )
 

@@ -213,22 +213,11 @@ class StagePipeline(Struct, frozen=True):
         counter, keeper = meter.counter, services.keeper
         from_run = {name: getattr(services, name) for name in spec.stage.run_fields()}
         stage = spec.stage(counter, meter.budget, **from_run, **spec.settings)
+        mode = self.thinking or mode_for(meter.model)
 
         def work() -> tuple[Outcome, Mapping[int, str]]:
             """The outcome, and the names of the stored originals by message index."""
-            mode = self.thinking or mode_for(meter.model)
-            try:
-                outcome = run_stage(stage, transcript, mode)
-            except CtxtrimError:  # says itself what is wrong
-                raise
-            except Exception as error:
-                if spec.bug != BUG:
-                    error.add_note(spec.bug)
-                raise
-            if outcome.transcript is not transcript:
-                from ctxtrim.conversation import edits  # for edited transcripts only
-
-                edits.check(outcome.transcript, spec.name, spec.bug)
+            outcome = _outcome(spec, stage, transcript, mode)
             if keeper is None:
                 return outcome, {}
             return outcome, keeper.keep(_originals(counter, transcript, outcome), spec.name)
@@ -241,12 +230,13 @@ class StagePipeline(Struct, frozen=True):
         on_event = services.on_event
         trigger = None if on_event is None else stage.reason_to_run(transcript)
         outcome, kept = announced(on_event, trigger, transcript, tokens, work, state_after)
+        tokens_after = tokens
+        if outcome.transcript is not transcript:
+            tokens_after = counter.tokens(outcome.transcript)
         return outcome, StageRun(
             stage=spec.name,
             tokens_before=tokens,
-            tokens_after=(
-                tokens if outcome.transcript is transcript else counter.tokens(outcome.transcript)
-            ),
+            tokens_after=tokens_after,
             messages_before=len(transcript.messages),
             messages_after=len(outcome.transcript.messages),
             changes=() if services.is_brief else _measured(counter, transcript, outcome, kept),
@@ -255,6 +245,23 @@ class StagePipeline(Struct, frozen=True):
             is_edited=any(change.action != "kept" for change in outcome.changes),
             large=outcome.large,
         )
+
+
+def _outcome(spec: Spec, stage: Stage, transcript: Transcript, mode: ReasoningMode) -> Outcome:
+    """The outcome of a stage, whose edits are possible. Unexpected errors name the stage."""
+    try:
+        outcome = run_stage(stage, transcript, mode)
+    except CtxtrimError:  # says itself what is wrong
+        raise
+    except Exception as error:
+        if spec.bug != BUG:
+            error.add_note(spec.bug)
+        raise
+    if outcome.transcript is not transcript:
+        from ctxtrim.conversation import edits  # for edited transcripts only
+
+        edits.check(outcome.transcript, spec.name, spec.bug)
+    return outcome
 
 
 def _dropped(before: Transcript, after: Transcript) -> set[int]:

@@ -101,13 +101,19 @@ def is_handled(findings: Iterable[Finding]) -> bool:
     return LEFT_OUT.isdisjoint([finding.code for finding in findings])
 
 
+SPLIT = "Split the input into several transcripts, or raise the budget."
+"""What to do about a transcript whose messages do not fit."""
+FEWER_TOOLS = "Send fewer tools, or raise the budget."
+"""What to do about a transcript whose tool schemas alone do not fit."""
+
+
 def overflow(
     transcript: Transcript,
     tokens: int,
     available: int,
     details: Iterable[str],
     exactness: Exactness,
-    advice: str = "Split the input into several transcripts, or raise the budget.",
+    advice: str = SPLIT,
 ) -> Finding:
     """The finding that a transcript does not fit.
 

@@ -16,7 +16,7 @@ from ctxtrim.model import Source, Transcript
 class EnforcedLimit(tuple[list[M], bool, int], Generic[M]):
     """The three values of `enforce_context_limit`, and the tokens of the new list.
 
-    It unpacks to `messages`, `truncated` (whether the list is shorter or has shorter results) and
+    It unpacks to `messages`, `truncated` (whether the list differs from the given one) and
     `dropped_count` (messages; each tool result counts as a message). `token_count` includes system
     prompt, tools and framing.
     """

@@ -236,7 +236,7 @@ def _stuck(transcript: Transcript, mode: ReasoningMode) -> Finding | None:
 def _finding(stripped: Sequence[_Stripped], reason: str) -> Finding:
     count = sum(entry.blocks for entry in stripped)
     current = sum(entry.blocks for entry in stripped if entry.is_current)
-    text = f"{count} thinking block{'' if count == 1 else 's'} removed ({reason})"
+    text = f"{several(count, 'thinking block')} removed ({reason})"
     if current:
         text += (
             f", {current} of them after the current task: send the next request with thinking "

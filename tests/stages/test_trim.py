@@ -134,6 +134,7 @@ def test_an_overflow_names_large_tool_schemas() -> None:
     data = conversation([user("go")], tools=[{"type": "function", "function": read}])
     details = run(data, [("trim", {})], limit=20).rows[0].findings[0].details
     assert details[2].startswith("tool schemas and request overhead: ≈2,")
+    assert details[-1] == "Send fewer tools, or raise the budget."
 
 
 def test_parallel_results_are_dropped_with_their_call() -> None:

@@ -26,6 +26,7 @@ from ctxtrim.summaries import markers
 from ctxtrim.summaries.excerpts import without_marks
 from ctxtrim.summaries.sections import parse_facts
 from ctxtrim.summaries.summarizer import FALLBACK, Summary
+from ctxtrim.text.numbers import several
 from ctxtrim.tokens.counter import Counter
 
 _SEALED = "an encrypted summary was dropped for lack of room; no other summary can contain it"
@@ -263,9 +264,7 @@ def with_summary(outcome: Outcome, placed: Placed) -> Outcome:
     """
     is_stored = placed.summary.origin == "store"
     is_restored = is_stored and not placed.stored.indices  # it covers none of these messages
-    number = placed.stored.messages
-    noun = "message" if number == 1 else "messages"
-    reason = f"summary of {number} {noun}, by {placed.summary.by}"
+    reason = f"summary of {several(placed.stored.messages, 'message')}, by {placed.summary.by}"
     if placed.is_omitted:
         reason = "a line for the summary omitted for lack of room"
     messages = placed.transcript.messages

@@ -21,7 +21,7 @@ from ctxtrim.conversation.protection import CURRENT_TASK, LAST_EXCHANGE, not_dro
 from ctxtrim.conversation.recency import recent
 from ctxtrim.conversation.roles import RoleOrder
 from ctxtrim.conversation.turns import visible
-from ctxtrim.findings import has_overflow, overflow, subject_of
+from ctxtrim.findings import FEWER_TOOLS, SPLIT, has_overflow, overflow, subject_of
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import (
     KEEP,
@@ -276,7 +276,8 @@ class Trim(KeepRules, _Order):
         fixed = self.counter.fixed(rest)
         if fixed:
             details.append(f"tool schemas and request overhead: {MARKS[exactness]}{fixed:,} tokens")
-        excess = overflow(transcript, tokens, available, details, exactness)
+        advice = FEWER_TOOLS if fixed > available else SPLIT
+        excess = overflow(transcript, tokens, available, details, exactness, advice)
         return Outcome(rest, changes, (excess,))
 
     def _changes(self, messages: Sequence[Message], fit: Fit) -> Iterator[Change]:

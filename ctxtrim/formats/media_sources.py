@@ -119,8 +119,9 @@ def _file(block: Block) -> MediaSource:
     mime, data = _first(block, *_MIMES), block.get("data", block.get("base64"))
     if mime is not None and ("data" in block or data is not None):  # the AI SDK, LangChain
         return MediaSource("file", data, mime, name=name)
-    if isinstance(block.get("mime"), str):  # opencode
-        return MediaSource("file", block.get("url"), block["mime"], name=name)
+    if isinstance(block.get("mime"), str):  # opencode 1, and results of opencode 2
+        data = block.get("url", block.get("uri"))
+        return MediaSource("file", data, block["mime"], name=name or block.get("name"))
     url, file_id = inner.get("file_url"), inner.get("file_id")
     return MediaSource("pdf", detail=detail, url=url, file_id=file_id, name=name)
 

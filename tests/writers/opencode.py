@@ -14,7 +14,7 @@ def session(talk: Talk, number: int = 0) -> dict[str, Any]:
     """
     values: Talk = []
     names = count(1)
-    results = {(at, name): message for at, name, message in _results(talk)}
+    results = {(at, name): message for at, name, message in results_in(talk)}
     for position, message in enumerate(talk):
         if message["role"] == "user":
             values.append(_message("user", next(names), _prompt(message)))
@@ -37,7 +37,7 @@ def session(talk: Talk, number: int = 0) -> dict[str, Any]:
     }
 
 
-def _results(talk: Talk) -> list[tuple[int, str, dict[str, Any]]]:
+def results_in(talk: Talk) -> list[tuple[int, str, dict[str, Any]]]:
     """The results of calls, with the position of their answer."""
     found, answer = [], 0
     for position, message in enumerate(talk):

@@ -20,14 +20,15 @@ from ctxtrim.formats.opencode import info_of
 
 
 def before_revert(items: Iterable[Element], around: Mapping[str, Any]) -> Iterator[Element]:
-    """The messages of a session that the user did not undo.
+    """The messages of a session of either version that the user did not undo.
 
     Of an answer that is undone from a part on, the last one has the parts before that.
     """
     revert = members(info_of(around).get("revert"))
     name, part = revert.get("messageID"), revert.get("partID")
     for item in items:
-        if not isinstance(name, str) or info_of(item.value).get("id") != name:
+        own = info_of(item.value).get("id", members(item.value).get("id"))
+        if not isinstance(name, str) or own != name:
             yield item
             continue
         parts = elements(item.value.get("parts"))

@@ -1,4 +1,4 @@
-"""opencode: exported sessions `{"info", "messages": [{"info", "parts"}]}`, or only the messages.
+"""opencode 1: exported sessions `{"info", "messages": [{"info", "parts"}]}`, or only the messages.
 
 An answer is one or more steps. A step is read as an assistant message and one tool result for each
 of its calls: a tool part holds a call in `state.input` and its result in `state.output`. Parts that
@@ -169,7 +169,7 @@ def _step_usage(step: Sequence[Located], tokens: Any, contents: ListContents) ->
     """The last usage that the parts of a step record, else the one in `tokens`."""
     records = [members(part).get("tokens") for part, _ in step if _type(part) == "step-finish"]
     index, model = len(contents.messages), contents.model
-    usages = (_usage(record, index, model) for record in (*reversed(records), tokens))
+    usages = (usage_of(record, index, model) for record in (*reversed(records), tokens))
     return next(filter(None, usages), None)
 
 
@@ -186,7 +186,7 @@ def _steps(pieces: Sequence[Located]) -> list[list[Located]]:
     calls: set[str] = set()
     is_sent = False
     for part, span in pieces:
-        call = _call_id(part) if _is_tool(part) else None
+        call = call_id_of(part) if _is_tool(part) else None
         if is_sent and (_type(part) == "step-start" or call in calls):
             steps.append([])
             calls.clear()
@@ -209,7 +209,7 @@ def _answer_part(value: Any, span: Span) -> Part | None:
     if _is_tool(value):
         value_span = span.inside("state", "input")
         return call_part(
-            value["state"].get("input"), _call_id(value), value.get("tool"), value_span, span
+            value["state"].get("input"), call_id_of(value), value.get("tool"), value_span, span
         )
     return typed_text(value, span)
 
@@ -223,14 +223,15 @@ def _is_tool(value: Any) -> bool:
     )
 
 
-def _call_id(part: Any) -> str:
+def call_id_of(part: Any) -> str:
+    """The id of a call."""
     return string(part.get("callID")) or string(part.get("id")) or ""
 
 
 def _result(part: Any, span: Span) -> tuple[Part, ...]:
     """The result of a call, as opencode sends it: also for a call that was interrupted."""
     state = part["state"]
-    result = Part("tool_result", INTERRUPTED, _call_id(part), string(part.get("tool")))
+    result = Part("tool_result", INTERRUPTED, call_id_of(part), string(part.get("tool")))
     if state["status"] == "error":
         metadata = members(state.get("metadata"))
         if metadata.get("interrupted") is True and isinstance(metadata.get("output"), str):
@@ -256,7 +257,7 @@ def _with_text(result: Part, text: Any, span: Span) -> Part:
     return replace(result, text="" if text is None else dump(text))
 
 
-def _usage(tokens: Any, message: int, model: str | None) -> Usage | None:
+def usage_of(tokens: Any, message: int, model: str | None) -> Usage | None:
     """`{input, output, cache: {read, write}}`: three counters of input that do not overlap."""
     counts = members(tokens)
     cache = members(counts.get("cache"))

@@ -37,6 +37,15 @@ SCHEMAS = {
         CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT,
             time_created INTEGER, time_updated INTEGER, data TEXT NOT NULL);
     """,
+    "opencode, 2": """
+        CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, slug TEXT,
+            directory TEXT, path TEXT, title TEXT, version TEXT, cost REAL, tokens_input INTEGER,
+            tokens_output INTEGER, tokens_reasoning INTEGER, tokens_cache_read INTEGER,
+            tokens_cache_write INTEGER, revert TEXT, permission TEXT, agent TEXT, model TEXT,
+            time_created INTEGER, time_updated INTEGER, time_archived INTEGER);
+        CREATE TABLE session_message (id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER,
+            time_created INTEGER, time_updated INTEGER, data TEXT NOT NULL);
+    """,
     "goose": """
         CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, description TEXT, working_dir TEXT,
             created_at TIMESTAMP, updated_at TIMESTAMP, extension_data TEXT, total_tokens INTEGER,
@@ -92,6 +101,38 @@ def opencode(database: sqlite3.Connection, number: int) -> dict[str, Any]:
     return value
 
 
+def opencode_2(database: sqlite3.Connection, number: int) -> dict[str, Any]:
+    """A session in the database, and as `opencode session export` writes it."""
+    value: dict[str, Any] = CONVERSATIONS["opencode, 2"](TALK, number)
+    name, model = f"ses_{number}", value["info"]["model"]
+    put(
+        database, "session", id=name, project_id="p", agent="build", model=json.dumps(model),
+        cost=0.5, tokens_input=9, tokens_cache_read=0, time_created=number, time_updated=9,
+        title="Buoys", directory="/bay", path="north",
+    )  # fmt: skip
+    value["info"] = {
+        "id": name,
+        "projectID": "p",
+        "agent": "build",
+        "model": model,
+        "cost": 0.5,
+        "tokens": {"input": 9, "cache": {"read": 0}},
+        "time": {"created": number, "updated": 9},
+        "title": "Buoys",
+        "location": {"directory": "/bay"},
+        "subpath": "north",
+    }
+    rows = []
+    for at, message in enumerate(value["messages"]):
+        message["id"] = f"msg_{number}{9 - at}"
+        data = {key: inner for key, inner in message.items() if key not in ("id", "type")}
+        fields = {"id": message["id"], "type": message["type"], "data": json.dumps(data)}
+        rows.append(fields | {"session_id": name, "seq": at, "time_created": 1})
+    for row in reversed(rows):
+        put(database, "session_message", **row)
+    return value
+
+
 def goose(database: sqlite3.Connection, number: int) -> dict[str, Any]:
     """A session in the database, and as `goose session export` writes it."""
     value: dict[str, Any] = CONVERSATIONS["goose"](TALK, 2 * number)
@@ -128,6 +169,7 @@ def crush(database: sqlite3.Connection, number: int) -> dict[str, Any]:
 
 WRITERS: dict[str, Callable[[sqlite3.Connection, int], dict[str, Any]]] = {
     "opencode": opencode,
+    "opencode, 2": opencode_2,
     "goose": goose,
     "crush": crush,
 }
@@ -138,7 +180,7 @@ def written(path: Path, program: str, mode: str = "wal", sessions: int = 2) -> b
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"PRAGMA journal_mode = {mode}")
         database.executescript(SCHEMAS[program])
-        table = "session" if program == "opencode" else "sessions"
+        table = "session" if "opencode" in program else "sessions"
         put(database, table, id="empty")
         values = [WRITERS[program](database, number) for number in range(sessions)]
         database.commit()
@@ -170,7 +212,7 @@ def test_a_session_becomes_a_line_as_its_program_exports_it(
         for path in (folder / "any-name", tmp_path / "x.jsonl")
     )
     assert [(row["format"], row["line"], row["tokens"]) for row in rows] == [
-        (program, row["line"], row["tokens"]) for row in others
+        (program.partition(",")[0], row["line"], row["tokens"]) for row in others
     ]
     assert [row["line"] for row in rows] == [1, 2]
 
@@ -199,6 +241,46 @@ def test_a_database_is_not_edited_in_place(ctxtrim: Run, tmp_path: Path, program
     ran = ctxtrim("trim", "--in-place", "--budget", "150", path)
     assert (ran.code, state(tmp_path)) == (2, before)
     assert "a database is only read; write its transcripts with -o x.jsonl" in ran.err
+
+
+def both_versions(path: Path, *statements: str) -> list[str]:
+    """Write a database with a session of each version of opencode, in the tables of both; the
+    types of the messages of each line after some statements.
+    """
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(SCHEMAS["opencode, 2"])
+        database.executescript(SCHEMAS["opencode"].partition(";")[2])
+        opencode(database, 0)
+        opencode_2(database, 1)
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+    lines = list(databases.lines(path, 1 << 30))
+    return ["2" if "type" in json.loads(line)["messages"][0] else "1" for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("statements", "versions"),
+    [
+        ((), ["1", "2"]),
+        (("DELETE FROM message",), ["2"]),
+        (("UPDATE session_message SET type = 'agent-switched' WHERE type != 'idle'",), ["1"]),
+        # a session of both versions
+        (("UPDATE session_message SET session_id = 'ses_0'",), ["2"]),
+        (("UPDATE message SET session_id = 'ses_1'",), ["2"]),
+        (
+            (
+                "UPDATE session_message SET session_id = 'ses_0'",
+                "DELETE FROM session_message WHERE seq > 4",
+            ),
+            ["1"],
+        ),
+    ],
+)
+def test_sessions_of_both_versions_of_opencode_are_read(
+    tmp_path: Path, statements: tuple[str, ...], versions: list[str]
+) -> None:
+    assert both_versions(tmp_path / "a.db", *statements) == versions
 
 
 def test_databases_in_a_folder_must_be_named(ctxtrim: Run, tmp_path: Path) -> None:

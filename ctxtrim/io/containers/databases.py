@@ -77,7 +77,7 @@ def _program(database: sqlite3.Connection) -> Program:
     for program in PROGRAMS:
         if program.columns <= columns:
             return program
-    known = ", ".join(program.name for program in PROGRAMS)
+    known = ", ".join(dict.fromkeys(program.name for program in PROGRAMS))
     raise InputError(f"no transcript found: a SQLite database, but not one of {known}")
 
 

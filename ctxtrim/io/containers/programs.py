@@ -3,11 +3,13 @@
 ::
 
     opencode   session, message, part   opencode.db   as `opencode export` writes a session
+    opencode 2 session, session_message opencode.db   as `opencode session export` writes it
     Goose      sessions, messages       sessions.db   as `goose session export --format json` does
     Crush      sessions, messages       crush.db      {"session": {…}, "messages": [{…, "parts"}]}
 
 Columns that hold JSON become JSON, with the spelling of their values. Columns without a value are
-left out. Sources: `packages/opencode/src/session/session.sql.ts` of anomalyco/opencode (2026),
+left out. Sources: `packages/opencode/src/session/session.sql.ts` and, of opencode 2,
+`packages/core/src/session/sql.ts` and `info.ts` of anomalyco/opencode (2026),
 `crates/goose/src/session/session_manager.rs` of block/goose (schema versions 1 to 9),
 `internal/db` and `internal/message` of charmbracelet/crush (2026).
 """
@@ -92,19 +94,84 @@ def _opencode_info(row: DatabaseRow) -> DatabaseRow:
     )
 
 
-OPENCODE = Program(
-    "opencode",
-    frozenset({("session", "id"), ("message", "data"), ("part", "message_id"), ("part", "data")}),
+def _opencode_2(sessions: Sequence[DatabaseRow], messages: Sequence[DatabaseRow]) -> DatabaseRow:
+    contents = [{"id": row["id"], "type": row["type"]} | _members(row["data"]) for row in messages]
+    return {"info": _opencode_2_info(sessions[0]), "messages": contents}
+
+
+def _opencode_2_info(row: DatabaseRow) -> DatabaseRow:
+    times = {key: row.get(f"time_{key}") for key in ("created", "updated", "archived")}
+    tokens = {key: row.get(f"tokens_{key}") for key in ("input", "output", "reasoning")}
+    cache = {key: row.get(f"tokens_cache_{key}") for key in ("read", "write")}
+    place = {"directory": row.get("directory"), "workspaceID": row.get("workspace_id")}
+    return _known(
+        {
+            "id": row["id"],
+            "parentID": row.get("parent_id"),
+            "projectID": row.get("project_id"),
+            "agent": row.get("agent"),
+            "model": _json(row.get("model")),
+            "cost": row.get("cost"),
+            "tokens": _known({**tokens, "cache": _known(cache)}),
+            "time": _known(times),
+            "title": row.get("title"),
+            "location": _known(place),
+            "subpath": row.get("path"),
+            "revert": _json(row.get("revert")),
+        }
+    )
+
+
+def _opencode_either(
+    sessions: Sequence[DatabaseRow],
+    new_messages: Sequence[DatabaseRow],
+    messages: Sequence[DatabaseRow],
+    parts: Sequence[DatabaseRow],
+) -> DatabaseRow:
+    """A session in the version with more prompts, because either may have only some of them; in
+    that of opencode 2 if both have the same number.
     """
-    SELECT id FROM session WHERE EXISTS (SELECT 1 FROM message WHERE session_id = session.id)
-    ORDER BY time_created, id
-    """,
-    (
-        "SELECT * FROM session WHERE id = ?",
-        "SELECT * FROM message WHERE session_id = ? ORDER BY time_created, id",
-        "SELECT * FROM part WHERE session_id = ? ORDER BY message_id, id",
+    new_number = sum(row["type"] == "user" for row in new_messages)
+    old = _opencode(sessions, messages, parts)
+    old_number = sum(
+        bytes(message["info"].get("role", b"")) == b'"user"' for message in old["messages"]
+    )
+    return old if old_number > new_number else _opencode_2(sessions, new_messages)
+
+
+_SESSION = "SELECT * FROM session WHERE id = ?"
+_OLD = (
+    "SELECT * FROM message WHERE session_id = ? ORDER BY time_created, id",
+    "SELECT * FROM part WHERE session_id = ? ORDER BY message_id, id",
+)
+_NEW = "SELECT * FROM session_message WHERE session_id = ? ORDER BY seq"
+_HAS_OLD = "EXISTS (SELECT 1 FROM message WHERE session_id = session.id)"
+_HAS_NEW = """EXISTS (
+    SELECT 1 FROM session_message WHERE session_id = session.id AND type IN ('user', 'assistant')
+)"""
+_OLD_COLUMNS = frozenset({("message", "data"), ("part", "message_id"), ("part", "data")})
+_NEW_COLUMNS = frozenset({("session_message", "seq"), ("session_message", "data")})
+
+
+def _opencode_program(
+    columns: frozenset[tuple[str, str]],
+    condition: str,
+    queries: Sequence[str],
+    session: Callable[..., DatabaseRow],
+) -> Program:
+    """The program for databases with some columns; its sessions with messages meet a condition."""
+    sessions = f"SELECT id FROM session WHERE {condition} ORDER BY time_created, id"
+    return Program(
+        "opencode", columns | {("session", "id")}, sessions, (_SESSION, *queries), session
+    )
+
+
+OPENCODE = (
+    _opencode_program(
+        _OLD_COLUMNS | _NEW_COLUMNS, f"{_HAS_OLD} OR {_HAS_NEW}", (_NEW, *_OLD), _opencode_either
     ),
-    _opencode,
+    _opencode_program(_OLD_COLUMNS, _HAS_OLD, _OLD, _opencode),
+    _opencode_program(_NEW_COLUMNS, _HAS_NEW, (_NEW,), _opencode_2),
 )
 
 
@@ -195,4 +262,4 @@ CRUSH = Program(
     _crush,
 )
 
-PROGRAMS = (OPENCODE, GOOSE, CRUSH)
+PROGRAMS = (*OPENCODE, GOOSE, CRUSH)

@@ -190,11 +190,50 @@ def test_a_task_for_another_agent_is_no_prompt() -> None:
         assert transcript(first, asked, given).messages[-1].is_injected
 
 
+def told(recipient: str, text: str, **more: Any) -> Event:
+    """A message of another agent as the JSON in an answer."""
+    fields = {"author": "/main", "recipient": recipient, "content": text, "trigger_turn": True}
+    return item(says("assistant", json.dumps(fields | more)))
+
+
+def test_the_last_task_in_an_answer_is_the_task_of_a_sub_agent(ctxtrim: Run) -> None:
+    steps = [(item(calls(f"c{n}")), item(returns(f"c{n}", "buoy " * 90))) for n in range(6)]
+    given = told("/main/mate", "Count the buoys.")
+    events = (
+        event("session_meta", {"id": "s2", "source": SPAWNED}),
+        META,
+        item(says("user", "Paint the pier.")),
+        given,
+        told("/main/mate", "Soon.", trigger_turn=False),
+        told("/main/other", "Wait."),
+        *(each for step in steps for each in step),
+    )
+    messages = transcript(*events).messages
+    assert [each.role for each in messages[1:6]] == ["user"] * 4 + ["assistant"]
+    assert [each.is_injected for each in messages[1:5]] == [False, False, True, True]
+    ran = ctxtrim("trim", "--budget", "130", stdin=session(*events))
+    assert ran.code == 0, ran.err
+    assert given in [json.loads(line) for line in ran.out.splitlines()]
+    assert transcript(META, given).messages[1].is_injected  # the agent of a person has no tasks
+
+
+def test_a_sealed_message_in_an_answer_counts_as_it_is_sent() -> None:
+    parsed = transcript(META, told("/main/mate", "", encrypted_content="gAAA" * 40))
+    assert parsed.messages[1].parts[0].text.startswith("Message Type: NEW_TASK\nTask name: /main")
+    assert parsed.messages[1].parts[1].media is not None
+
+
+def test_an_answer_in_json_is_no_message_of_an_agent() -> None:
+    for fields in ({"trigger_turn": True}, {"author": 1, "trigger_turn": True}):
+        answer = item(says("assistant", json.dumps(fields)))
+        assert transcript(META, answer).messages[1].role == "assistant"
+
+
 def test_a_rollback_counts_the_turns_of_other_agents() -> None:
     back = message("thread_rolled_back", num_turns=1)
     asked = (META, item(says("user", "Paint it.")), item(says("assistant", "Done.")))
     agent = {"type": "agent_message", "content": [{"type": "input_text", "text": "Stop."}]}
-    for line in (communication("Stop."), item(agent)):
+    for line in (communication("Stop."), item(agent), told("/main/mate", "Stop.")):
         assert role_texts(transcript(*asked, line, back)) == role_texts(transcript(*asked))
 
 

@@ -21,7 +21,7 @@ from ctxtrim.formats.openai.items import is_prompt, is_summary, read_items
 from ctxtrim.formats.usage import answers_by_span, responses_usage
 from ctxtrim.model import Line, Message, Span, Transcript
 from ctxtrim.model.request import RequestOptions, Usage
-from ctxtrim.text.records import JsonRecord, dump
+from ctxtrim.text.records import JsonRecord, dump, value_in
 
 # [openai/codex, codex-rs/core/src/event_mapping.rs]
 _DEVELOPER_CONTEXT = (
@@ -33,6 +33,10 @@ _DEVELOPER_CONTEXT = (
 _DELIVERY = "codex:code-mode-delivery:"
 _AGENT_MESSAGES = ("agent_message", "inter_agent_communication")
 _TASK = "Message Type: NEW_TASK\nTask name: "  # and the path of the agent, as in `item_parts`
+_COMMUNICATION = {"author": str, "recipient": str, "content": str, "trigger_turn": bool}
+"""The fields of a message of another agent that is the JSON in an answer, and their types
+[openai/codex, codex-rs/protocol/src/protocol.rs, `InterAgentCommunication`].
+"""
 
 
 def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcript]:
@@ -100,7 +104,7 @@ class _Session(Struct):
             self._cut(self.start)
             span = Span(line, ("payload", "replacement_history"))
             self.items += [
-                Element(item, span.inside(index), span.inside(index))
+                Element(_as_sent(item), span.inside(index), span.inside(index))
                 for index, item in enumerate(history)
             ]
             self.base = None
@@ -163,7 +167,7 @@ def _take(state: _Session, value: dict[str, Any], line: int) -> None:
     if not isinstance(payload, dict):
         _take_bare(state, value, line)
     elif kind == "response_item" and not _is_delivery(value.get("metadata")):
-        state.items.append(Element(payload, Span(line, ("payload",)), Span(line)))
+        state.items.append(Element(_as_sent(payload), Span(line, ("payload",)), Span(line)))
     elif kind == "inter_agent_communication":
         state.items.append(Element(payload | {"type": kind}, Span(line, ("payload",)), Span(line)))
     elif kind == "session_meta":
@@ -215,9 +219,42 @@ def _mark_task(messages: list[Message], start: str) -> None:
     """
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if message.is_injected and message.parts and message.parts[0].text.startswith(start):
+        if message.is_injected and message.parts and _is_task(message.parts[0].text, start):
             messages[index] = replace(message, is_injected=False)
             return
+
+
+def _is_task(text: str, start: str) -> bool:
+    """Whether a text of another agent is a task that starts in a way. As JSON it has no header."""
+    communication = _communication(text)
+    if communication is None:
+        return text.startswith(start)
+    return communication["trigger_turn"] and f"{_TASK}{communication['recipient']}\n".startswith(
+        start
+    )
+
+
+def _as_sent(value: Any) -> Any:
+    """An item; as a message of another agent, if it is an answer that is only one as JSON."""
+    if not isinstance(value, dict) or value.get("role") != "assistant":
+        return value
+    blocks = elements(value.get("content"))
+    text = string(members(blocks[0]).get("text")) if len(blocks) == 1 else None
+    communication = None if text is None else _communication(text)
+    if communication is None:
+        return value
+    if isinstance(communication.get("encrypted_content"), str):
+        return communication | {"type": "inter_agent_communication"}
+    return value | {"type": "agent_message"}
+
+
+def _communication(text: str) -> dict[str, Any] | None:
+    """The message of another agent that a text is as JSON; None for any other text."""
+    if '"trigger_turn"' not in text:
+        return None
+    value = members(value_in(text))
+    has_fields = all(isinstance(value.get(key), kind) for key, kind in _COMMUNICATION.items())
+    return value if has_fields else None
 
 
 def _take_bare(state: _Session, value: dict[str, Any], line: int) -> None:

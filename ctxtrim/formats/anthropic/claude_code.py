@@ -31,7 +31,7 @@ from ctxtrim.formats.media_blocks import text_block
 from ctxtrim.formats.message_lists import insert_around
 from ctxtrim.formats.message_parts import event_id
 from ctxtrim.model import Companion, Line, Message, Part, Span, Transcript
-from ctxtrim.model.request import Usage
+from ctxtrim.model.request import RequestOptions, Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import JsonRecord, dump
 
@@ -48,6 +48,9 @@ _ENVELOPE = (
 """The keys that an inserted event copies from its neighbour. This avoids reading the clock."""
 
 _KEPT = 64 << 20  # maximum bytes of a session whose events are kept in memory for an edit
+_FORK = "fork-context-ref"
+"""The type of the first line of a subagent that continues the conversation of its parent."""
+
 _HEAD = 32  # events of a document inspected to detect it; those of hooks come first
 
 
@@ -69,6 +72,8 @@ def _is_event(value: object) -> bool:
         return is_message and not knows_cursor(value)
     if "systemPayload" in value or (isinstance(message, dict) and "parts" in message):
         return False  # an event of Qwen Code
+    if kind == _FORK:
+        return "parentSessionId" in value
     return kind in _TYPES and ("sessionId" in value or "leafUuid" in value or "snapshot" in value)
 
 
@@ -92,7 +97,10 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     """
     events: list[ClaudeEvent] = []
     name: str | None = None
+    base: str | None = None
     for value, span in events_in(record.value for record in records):
+        if not events and value.get("type") == _FORK:
+            base = string(value.get("parentSessionId"))
         events.append(event_of(value, span))
         name = string(value.get("sessionId")) if name is None else name
     events = as_loaded(events)
@@ -109,6 +117,7 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
         id=name,
         tools=_tools(snapshots),
         usages=tuple(_usages(live_events, events)),
+        options=RequestOptions(base=None if any(event.is_compaction for event in events) else base),
     )
 
 

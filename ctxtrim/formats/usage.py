@@ -76,6 +76,11 @@ def pi_usage(value: Any, message: int, model: object) -> Usage | None:
     return _usage(value, parts, "output", message, string(model))
 
 
+def goose_usage(value: Any, message: int, model: str | None) -> Usage | None:
+    """`{inputTokens, outputTokens}` (the input includes cached tokens), or `totalTokens` alone."""
+    return _usage(value, ("inputTokens",), "outputTokens", message, model)
+
+
 def kimi_usage(value: Any, model: str | None) -> Usage | None:
     """`{inputOther, inputCacheRead, inputCacheCreation, output}`: three counters of input that do
     not overlap.

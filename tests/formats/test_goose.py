@@ -13,6 +13,7 @@ from pictures import PICTURE
 
 from ctxtrim.formats.reading import open_reading
 from ctxtrim.model import Message, Part
+from ctxtrim.model.request import Usage
 
 FIXTURE = Path("fixtures/goose.json")
 
@@ -239,6 +240,46 @@ def test_a_message_is_removed_with_its_last_block() -> None:
     assert ran.data is not None
     left = json.loads(ran.data)["conversation"]
     assert left == [{**talk[2], "content": talk[2]["content"][1:]}, *talk[3:]]
+
+
+def used(prompt: int, model: str = "gpt-5", **more: Any) -> dict[str, Any]:
+    """Metadata of an answer: the model, and a usage whose input includes cached tokens."""
+    counts = {"inputTokens": prompt, "outputTokens": 12, "totalTokens": prompt + 12}
+    usage = counts | {"cacheReadTokens": 80, "cacheWriteTokens": 5} | more
+    return {"metadata": {"inference": {"requestedModel": model}, "usage": usage}}
+
+
+def test_the_usage_and_the_model_of_answers_are_read() -> None:
+    conversation = [
+        spoken("user", text("Open the sluice.")),
+        spoken("assistant", text("Which one?"), **used(90)),
+        spoken("user", text("The second.")),
+        spoken("assistant", text("Done."), **used(120)),
+    ]
+    conversation[-1]["metadata"]["inference"]["resolvedModel"] = "gpt-5.1"
+    (transcript,) = read(session(*conversation))[0].transcripts
+    assert transcript.model == "gpt-5.1"
+    assert transcript.usages == (Usage(90, 12, 1, "gpt-5"), Usage(120, 12, 3, "gpt-5.1"))
+
+
+def test_usage_before_a_compaction_and_that_of_the_summary_are_not_read() -> None:
+    old = spoken("assistant", text("Ready."), **used(900))
+    old["metadata"]["agentVisible"] = False
+    conversation = (
+        spoken("assistant", text("So."), **used(800)),
+        old,
+        spoken("assistant", text("A summary."), **used(950, isCompaction=True)),
+        spoken("assistant", text("Done."), **used(120)),
+    )
+    (transcript,) = read(session(*conversation))[0].transcripts
+    assert transcript.usages == (Usage(120, 12, 2, "gpt-5"),)
+
+
+def test_the_usage_of_a_streamed_answer_may_be_on_any_of_its_lines() -> None:
+    lines = [spoken("assistant", text(word), id="m") for word in ("Open", "ing.")]
+    asked = spoken("user", text("Open it."))
+    (transcript,) = read(stream(asked, lines[0], lines[1] | used(90)))[0].transcripts
+    assert transcript.usages == (Usage(90, 12, 1, "gpt-5"),)
 
 
 def stream(*conversation: dict[str, Any]) -> bytes:

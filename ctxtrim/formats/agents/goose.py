@@ -14,11 +14,11 @@
               toolResponse  {"id", "toolResult": {"status", "value": [block] | {"content": [block],
                              "isError"?} | "error"}}
 
-Source: `crates/goose-provider-types/src/conversation/message.rs`, `formats/anthropic.rs`,
-`formats/openai.rs` and `mcp_utils.rs` there, and `crates/goose-cli/src/session/mod.rs`, of
-aaif-goose/goose (2026). Goose sends no message with `agentVisible: false`, which
-is how it compacts, and no block whose audience is only the user. Consecutive lines of a stream with
-the same message id are one message (`Conversation::push`).
+Source: `crates/goose-provider-types/src/conversation/message.rs` and `token_usage.rs`,
+`formats/anthropic.rs`, `formats/openai.rs` and `mcp_utils.rs` there, and
+`crates/goose-cli/src/session/mod.rs`, of aaif-goose/goose (2026). Goose sends no message with
+`agentVisible: false`, which is how it compacts, and no block whose audience is only the user.
+Consecutive lines of a stream with the same message id are one message (`Conversation::push`).
 """
 
 from base64 import b64decode
@@ -32,6 +32,7 @@ from ctxtrim.formats.block_messages import add_messages, insert_blocks
 from ctxtrim.formats.fields import (
     boolean,
     elements,
+    first_string,
     has_chat_messages,
     located,
     members,
@@ -47,7 +48,9 @@ from ctxtrim.formats.message_parts import (
     result_parts,
     text_of,
 )
+from ctxtrim.formats.usage import goose_usage
 from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.model.request import Usage
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump
 
@@ -95,6 +98,7 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
     """Read the messages of each element that Goose sends."""
     last_id: str | None = None
     has_hidden = False
+    usages: dict[int, Usage] = {}  # by the position of the answer
     rest: dict[int, list[Message]] = {}  # by the position of the message that they continue
     for value, span, _ in items:
         message, keys = _inner(value)
@@ -102,8 +106,11 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             contents.uncounted += "role" in message
             continue
         metadata = members(message.get("metadata"))
+        model = _model_in(metadata)
+        contents.model = model or contents.model
         if metadata.get("agentVisible") is False:
             has_hidden = True
+            usages.clear()  # of requests that had this message
             continue
         index = len(contents.messages)
         blocks = located(message["content"], span.inside(*keys, "content"))
@@ -116,9 +123,31 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
         name = string(message.get("id"))
         if keys and name is not None and name == last_id and _continues(contents.messages, index):
             rest.setdefault(index - 1, []).append(contents.messages.pop(index))
+            index -= 1
         last_id = name
+        usage = _usage_in(metadata, index, model)
+        if usage is not None and _is_answer(contents.messages, index):
+            usages[index] = usage
     for position, messages in rest.items():
         contents.messages[position] = joined_message(contents.messages[position], messages)
+    contents.usages += usages.values()
+
+
+def _model_in(metadata: dict[str, Any]) -> str | None:
+    """The model that wrote an answer, by the metadata of the message."""
+    inference = members(metadata.get("inference"))
+    return first_string((inference.get("resolvedModel"), inference.get("requestedModel")))
+
+
+def _usage_in(metadata: dict[str, Any], index: int, model: str | None) -> Usage | None:
+    """The usage of the request for an answer; None for the request that wrote a summary."""
+    usage = members(metadata.get("usage"))
+    return None if usage.get("isCompaction") is True else goose_usage(usage, index, model)
+
+
+def _is_answer(messages: Sequence[Message], position: int) -> bool:
+    """Whether there is a message of the assistant at a position."""
+    return position < len(messages) and messages[position].role == "assistant"
 
 
 def _continues(messages: Sequence[Message], position: int) -> bool:

@@ -245,11 +245,15 @@ def _with_client_text(message: Message, client_texts: Mapping[str, str]) -> Mess
 
 
 def _usages(live_events: Sequence[ClaudeEvent], events: Sequence[ClaudeEvent]) -> Iterator[Usage]:
-    """The usage of each answer since the client last compacted the context or cleared results.
+    """The usage of each answer since the client last changed the context before it.
 
     Every line of a message repeats its usage; the last line has the right one.
     """
-    cuts = (event.span for event in events if event.is_compaction or event.cleared is not None)
+    cuts = (
+        event.span
+        for event in events
+        if event.is_compaction or event.snipped or event.cleared is not None
+    )
     cut = max(cuts, default=Span(-1))
     usages: dict[int | None, Usage] = {}
     for event in live_events:

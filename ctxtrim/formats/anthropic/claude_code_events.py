@@ -47,6 +47,7 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
     - `is_synthetic`: a line of a stream that no person typed
     - `is_compaction`: the client summarized everything before
     - `compaction`: the links of a compaction to messages that it preserves
+    - `snipped`: the ids of events that the client removes from the context
     - `cleared`: the ids of calls whose results the client clears from the context, if it does
     - `replacements`: the texts that the client sends for results, by the ids of their calls
     - `snapshot`: a recorded system prompt and its tools
@@ -69,6 +70,7 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
     model: object = None
     usage: Usage | None = None
     answer: int | None = None
+    snipped: tuple[str, ...] = ()
     cleared: list[str] | None = None
     replacements: dict[str, str] | None = None
     snapshot: dict[str, Any] | None = None
@@ -150,6 +152,9 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
         self.is_compaction = subtype == "compact_boundary"
         if "microcompactMetadata" in value:
             self.cleared = _cleared_ids(value["microcompactMetadata"])
+        if "snipMetadata" in value:
+            names = elements(members(value["snipMetadata"]).get("removedUuids"))
+            self.snipped = tuple([name for name in names if isinstance(name, str)])
         if subtype == "local_command" and isinstance(content, str):
             self.speaks = self.is_context = True
             part = Part("text", content, span=self.span.inside("content"))

@@ -6,6 +6,7 @@ several lines. The search follows the parents from the last message to the last 
 adds the lines that share a message id with the path, and the results that answer its calls.
 
 A compaction may preserve messages before it. They follow its summary, see `claude_code_compaction`.
+The client may remove messages in the middle, see `claude_code_snips`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -73,18 +74,23 @@ def _mark_summary(events: Iterable[ClaudeEvent]) -> None:
 
 def as_loaded(events: list[ClaudeEvent]) -> list[ClaudeEvent]:
     """The events as the client loads them: the messages that the last compaction preserves follow
-    its summary.
+    its summary, and events that it removed from the context link nothing.
     """
     compactions = [index for index, event in enumerate(events) if event.is_compaction]
     main_indices = main_session(events, compactions)
     for index in main_indices:
         _mark_summary(islice(events, index + 1, None))
-    if not main_indices or not events[main_indices[-1]].compaction:
-        return events
-    # imported here: few sessions have such a compaction
-    from ctxtrim.formats.anthropic.claude_code_compaction import in_context_order
+    if main_indices and events[main_indices[-1]].compaction:
+        # imported here: few sessions have such a compaction
+        from ctxtrim.formats.anthropic.claude_code_compaction import in_context_order
 
-    return in_context_order(events, main_indices[-1])
+        events = in_context_order(events, main_indices[-1])
+    if any(event.snipped for event in events):
+        # imported here: few sessions have such events
+        from ctxtrim.formats.anthropic.claude_code_snips import leave_out_snipped
+
+        leave_out_snipped(events)
+    return events
 
 
 def _with_preserved(events: EventEdit[ClaudeEvent], edit: Edit) -> Edit:

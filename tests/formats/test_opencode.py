@@ -178,6 +178,24 @@ def test_unsent_parts_and_failed_answers_are_not_read() -> None:
     assert media is not None and (media.kind, media.width, media.height) == ("image", 1024, 768)
 
 
+def test_a_notice_in_an_answer_is_not_sent_and_is_removed_with_its_step() -> None:
+    """Kilo Code writes its warnings into answers."""
+    notice = text("The network is lost.", ignored=True)
+    data = session(
+        user(1, text("go")),
+        answer(2, STEP, notice, text("Ready."), STEP, notice, tool("c1", output="out")),
+        answer(3, notice),
+    )
+    assert texts(data) == [
+        ("user", ["go"]),
+        ("assistant", ["Ready."]),
+        ("assistant", ['{"at":1}']),
+        ("tool", ["out"]),
+    ]
+    parts = [span.path[3] for span in transcript(data).messages[1].spans]
+    assert parts == [0, 1, 2]
+
+
 def test_texts_of_the_client_are_not_the_task() -> None:
     data = session(
         user(1, text("go")),

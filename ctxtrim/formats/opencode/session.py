@@ -211,7 +211,7 @@ def _answer_part(value: Any, span: Span) -> Part | None:
         return call_part(
             value["state"].get("input"), call_id_of(value), value.get("tool"), value_span, span
         )
-    return typed_text(value, span)
+    return None if members(value).get("ignored") else typed_text(value, span)
 
 
 def _is_tool(value: Any) -> bool:

@@ -266,6 +266,11 @@ def test_a_log_is_replayed() -> None:
     ]
 
 
+def test_an_empty_list_replaces_no_messages() -> None:
+    data = log(user("a", "go"), gemini("b", "Gone."), {"$set": {"messages": []}})
+    assert role_texts(data) == [("user", ["go"]), ("assistant", ["Gone."])]
+
+
 def test_dropping_a_message_of_a_log_drops_all_its_records() -> None:
     early = gemini("b", "half " * 99)
     data = log(

@@ -4,7 +4,7 @@
 
     {"id": "a", …}                       a message, or its new version if the id exists
     {"$rewindTo": "a"}                   drops that message and all after it
-    {"$set": {"messages": […]}}          replaces all messages
+    {"$set": {"messages": […]}}          replaces all messages, unless the list is empty
     {"$patch": {"id": "a", "content": …, "toolCalls": [{"id", "result"}]}}
     {"$patch": {"updates": [{"id", …}], "removeIds": […], "orderIds": […]}}
 
@@ -94,7 +94,7 @@ def _change(
             pass
     elif isinstance(patch, dict):
         _patch(entries, patch, span)
-    elif isinstance(update, dict) and isinstance(update.get("messages"), list):
+    elif isinstance(update, dict) and elements(update.get("messages")):
         entries.clear()
         for index, item in enumerate(update["messages"]):
             inner_span = span.inside("$set", "messages", index)

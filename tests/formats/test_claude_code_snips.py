@@ -3,7 +3,17 @@
 import json
 
 import pytest
-from builders_claude import Event, line, role_texts, says, session, transcript
+from builders_claude import (
+    Event,
+    answers,
+    call_line,
+    line,
+    role_texts,
+    says,
+    session,
+    transcript,
+)
+from conftest import Run
 from harness import read
 from insertions import SUMMARY, written
 from msgspec.structs import replace
@@ -85,3 +95,15 @@ def test_a_new_message_follows_the_one_before_the_removed_ones() -> None:
     new = next(row for row in rows if row["uuid"] not in {event["uuid"] for event in EVENTS})
     parents = {row["uuid"]: row["parentUuid"] for row in rows}
     assert (new["parentUuid"], parents["u3"], parents["u2"]) == ("a1", new["uuid"], "a1")
+
+
+def test_messages_for_the_screen_are_not_sent(ctxtrim: Run) -> None:
+    events = (
+        line("u1", None, "user", "Count the buoys."),
+        call_line("a1", "u1", "m1", "c1") | {"isVirtual": True},
+        answers("r1", "a1", "c1", "buoy " * 90) | {"isVirtual": True},
+        answered("a2", "r1", "Seven.") | {"isVirtual": False},
+    )
+    assert role_texts(transcript(*events)) == [LEFT[0], LEFT[1]]
+    data = session(*events)
+    assert ctxtrim("truncate", "--max-tokens", "20", stdin=data).out == data

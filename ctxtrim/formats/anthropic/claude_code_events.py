@@ -97,6 +97,7 @@ class ClaudeEvent(SessionEvent, eq=False, gc=False):
             return
         is_summary = bool(value.get("isCompactSummary"))
         is_hidden = value.get("isVisibleInTranscriptOnly") and not is_summary
+        is_hidden = is_hidden or value.get("isVirtual")  # only the screen shows it
         self.is_context = self.model != SYNTHETIC and not is_hidden
         path = self.span.path
         content_span = Span(self.span.line, (*path, *_CONTENT) if path else _CONTENT)

@@ -223,6 +223,19 @@ def test_a_sealed_message_in_an_answer_counts_as_it_is_sent() -> None:
     assert parsed.messages[1].parts[1].media is not None
 
 
+def test_an_encrypted_message_without_content_makes_an_estimate() -> None:
+    asked = item(says("user", "Count the buoys."))
+    sealed = item({"type": "message", "role": "assistant", "content": []})
+    sealed["payload"]["encrypted_content"] = "gAAA" * 400
+    done = item(says("assistant", "Seven."))
+    parsed = transcript(META, asked, sealed, done)
+    assert [each.role for each in parsed.messages[1:]] == ["user", "assistant", "assistant"]
+    (part,) = parsed.messages[2].parts
+    assert part.media is not None
+    (row,) = run(session(META, asked, sealed, done), [("count", {})], model="gpt-4o").rows
+    assert (row.count.exactness, row.count.tokens > 200) == ("estimated", True)
+
+
 def test_an_answer_in_json_is_no_message_of_an_agent() -> None:
     for fields in ({"trigger_turn": True}, {"author": 1, "trigger_turn": True}):
         answer = item(says("assistant", json.dumps(fields)))

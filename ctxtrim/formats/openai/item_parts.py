@@ -21,7 +21,12 @@ PROGRAMS = {"program": "code", "program_output": "result"}
 
 
 def content(value: dict[str, Any], span: Span) -> tuple[Part, ...]:
-    """The parts of a message's content; that of a report of the client is an output."""
+    """The parts of a message's content; that of a report of the client is an output.
+
+    A message of another Codex agent may have encrypted content instead.
+    """
+    if not value.get("content") and isinstance(value.get("encrypted_content"), str):
+        return (Part("attachment", media=sealed_media(value["encrypted_content"]), source=span),)
     key = "content"
     if key not in value:
         key = "output" if "output" in value else "message"

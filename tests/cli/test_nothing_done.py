@@ -74,6 +74,40 @@ def test_a_run_that_replaces_no_result_says_why(
     assert second.endswith(" tokens")
 
 
+READ = {"type": "tool_use", "id": "c1", "name": "read_file", "input": {"path": "log.md"}}
+IN_USE = "1 tool result that is too long shows a file in use; try --no-keep-active-files"
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ("", IN_USE),
+        (":max-age=1", IN_USE),
+        (":max-tokens=0", None),
+        (":pin=tool:read_file", None),
+    ],
+)
+def test_a_run_that_keeps_files_in_use_says_so(
+    ctxtrim: Run, settings: str, reason: str | None
+) -> None:
+    text = "".join(f"Fog at buoy {number}.\n" for number in range(900))
+    talk: list[dict[str, Any]] = [
+        {"role": "user", "content": "How is the sea?"},
+        {"role": "assistant", "content": [READ]},
+        {"role": "user", "content": [FOG | {"content": text}]},
+        {"role": "assistant", "content": "Foggy."},
+    ]
+    data = json.dumps({"system": "Be brief.", "messages": talk}).encode()
+    ran = ctxtrim("run", "-s", f"truncate{settings}", stdin=data)
+    assert (ran.code, ran.out) == (0, data)
+    assert ("nothing was shortened" in ran.err) == (reason is not None)
+    if reason is not None:
+        first, second = ran.err.splitlines()
+        assert first.endswith(f": nothing was shortened: {reason}")
+        assert second.endswith(" tokens")
+    assert ctxtrim("run", "-s", "truncate:keep-active-files=false", stdin=data).out != data
+
+
 OLDER = "nothing is older than the kept messages"
 
 

@@ -177,19 +177,19 @@ class ResultRule:
             return f"{MARKS[counter.tokenizer.exactness]}{counter.text(result.text)}"
 
         text = self.replacement.of(result, tokens)
-        if settings.replace == "head" and settings.max_tokens and self._exceeds(text):
+        if settings.replace == "head" and self.is_too_long(text):
 
             def with_lines(lines: int) -> str:
                 return dataclasses.replace(self.replacement, lines=lines).of(result, tokens)
 
             fewer = range(1, settings.head_lines)
-            fitting = bisect_left(fewer, True, key=lambda n: self._exceeds(with_lines(n)))
+            fitting = bisect_left(fewer, True, key=lambda n: self.is_too_long(with_lines(n)))
             text = with_lines(fitting)
         return self._smaller(result, text, fan)
 
-    def _exceeds(self, text: str) -> bool:
+    def is_too_long(self, text: str) -> bool:
         """Whether a text has more tokens than a result may have."""
-        return self.settings.counter.text(text) > self.settings.max_tokens
+        return 0 < self.settings.max_tokens < self.settings.counter.text(text)
 
     def _smaller(self, result: ToolResult, text: str, fan: int) -> Message | None:
         """A result with another text; None if that is not smaller."""

@@ -24,6 +24,7 @@ from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence.duplicates import copies
 from ctxtrim.evidence.evidence import Evidence
+from ctxtrim.findings import Finding
 from ctxtrim.model import Message, Transcript
 from ctxtrim.stage import KEEP, Outcome, change_of, setting
 from ctxtrim.stages import common_settings
@@ -114,7 +115,28 @@ class Truncate(KeepRules, ResultSettings):
             for position, verdict in verdicts.items()
             if verdict.action != "kept" or not self.is_brief
         ]
-        return Outcome(replace(transcript, messages=_edited(messages, verdicts)), tuple(changes))
+        findings: tuple[Finding, ...] = ()
+        if all(verdict.action == "kept" for verdict in verdicts.values()):
+            in_full = [
+                result
+                for result in tool_results
+                if result.position not in pinned and keep_reasons[result.position].in_full
+            ]
+            findings = self._nothing(in_full, transcript)
+        edited = replace(transcript, messages=_edited(messages, verdicts))
+        return Outcome(edited, tuple(changes), findings)
+
+    def _nothing(
+        self, in_full: Sequence[ToolResult], transcript: Transcript
+    ) -> tuple[Finding, ...]:
+        """Why nothing is shortened, if some of the results that are kept in full are too long."""
+        long = [result for result in in_full if self._rule_of(result).is_too_long(result.text)]
+        if not long:
+            return ()
+        number = several(len(long), "tool result")
+        noun = "that is too long shows a file" if len(long) == 1 else "that are too long show files"
+        text = f"nothing was shortened: {number} {noun} in use; try --no-keep-active-files"
+        return (Finding("nothing-to-replace", "info", text, transcript.line),)
 
     def _second_verdicts(
         self,

@@ -21,10 +21,11 @@ from ctxtrim.evidence.tool_kinds import accesses, command_of, kind_of_tool
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries.digests import counted_tools
 from ctxtrim.summaries.excerpts import head
+from ctxtrim.summaries.fitting import chosen_lines, fitted, text_order
 from ctxtrim.summaries.markers import is_digest
 from ctxtrim.summaries.redaction import redacted
 from ctxtrim.summaries.sections import (
-    ANSWERS,
+    ANSWER,
     CHANGED,
     COMMANDS,
     CONSTRAINTS,
@@ -39,7 +40,6 @@ from ctxtrim.summaries.sections import (
     Outline,
     Section,
     counted,
-    fitted,
     is_facts,
     merged,
     parse_facts,
@@ -53,9 +53,10 @@ _LENGTHS = {
     ERRORS: 240,
     DECISIONS: 240,
     NEXT: 240,
-    ANSWERS: 240,
 }
 _LENGTH = 300  # characters of a line of any other section
+_ANSWER = 1000  # characters of the newest answer
+_ANSWER_LENGTHS = (240, 120)  # characters of one of its lines; fewer if they are too many
 _REACH = 1 << 16  # characters of a text that are searched for lines
 _DECIDED = re.compile(
     r"\b(?:decision|decided)\b\s*:"
@@ -155,6 +156,7 @@ class _Collector:
         self._lines: dict[Section, list[str]] = {}
         self._calls: Counter[str] = Counter()
         self._messages = 0
+        self._answer = ""
 
     def add_message(self, message: Message, text: str, call: Part | None) -> None:
         """Add the facts of a message with this text; `call`: the call that it answers, if any."""
@@ -174,7 +176,10 @@ class _Collector:
 
     def _add(self, new_facts: Iterable[_Fact]) -> None:
         for section, line in new_facts:
-            self._lines.setdefault(section, []).append(_line(line, section, self._redacts))
+            if section is ANSWER:
+                self._answer = line
+            else:
+                self._lines.setdefault(section, []).append(_line(line, section, self._redacts))
 
     @property
     def facts(self) -> Facts:
@@ -183,7 +188,8 @@ class _Collector:
         lines[TOOLS.name] = tuple(
             counted(" ".join(name.split()), times) for name, times in self._calls.items()
         )
-        return Facts(self._messages, lines, {})
+        lines[ANSWER.name], left_out = _answer_lines(self._answer, self._redacts)
+        return Facts(self._messages, lines, {ANSWER.name: left_out} if left_out else {})
 
 
 def _facts_in(message: Message, text: str, call: Part | None) -> Iterator[_Fact]:
@@ -195,7 +201,7 @@ def _facts_in(message: Message, text: str, call: Part | None) -> Iterator[_Fact]
         yield _Fact(REQUESTS, f"[system] {text}")
     elif message.role == "assistant" and text.strip():
         if not message.calls and message.action is None:
-            yield _Fact(ANSWERS, text)
+            yield _Fact(ANSWER, text)
         yield from _matching_lines(text, {DECISIONS: _DECIDED.search, NEXT: _ANNOUNCED.match})
     elif message.role == "tool":
         yield from _facts_in_result(message, call)
@@ -275,6 +281,30 @@ def _line(text: str, section: Section, redacts: bool) -> str:
     """A text as a line of a section, masked before it is cut."""
     text = " ".join(text.split())
     return head(redacted(text, redacts), _LENGTHS.get(section, _LENGTH))
+
+
+def _answer_lines(text: str, redacts: bool) -> tuple[tuple[str, ...], int]:
+    """The most important lines of an answer, with gaps, and the number of the other lines.
+
+    Lines without letters and digits, such as rules, do not count.
+    """
+    whole = redacted(text, redacts)
+    texts = [line for line in whole.split("\n") if any(map(str.isalnum, line))]
+    lines: list[str] = []
+    for length in _ANSWER_LENGTHS:
+        lines = [head(line, length) for line in texts]
+        if sum(map(len, lines)) <= _ANSWER:
+            break
+    positions: list[int] = []
+    room = _ANSWER
+    for position in text_order(lines):
+        room -= len(lines[position])
+        if room < 0:
+            break
+        positions.append(position)
+    chosen = chosen_lines(lines, positions)
+    masked = tuple(redacted(line, redacts) for line in chosen)
+    return masked, len(lines) - len(positions)
 
 
 def _masked(facts: Facts, redacts: bool) -> Facts:

@@ -40,9 +40,13 @@ def has_counts_of(facts: Facts, other: Facts) -> bool:
 
 
 def has_lines_of(facts: Facts, other: Facts) -> bool:
-    """Whether facts have all lines of others, apart from counts and quotes of earlier summaries."""
+    """Whether facts have all lines of others, apart from counts, quotes of earlier summaries and
+    lines that these facts replace.
+    """
     for section in SECTIONS:
         if section.merge == "sum" or section is EARLIER:
+            continue
+        if section.merge == "newest" and facts.lines.get(section.name):
             continue
         keys = set(map(section.key, facts.lines.get(section.name, ())))
         if section is READ:  # a file that was changed later is no longer listed as read

@@ -1,4 +1,4 @@
-"""Facts as sections of lines: write, parse, merge and fit them.
+"""Facts as sections of lines: write, parse and merge them.
 
 ::
 
@@ -13,7 +13,7 @@ A written summary can be parsed, so a later summary is merged with it, not appen
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -21,7 +21,6 @@ from msgspec import Struct
 from ctxtrim.loading import lazy_pattern
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.text.numbers import most_first
-from ctxtrim.tokens.tokenizer import Tokenizer
 
 Merge = Literal["union", "sum", "newest"]
 
@@ -32,13 +31,19 @@ class Section(Struct, frozen=True):
 
     `union`: the lines of both in order, each once, at its last occurrence; `sum`: counts of the
     same line are added; `newest`: only the later section is kept. `key` identifies equal lines.
+    `points`: the lines are those of one text, of which numbered ones, head and tail are kept.
     """
 
     name: str
     bullet: str = "- "
     merge: Merge = "union"
-    keeps: Literal["newest", "first"] = "newest"
+    keeps: Literal["newest", "first", "points"] = "newest"
     key: Callable[[str], str] = str
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the lines are those of one text, with a gap for the lines left out."""
+        return self.keeps == "points"
 
 
 def _command(line: str) -> str:
@@ -53,18 +58,18 @@ COMMANDS = Section("Commands", key=_command)
 ERRORS = Section("Errors")
 TOOLS = Section("Tool calls", merge="sum", keeps="first")
 DECISIONS = Section("Decisions", "> ")
-ANSWERS = Section("Answers", "> ")
+ANSWER = Section("Last answer", "> ", "newest", "points")
 NEXT = Section("Announced", "> ", "newest")
 EARLIER = Section("Earlier summary", "> ", "newest", "first")
 SECTIONS = (
     REQUESTS,
+    ANSWER,
     CHANGED,
     ERRORS,
     EARLIER,
     DECISIONS,
     COMMANDS,
     CONSTRAINTS,
-    ANSWERS,
     NEXT,
     READ,
     TOOLS,
@@ -74,12 +79,12 @@ SECTIONS = (
 Outline = tuple[tuple[str | None, tuple[Section, ...]], ...]
 """The order of headings, and the sections under each."""
 FACTS: Outline = (
-    (None, (EARLIER, REQUESTS, ANSWERS, CHANGED, READ, COMMANDS, ERRORS, TOOLS, DECISIONS)),
+    (None, (EARLIER, REQUESTS, ANSWER, CHANGED, READ, COMMANDS, ERRORS, TOOLS, DECISIONS)),
 )
 CHECKPOINT: Outline = (
     ("Goal", (REQUESTS,)),
     ("Constraints & Preferences", (CONSTRAINTS,)),
-    ("Progress", (ANSWERS, CHANGED, READ, COMMANDS, TOOLS)),
+    ("Progress", (ANSWER, CHANGED, READ, COMMANDS, TOOLS)),
     ("Key Decisions", (DECISIONS,)),
     ("Next Steps", (NEXT,)),
     ("Critical Context", (ERRORS, EARLIER)),
@@ -90,11 +95,12 @@ HEADINGS = tuple(heading for heading, _ in CHECKPOINT if heading)
 SectionLines = Mapping[str, tuple[str, ...]]
 _TITLE = lazy_pattern(r"^\[Summary of (\d+) earlier messages?\]$", re.MULTILINE)
 _TITLE_LINES = 4  # presets may put lines above the title
-_HEADING = lazy_pattern(r"#{2,3} (.+?)(?: \((\d+) left out\))?")
+_HEADING = lazy_pattern(r"#{2,3} (.+?)(?: \((\d+)(?: lines?)? left out\))?")
 _COUNTED = lazy_pattern(r"(.*) × (\d+)")
-_CHARACTERS = 128  # characters per token, an upper bound: longer texts do not fit and need no count
 _QUOTED = 300  # characters of one line of a summary in another layout
 _NAMES = {section.name: section for section in SECTIONS}
+GAP = "[…]"
+"""The line in place of lines of a text that are left out."""
 
 
 class Facts(Struct, frozen=True):
@@ -188,7 +194,6 @@ def _summed(lines: Sequence[str]) -> tuple[str, ...]:
 
 def facts_text(facts: Facts, layout: Outline = FACTS) -> str:
     """The text of a summary with all facts; empty sections are left out."""
-    facts = _shown(facts, layout)
     page = [f"[Summary of {facts.messages} earlier message{'' if facts.messages == 1 else 's'}]"]
     for heading, sections in layout:
         inside: list[str] = []
@@ -200,118 +205,18 @@ def facts_text(facts: Facts, layout: Outline = FACTS) -> str:
     return "\n".join(page)
 
 
-def _shown(facts: Facts, layout: Outline) -> Facts:
-    """The facts in the sections of a layout; without answers, unless there are no others."""
-    names = {section.name for _, sections in layout for section in sections}
-    others = _of_sections(facts, names - {ANSWERS.name})
-    return _of_sections(facts, names) if others.is_empty else others
-
-
-def _of_sections(facts: Facts, names: Set[str]) -> Facts:
-    lines = {name: texts for name, texts in facts.lines.items() if name in names}
-    left_out = {name: number for name, number in facts.left_out.items() if name in names}
-    return Facts(facts.messages, lines, left_out)
-
-
 def _spelled(facts: Facts, section: Section, level: str) -> Iterator[str]:
     lines, left_out = facts.lines.get(section.name, ()), facts.left_out.get(section.name, 0)
     if lines or left_out:
-        yield f"{level} {section.name}" + (f" ({left_out} left out)" if left_out else "")
+        yield f"{level} {heading_of(section, left_out)}"
         for line in lines:
             yield section.bullet + line
 
 
-def fitted(facts: Facts, limit: int, tokenizer: Tokenizer, layout: Outline = FACTS) -> str:
-    """The text of a summary in at most `limit` tokens, which counts the lines left out.
-
-    Empty if not one line fits.
-    """
-    facts = _shown(facts, layout)
-    if not any(facts.lines.values()):
-        return ""
-    whole = facts_text(facts, layout)
-    if len(whole) <= _CHARACTERS * limit and tokenizer.count(whole) <= limit:
-        return whole
-    costs: dict[str, int] = {}
-    room = limit
-    while room > 0:
-        kept = _kept(facts, room, tokenizer, layout, costs)
-        if not any(kept.lines.values()):
-            return ""
-        text = facts_text(kept, layout)
-        over = tokenizer.count(text) - limit
-        if over <= 0:
-            return text
-        room -= over
-    return ""
-
-
-def _kept(
-    facts: Facts, room: int, tokenizer: Tokenizer, layout: Outline, costs: dict[str, int]
-) -> Facts:
-    """The facts that take about `room` tokens, and the numbers of lines left out."""
-
-    def cost(line: str) -> int:
-        if line not in costs:
-            costs[line] = tokenizer.count(line + "\n")
-        return costs[line]
-
-    bare = [f"## {heading}" for heading, _ in layout if heading is not None]
-    room -= sum(map(cost, (facts_text(Facts(facts.messages, {}, {})), *bare)))
-    shown = [section for section in SECTIONS if any(section in sections for _, sections in layout)]
-    taken, room = _taken(facts, shown, room, cost)
-    lines = {
-        name: tuple(facts.lines[name][position] for position in sorted(positions))
-        for name, positions in taken.items()
-    }
-    left_out: dict[str, int] = {}
-    for section in shown:
-        name = section.name
-        missing = len(facts.lines.get(name, ())) - len(lines.get(name, ()))
-        missing += facts.left_out.get(name, 0)
-        if not missing:
-            continue
-        price = 0 if name in taken else cost(f"### {name} ({missing} left out)")
-        if price <= room:
-            room -= price
-            left_out[name] = missing
-    return Facts(facts.messages, lines, left_out)
-
-
-def _taken(
-    facts: Facts, shown: Sequence[Section], room: int, cost: Callable[[str], int]
-) -> tuple[dict[str, list[int]], int]:
-    """By section, the positions of the lines that fit into `room` tokens, and the rest of the room.
-
-    The sections take turns, one line each. A section whose next line does not fit takes no other.
-    """
-    queues = {section.name: _order(facts.lines.get(section.name, ()), section) for section in shown}
-    taken: dict[str, list[int]] = {}
-    while queues:
-        for section in shown:
-            name = section.name
-            position = next(queues.get(name, iter(())), None)
-            if position is None:
-                queues.pop(name, None)
-                continue
-            price = cost(section.bullet + facts.lines[name][position])
-            if name not in taken:
-                price += cost(f"### {name} (1000 left out)")
-            if price > room:
-                del queues[name]
-                continue
-            room -= price
-            taken.setdefault(name, []).append(position)
-    return taken, room
-
-
-def _order(lines: Sequence[str], section: Section) -> Iterator[int]:
-    """The positions of lines in the order in which they are kept: newest first, with the opening
-    request second.
-    """
-    positions = list(
-        range(len(lines)) if section.keeps == "first" else range(len(lines) - 1, -1, -1)
-    )
-    if section is REQUESTS and len(positions) > 2:
-        positions.insert(1, positions.pop())
-    return iter(positions)
+def heading_of(section: Section, left_out: int) -> str:
+    """The heading of a section, with the number of facts or lines left out."""
+    if not left_out:
+        return section.name
+    if not section.is_text:
+        return f"{section.name} ({left_out} left out)"
+    return f"{section.name} ({left_out} line{'' if left_out == 1 else 's'} left out)"

@@ -20,6 +20,7 @@ from ctxtrim import (
     trim_conversation,
     with_recovery,
 )
+from ctxtrim.summaries.markers import END, OMITTED
 
 SCHEMA = {
     "type": "object",
@@ -114,7 +115,8 @@ def test_a_refused_prompt_leaves_room_for_the_fields() -> None:
         return "done"
 
     assert with_recovery(send, TALK, request=request, reserve=1) == "done"
-    assert sent[1] == TALK[2:]
+    (last,) = sent[1]
+    assert last["content"] == f"{OMITTED}{END}{TALK[2]['content']}"
     assert estimate_tokens(sent[1], request=request) <= fixed + 60
 
 

@@ -54,6 +54,8 @@ FACTS = """\
 > Please mend gate 2 of the harbour.
 > Please mend gate 3 of the harbour.
 > Please mend gate 4 of the harbour.
+## Last answer
+> ANSWER
 ## Files changed
 - /gates/1.py
 - /gates/2.py
@@ -66,7 +68,7 @@ FACTS = """\
 - [?] look --gate 4
 ## Tool calls
 - bash × 4
-- edit_file × 4"""
+- edit_file × 4""".replace("ANSWER", LAST["content"].strip())
 
 
 def transcripts(data: bytes) -> list[Transcript]:
@@ -651,7 +653,7 @@ def test_s1_8_tokens_for_the_summary_are_reserved_before_trimming(budget: int) -
 def test_messages_get_the_room_that_a_short_summary_leaves(ctxtrim: Run) -> None:
     old = [user("Mend gate 3."), says("The gate creaks. " * 400)]
     new = [user("How is it?"), says("It is mended. " * 300), user("And now?")]
-    budget = tokens(new) + 30
+    budget = tokens(new) + 110
     data = conversation([*old, *new])
     ran = ctxtrim("trim", "--summarize", "--budget", str(budget), *CHARS, stdin=data)
     assert (leads(ran.out) or "").startswith("[Summary of 2 earlier messages]")
@@ -690,7 +692,8 @@ def test_an_answer_is_summarized_if_only_its_announcement_is_found_too(ctxtrim: 
     data = conversation([user("Where are the boats?"), says(answer)])
     ran = ctxtrim("trim", "--summarize", "--budget", "300", *CHARS, stdin=data)
     summary = leads(ran.out) or ""
-    assert summary.startswith("[Summary of 1 earlier message]\n## Answers\n> The boats are")
+    assert summary.startswith("[Summary of 1 earlier message]\n## Last answer\n> The boats are")
+    assert summary.endswith("\n> Next, I will count the ropes.")
 
 
 def announced(sentences: int) -> tuple[list[dict[str, str]], bytes]:
@@ -715,7 +718,10 @@ def test_a_later_summary_does_not_mention_that_an_earlier_one_was_omitted(ctxtri
     talk = [first, says("Gate 2 is mended. " * 30), user("And now?")]
     last = contents(ctxtrim(*ONE, stdin=conversation(talk)).out)[-1]
     facts = "[Summary of 2 earlier messages]\n## User requests\n> Mend gate 2."
-    assert last == f"{facts}{markers.END}And now?"
+    assert last.startswith(f"{facts}\n## Last answer\n> Gate 2 is mended.")
+    assert last.endswith(f"{markers.END}And now?")
+    assert last.count(markers.END) == 1
+    assert markers.OMITTED not in last
 
 
 def test_a_failed_command_is_reported_if_there_are_no_facts_either(ctxtrim: Run) -> None:
@@ -734,7 +740,7 @@ def test_a_failed_command_is_reported_if_facts_do_not_save_tokens(ctxtrim: Run) 
     for number in range(12):
         talk.append(user(f"question number {number}: {question}"))
         talk.append(says(f"answer number {number}: {answer}"))
-    words = ("--keep-recent-tokens", "200", "--budget", "500", "--llm-command", "exit 3")
+    words = ("--keep-recent-tokens", "200", "--budget", "420", "--llm-command", "exit 3")
     ran = ctxtrim("run", "--preset", "compact", *words, stdin=conversation(talk))
     assert leads(ran.out) is None
     trouble = "exit: --llm-command ended with status 3; no summary was written"

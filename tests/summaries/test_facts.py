@@ -42,7 +42,7 @@ SESSION = [
     {"role": "system", "content": "You are careful."},
     user("Please fix the login form.\n\nNever touch the database."),
     tool_call("a", "read_file", path="src/login.py"),
-    result("a", "def login():\n    pass"),
+    result("a", "def login():\n    pass\n" * 20),
     says("I see it.\n\nI'll use a cookie instead of a header.\n\n```\nwe decided: nothing\n```"),
     tool_call("b", "edit_file", path="src/login.py", old="pass", new="return 1"),
     result("b", "done"),
@@ -60,6 +60,8 @@ EXPECTED = """\
 [Summary of 16 earlier messages]
 ## User requests
 > Please fix the login form. Never touch the database.
+## Last answer
+> Next, I look at the logout form.
 ## Files changed
 - src/login.py
 ## Files read
@@ -84,6 +86,8 @@ CHECKPOINT = """\
 ### Constraints
 > Never touch the database.
 ## Progress
+### Last answer
+> Next, I look at the logout form.
 ### Files changed
 - src/login.py
 ### Files read
@@ -179,6 +183,62 @@ def test_a_long_request_keeps_its_head_with_the_omitted_amount() -> None:
     assert line.count("word") * 5 - 1 + int(re.findall(r"\+(\d+)", line)[0]) == 5 * 5000 - 1
 
 
+def review(*points: str) -> dict[str, Any]:
+    """An answer with numbered points, each with a long reason."""
+    lines = ["I read the harbour code.", "---"]
+    for number, point in enumerate(points, 1):
+        lines += [f"{number}. {point}", "The reason is as long as a tide. " * 6]
+    return says("\n".join([*lines, "", "Which of them shall I do?"]))
+
+
+def test_the_newest_answer_keeps_its_lines_since_the_next_request_refers_to_it() -> None:
+    talk = [user("Review it."), says("Old news. " * 40), user("And?"), review("Oil", "Paint", "Go")]
+    answer = facts_text(talk, 400).split("## Last answer")[1].split("\n")
+    assert "> I read the harbour code." in answer
+    assert [line for line in answer if re.match(r"> \d", line)] == [
+        "> 1. Oil",
+        "> 2. Paint",
+        "> 3. Go",
+    ]
+    assert answer[-1] == "> Which of them shall I do?"
+    assert "Old news" not in "".join(answer)
+
+
+def test_a_long_answer_keeps_its_points_and_counts_the_lines_left_out() -> None:
+    points = [f"Mend hinge {number}" for number in range(1, 10)]
+    text = facts_text([user("Review it."), review(*points)], 5000)
+    answer = text.split("## Last answer (")[1].split("\n")
+    assert [line[5:] for line in answer if re.match(r"> \d", line)] == points
+    shown = sum(line.startswith("> ") and line != "> […]" for line in answer)
+    assert answer[0] == f"{2 + 2 * len(points) - shown} lines left out)"
+    assert sum(map(len, answer)) < 1200
+    assert again(text) == text
+    assert again(text, 100).count("## Last answer (") == 1
+
+
+def test_the_last_answer_of_an_earlier_summary_gives_way_to_a_newer_one() -> None:
+    earlier = facts_text([user("Review it, please. " * 9), review("Oil the lamp")])
+    later = facts_text([user("Do 1."), says("The lamp is oiled.")], earlier=earlier)
+    assert "Oil the lamp" in facts_text([user("Do 1.")], earlier=earlier)
+    assert "## Last answer\n> The lamp is oiled." in later
+    assert "Oil the lamp" not in later
+
+
+def test_the_last_answer_leaves_room_for_all_requests() -> None:
+    talk = []
+    for number in range(8):
+        talk += [user(f"Mend gate {number}."), says(f"Gate {number} is mended. " * 40)]
+    text = facts_text(talk, 180)
+    assert re.findall(r"> Mend gate (\d)", text) == list("01234567")
+    assert "## Last answer\n> Gate 7 is mended." in text
+
+
+def test_secrets_in_the_last_answer_are_masked() -> None:
+    text = facts_text([user("go " * 90), says("Use it:\n\npassword=hunter2\n\nDone.")])
+    assert "> Use it:\n> password=" in text
+    assert "hunter2" not in text
+
+
 def test_a_failed_edit_changed_nothing() -> None:
     text = facts_text(
         [
@@ -270,11 +330,11 @@ def test_no_word_is_invented(talk: list[dict[str, Any]]) -> None:
         + [value for message in messages for part in message.calls for value in _values(part.text)]
     )
     words = set(heard.split())
-    marks = {"-", ">", "×", "?:", "?", "[✓]", "[✗]", "[?]"}
+    marks = {"-", ">", "×", "?:", "?", "[✓]", "[✗]", "[?]", "[…]"}
     headings = {section.name for section in SECTIONS}
     for line in text.split("\n")[1:]:
         if line.startswith("## "):
-            assert re.sub(r" \(\d+ left out\)$", "", line[3:]) in headings
+            assert re.sub(r" \(\d+ (lines? )?left out\)$", "", line[3:]) in headings
             continue
         line = re.sub(r" × \d+$", "", re.sub(r"… \[\+\d+ characters\]$", "", line))
         line = re.sub(r"^- \[-?\d+\] ", "", line)
@@ -295,7 +355,7 @@ def _values(arguments: str) -> list[str]:
 
 def test_calls_without_ids_do_not_matter() -> None:
     assert (
-        facts_text([user("go " * 60), call("x", name="look"), says("I'll keep it. " * 3)]).count(
+        facts_text([user("go " * 200), call("x", name="look"), says("I'll keep it. " * 3)]).count(
             "look × 1"
         )
         == 1

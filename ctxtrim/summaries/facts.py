@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ctxtrim.conversation.tasks import is_typed
 from ctxtrim.conversation.tool_results import result_text, tool_name
 from ctxtrim.conversation.turns import Shape
-from ctxtrim.evidence.errors import error_line, exit_code, is_error
+from ctxtrim.evidence.errors import is_error
 from ctxtrim.evidence.key_info import failed_test
 from ctxtrim.evidence.one_line import SummaryFields, parse_summary_line
 from ctxtrim.evidence.tool_kinds import accesses, command_of, kind_of_tool
@@ -23,6 +23,13 @@ from ctxtrim.summaries.digests import counted_tools
 from ctxtrim.summaries.excerpts import head
 from ctxtrim.summaries.fitting import chosen_lines, fitted, text_order
 from ctxtrim.summaries.markers import is_digest
+from ctxtrim.summaries.outcomes import (
+    failure_line,
+    hidden_failure,
+    mark_of,
+    reply_of_person,
+    status,
+)
 from ctxtrim.summaries.redaction import redacted
 from ctxtrim.summaries.sections import (
     ANSWER,
@@ -72,7 +79,6 @@ _CONSTRAINED = re.compile(
     r"not|shouldn['’]t|only|prefer|without|avoid|make sure|keep)\b",
     re.IGNORECASE,
 )
-_TAG = re.compile(r"\s*</?[\w-]+>\s*")  # some tools wrap their output in such lines
 _ANNOUNCED = re.compile(
     r"^\W*(?:next(?: steps?)?\b|todo\b|remaining\b|then i|now i|i(?:['’]ll| will) "
     r"(?:now|next)|(?:still|we) need to\b)",
@@ -223,58 +229,39 @@ def _facts_in_result(message: Message, call: Part | None) -> Iterator[_Fact]:
     """The facts in a tool result and its call."""
     text = result_text(message)
     name = tool_name(message.result, call)
+    command = command_of(call) if call else None
     failed = failed_test(text, call) if call else None
     is_failure = failed is not None or is_error(message)
-    if call and (command := command_of(call)) and command.strip():
-        yield _Fact(COMMANDS, f"[{_status(message, text, is_failure)}] {command}")
+    hidden = None if is_failure else hidden_failure(command or "", text)
+    if command and command.strip():
+        is_known = any(part.is_error is not None for part in message.parts)
+        mark = status(command, text, is_failure or hidden is not None, is_known)
+        yield _Fact(COMMANDS, f"[{mark}] {command}")
     if call and not is_failure:
         for path, kind in accesses(call):
             if kind in _SECTIONS and path.strip():
                 yield _Fact(_SECTIONS[kind], path)
-    if failed is not None:
+    if is_failure and (reply := reply_of_person(text)):
+        yield _Fact(REQUESTS, reply)
+        yield from _matching_lines(reply, {CONSTRAINTS: _CONSTRAINED.search})
+    elif failed is not None:
         yield _Fact(ERRORS, f"{name}: {text[slice(*failed)]}")
-    elif is_failure and (line := _failure(text)):
+    elif is_failure and (line := failure_line(text)):
         yield _Fact(ERRORS, f"{name}: {line}")
+    elif hidden is not None:
+        yield _Fact(ERRORS, f"{name}: {hidden}")
 
 
 def _facts_in_digest(fields: SummaryFields) -> Iterator[_Fact]:
     """The facts in a line of a digest."""
     kind = kind_of_tool(fields.tool, "")
-    mark = "✗" if fields.is_error else "✓"
-    status = mark if fields.exit_code is None else fields.exit_code
+    mark = mark_of(fields.is_error, fields.exit_code)
     if kind == "bash" and fields.subject:
-        yield _Fact(COMMANDS, f"[{status}] {fields.subject}")
+        yield _Fact(COMMANDS, f"[{mark}] {fields.subject}")
     elif kind in _SECTIONS and fields.subject and not fields.is_error:
         yield _Fact(_SECTIONS[kind], fields.subject)
     if fields.error:
         yield _Fact(ERRORS, f"{fields.tool}: {fields.error}")
-
-
-def _failure(text: str) -> str:
-    """The line that describes a failure best: the error line, or the last line
-    before an exit code.
-    """
-    start, end = error_line(text) or (0, 0)
-    shown = text[start:end]
-    if shown and exit_code(shown) is None:
-        return shown
-    reach = text[-_REACH:] if shown else text[:_REACH]
-    lines = [line for line in reach.split("\n") if line.strip()]
-    others = [line for line in lines if exit_code(line) is None and not _TAG.fullmatch(line)]
-    if not others:
-        return shown
-    return others[-1] if shown else others[0]
-
-
-def _status(message: Message, text: str, is_failure: bool) -> str:
-    """The status of a command: its exit code, else a mark."""
-    code = exit_code(text)
-    if code is not None:
-        return str(code)
-    if is_failure:
-        return "✗"
-    is_known = any(part.is_error is not None for part in message.parts)
-    return "✓" if is_known else "?"
 
 
 def _line(text: str, section: Section, redacts: bool) -> str:

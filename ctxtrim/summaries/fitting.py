@@ -19,6 +19,7 @@ from ctxtrim.tokens.tokenizer import Tokenizer
 
 _CHARACTERS = 128  # characters per token, an upper bound: longer texts do not fit and need no count
 _NUMBERED = re.compile(r"[#*>\s-]*\(?\d{1,3}[.):]")
+_REPLY = 15  # characters: shorter requests are replies such as "yes" and "go on"
 _SHARES = ((REQUESTS, 0.4), (ANSWER, 0.35))
 """The part of the room that some sections take, one after the other, before all take turns."""
 
@@ -116,8 +117,8 @@ def _taken(
 ) -> tuple[dict[str, list[int]], int]:
     """By section, the positions of the lines that fit into `room` tokens, and the rest of the room.
 
-    Some sections take their share first. Then all take turns, one line each. A section whose next
-    line does not fit takes no other.
+    Some sections take their share first. Then sections take turns, one line each; texts get the
+    rest. A section whose next line does not fit takes no other.
     """
     queues = {section.name: _order(facts.lines.get(section.name, ()), section) for section in shown}
     taken: dict[str, list[int]] = {}
@@ -144,24 +145,30 @@ def _taken(
         least = rest - share * rest
         while section.name in queues and rest > least:
             take(section)
-    while queues:
-        for section in shown:
-            take(section)
+    facts_only = [section for section in shown if not section.is_text]
+    for sections in (facts_only, shown):
+        while any(section.name in queues for section in sections):
+            for section in sections:
+                take(section)
     return taken, rest
 
 
 def _order(lines: Sequence[str], section: Section) -> Iterator[int]:
     """The positions of lines in the order in which they are kept: newest first, with the opening
-    request second.
+    request second and requests of a word or two last.
     """
     if section.is_text:
         return iter(text_order(lines))
     positions = list(
         range(len(lines)) if section.keeps == "first" else range(len(lines) - 1, -1, -1)
     )
-    if section is REQUESTS and len(positions) > 2:
-        positions.insert(1, positions.pop())
-    return iter(positions)
+    if section is not REQUESTS:
+        return iter(positions)
+    replies = [position for position in positions if len(lines[position]) < _REPLY]
+    requests = [position for position in positions if len(lines[position]) >= _REPLY]
+    if len(requests) > 2:
+        requests.insert(1, requests.pop())
+    return iter(requests + replies)
 
 
 def text_order(lines: Sequence[str]) -> list[int]:

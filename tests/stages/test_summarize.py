@@ -431,7 +431,7 @@ def test_s1_7_a_later_run_continues_the_version_and_counts_no_message_twice(
         27,
         first["created"],
     )
-    assert "- [2] look --gate 1" in second["content"]
+    assert "- [✗ 2] look --gate 1" in second["content"]
     assert "bash × 5" in second["content"]
 
 

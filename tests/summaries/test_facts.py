@@ -67,7 +67,7 @@ EXPECTED = """\
 ## Files read
 - README.md
 ## Commands
-- [0] pytest -q
+- [✓] pytest -q
 ## Errors
 - read_file: Error: no such file: src/gone.py
 - bash: 2 failed
@@ -93,7 +93,7 @@ CHECKPOINT = """\
 ### Files read
 - README.md
 ### Commands
-- [0] pytest -q
+- [✓] pytest -q
 ### Tool calls
 - read_file × 3
 - bash × 2
@@ -166,11 +166,11 @@ def test_omitted_facts_are_counted_and_the_newest_are_kept() -> None:
         name: int(number) for name, number in re.findall(r"## (.+) \((\d+) left out\)", some)
     }
     assert left_out["User requests"] == 61 - some.count("\n> ")
-    assert left_out["Commands"] == 60 - some.count("\n- [0] ")
+    assert left_out["Commands"] == 60 - some.count("\n- [✓] ")
     assert "> request number 59\n" in some
     assert "> the first of all requests\n" in some
-    assert "- [0] make part-59" in some
-    assert "- [0] make part-0\n" not in some
+    assert "- [✓] make part-59" in some
+    assert "- [✓] make part-0\n" not in some
     assert again(some, 200) == some
     more = facts_text([*messages[:1], *messages], 200, earlier=some)
     assert int(re.findall(r"User requests \((\d+) left out", more)[0]) > left_out["User requests"]
@@ -337,7 +337,7 @@ def test_no_word_is_invented(talk: list[dict[str, Any]]) -> None:
             assert re.sub(r" \(\d+ (lines? )?left out\)$", "", line[3:]) in headings
             continue
         line = re.sub(r" × \d+$", "", re.sub(r"… \[\+\d+ characters\]$", "", line))
-        line = re.sub(r"^- \[-?\d+\] ", "", line)
+        line = re.sub(r"^- \[✗ -?\d+\] ", "", line)
         for word in line.split():
             assert (
                 word in words or word in marks or word.removesuffix(":") in words or word in heard
@@ -374,3 +374,85 @@ def test_a_failed_test_is_no_success_although_the_flag_says_so() -> None:
     text = masked_facts(shape(messages), 500, ROUGH)
     assert "[✗] make test" in text
     assert "bash: --- FAIL: TestLamp" in text
+
+
+def flagged(text: str, is_error: bool, command: str = "make") -> str:
+    """The summary of a call whose result has the flag of its format."""
+    talk = [user("go " * 300), call("a", name="bash", command=command), result("a", text)]
+    *messages, answer = transcript(talk).messages
+    messages.append(replace(answer, parts=(replace(answer.parts[0], is_error=is_error),)))
+    return masked_facts(shape(messages), 900, ROUGH)
+
+
+LINT = "[lint] starts\n[lint] gate.py:4:9: error: the hinge is dry\n[lint] ERROR task failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "mark"),
+    [
+        ("run lint", LINT, "✓"),  # the flag is that of the linter
+        ("run lint 2>&1 | head -30", LINT, "✗"),
+        ("set -o pipefail; run lint | head", LINT, "✓"),
+        ("run lint | tail -3", "[lint] no issues\nfinished", "?"),
+        ("run lint | tail -3", "exit code: 0\nfinished", "?"),
+        ("git log | head", "ERROR: as the title of a commit", "?"),
+        ("ls | head", "error.py\nFAILED.md", "?"),
+        ("run 'a | b' || true", "fine", "✓"),
+        ("echo y | run all", "fine", "✓"),
+    ],
+)
+def test_a_pipeline_hides_the_failure_of_its_first_command(
+    command: str, output: str, mark: str
+) -> None:
+    text = flagged(output, False, command)
+    assert f"\n- [{mark}] {command}" in text
+    shown = "\n- bash: [lint] gate.py:4:9: error: the hinge is dry" in text
+    assert shown == (mark == "✗")
+
+
+def test_the_place_of_an_error_describes_a_failure_better_than_a_count() -> None:
+    lines = ["Exit code 1", "lint ./...", "[lint] ERROR task failed"]
+    issues = ["gate.py:8:1: `x` occurs 3 times", "1 issues:", "* style: 1"]
+    assert "\n- bash: gate.py:8:1: `x` occurs 3 times" in flagged("\n".join(lines + issues), True)
+    assert "\n- bash: [lint] ERROR task failed" in flagged("\n".join(lines + issues[1:]), True)
+    assert "\n- bash: * style: 1" in flagged("\n".join(lines[:2] + issues[1:]), True)
+    warned = ["Exit code 2", "a.c:1:2: warning: dry", "a.c:9:2: error: no hinge"]
+    assert "\n- bash: a.c:9:2: error: no hinge" in flagged("\n".join(warned), True)
+
+
+def test_an_exit_code_other_than_0_and_1_is_shown() -> None:
+    for output, mark in (("0", "✓"), ("1", "✗"), ("124", "✗ 124")):
+        talk = [
+            user("go " * 300),
+            call("a", name="bash", command="make"),
+            result("a", f"exit code {output}"),
+        ]
+        assert f"\n- [{mark}] make" in facts_text(talk)
+
+
+REJECTED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you "
+    "how to proceed, the user said:\n"
+)
+
+
+def test_the_words_of_a_person_who_rejects_a_call_are_a_request() -> None:
+    text = flagged(f"{REJECTED}rebase first,\nnever force", True)
+    assert "\n> rebase first, never force\n" in text
+    assert "\n- [✗] make" in text
+    assert "## Errors" not in text
+    noted = f"{REJECTED}rebase first\n\nNote: The user's next message may correct it."
+    assert "\n> rebase first\n" in flagged(noted, True)
+    assert "> rebase" not in flagged(f"As logged: {REJECTED}rebase first", True)
+
+
+def test_short_replies_are_left_out_before_requests() -> None:
+    talk = [
+        user("Mend the gate of the harbour."),
+        *[user("Oil the hinges of it, too."), user("yes")] * 3,
+    ]
+    talk += [user(f"ok {number}") for number in range(30)]
+    text = facts_text(talk, 40)
+    assert "> Mend the gate" in text
+    assert "> Oil the hinges" in text
+    assert "> ok 0" not in text

@@ -138,14 +138,14 @@ def facts_of(shape: Shape, earlier: str | None = None, *, redacts: bool) -> Fact
 
     A summary among the messages counts as the facts before it.
     """
-    before = Facts(0, {}, {}) if earlier is None else _masked(parse_facts(earlier), redacts)
+    before = Facts(0, {}, {}) if earlier is None else _earlier_facts(earlier, redacts)
     collector = _Collector(redacts)
     for position, message in enumerate(shape.messages):
         if not message.agent_visible:
             continue
         text = "\n".join([part.text for part in message.parts if part.kind == "text"])
         if message.is_summary or (message.role == "user" and is_facts(text)):
-            before = merged(merged(before, collector.facts), _masked(parse_facts(text), redacts))
+            before = merged(merged(before, collector.facts), _earlier_facts(text, redacts))
             collector = _Collector(redacts)
         elif message.role == "user" and is_digest(text):
             collector.add_digest(text)
@@ -206,7 +206,7 @@ def _facts_in(message: Message, text: str, call: Part | None) -> Iterator[_Fact]
     elif message.role == "system" and message.continues and text.strip():
         yield _Fact(REQUESTS, f"[system] {text}")
     elif message.role == "assistant" and text.strip():
-        if not message.calls and message.action is None:
+        if not message.calls and message.action is None and any(map(str.isalnum, text)):
             yield _Fact(ANSWER, text)
         yield from _matching_lines(text, {DECISIONS: _DECIDED.search, NEXT: _ANNOUNCED.match})
     elif message.role == "tool":
@@ -294,8 +294,11 @@ def _answer_lines(text: str, redacts: bool) -> tuple[tuple[str, ...], int]:
     return masked, len(lines) - len(positions)
 
 
-def _masked(facts: Facts, redacts: bool) -> Facts:
-    """The facts of an earlier summary without secrets."""
+def _earlier_facts(text: str, redacts: bool) -> Facts:
+    """The facts of an earlier summary without secrets; one in another layout is masked before its
+    lines are cut.
+    """
+    facts = parse_facts(text if is_facts(text) else redacted(text, redacts))
     lines = {}
     for name, texts in facts.lines.items():
         lines[name] = tuple(redacted(text, redacts) for text in texts)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ctxtrim.summaries.sections import (
     ANSWER,
+    EARLIER,
     FACTS,
     GAP,
     REQUESTS,
@@ -20,7 +21,7 @@ from ctxtrim.tokens.tokenizer import Tokenizer
 _CHARACTERS = 128  # characters per token, an upper bound: longer texts do not fit and need no count
 _NUMBERED = re.compile(r"[#*>\s-]*\(?\d{1,3}[.):]")
 _REPLY = 15  # characters: shorter requests are replies such as "yes" and "go on"
-_SHARES = ((REQUESTS, 0.4), (ANSWER, 0.35))
+_SHARES = ((EARLIER, 0.45), (REQUESTS, 0.4), (ANSWER, 0.35))
 """The part of the room that some sections take, one after the other, before all take turns."""
 
 
@@ -134,7 +135,7 @@ def _taken(
             return
         price = cost(section.bullet + facts.lines[name][position])
         if name not in taken:
-            price += cost(f"### {heading_of(section, 1000)}")
+            price += cost(f"### {heading_of(section, facts.left_out.get(name, 0))}")
         if price > rest:
             del queues[name]
             return
@@ -157,8 +158,10 @@ def _order(lines: Sequence[str], section: Section) -> Iterator[int]:
     """The positions of lines in the order in which they are kept: newest first, with the opening
     request second and requests of a word or two last.
     """
-    if section.is_text:
+    if section.keeps == "points":
         return iter(text_order(lines))
+    if section.keeps == "ends":
+        return iter(_from_ends(lines))
     positions = list(
         range(len(lines)) if section.keeps == "first" else range(len(lines) - 1, -1, -1)
     )
@@ -184,4 +187,18 @@ def text_order(lines: Sequence[str]) -> list[int]:
         order += places[first : first + 2]
         order.append(places[last])
         first, last = first + 2, last - 1
+    return list(dict.fromkeys(order))
+
+
+def _from_ends(lines: Sequence[str]) -> list[int]:
+    """The positions of lines from both ends, without gaps: two of the tail for each of the head,
+    since the end of an earlier summary is current work.
+    """
+    places = [position for position, line in enumerate(lines) if line != GAP]
+    order: list[int] = []
+    first, last = 0, len(places) - 1
+    while first <= last:
+        order += reversed(places[max(first, last - 1) : last + 1])
+        order.append(places[first])
+        first, last = first + 1, last - 2
     return list(dict.fromkeys(order))

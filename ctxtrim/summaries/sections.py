@@ -31,19 +31,20 @@ class Section(Struct, frozen=True):
 
     `union`: the lines of both in order, each once, at its last occurrence; `sum`: counts of the
     same line are added; `newest`: only the later section is kept. `key` identifies equal lines.
-    `points`: the lines are those of one text, of which numbered ones, head and tail are kept.
+    `points` and `ends`: the lines are those of one text, of which head and tail are kept; of
+    `points`, numbered ones come before them.
     """
 
     name: str
     bullet: str = "- "
     merge: Merge = "union"
-    keeps: Literal["newest", "first", "points"] = "newest"
+    keeps: Literal["newest", "first", "points", "ends"] = "newest"
     key: Callable[[str], str] = str
 
     @property
     def is_text(self) -> bool:
         """Whether the lines are those of one text, with a gap for the lines left out."""
-        return self.keeps == "points"
+        return self.keeps in ("points", "ends")
 
 
 def _command(line: str) -> str:
@@ -60,7 +61,7 @@ TOOLS = Section("Tool calls", merge="sum", keeps="first")
 DECISIONS = Section("Decisions", "> ")
 ANSWER = Section("Last answer", "> ", "newest", "points")
 NEXT = Section("Announced", "> ", "newest")
-EARLIER = Section("Earlier summary", "> ", "newest", "first")
+EARLIER = Section("Earlier summary", "> ", "newest", "ends")
 SECTIONS = (
     REQUESTS,
     ANSWER,
@@ -97,7 +98,15 @@ _TITLE = lazy_pattern(r"^\[Summary of (\d+) earlier messages?\]$", re.MULTILINE)
 _TITLE_LINES = 4  # presets may put lines above the title
 _HEADING = lazy_pattern(r"#{2,3} (.+?)(?: \((\d+)(?: lines?)? left out\))?")
 _COUNTED = lazy_pattern(r"(.*) × (\d+)")
-_QUOTED = 300  # characters of one line of a summary in another layout
+_QUOTED = 240  # characters of one line of a summary in another layout
+_AROUND = lazy_pattern(
+    r"This session is being continued from a previous conversation"
+    r"|Please continue the conversation from where we left it off"
+    r"|Another language model started to solve this problem"
+    r"|The conversation history before this point was compacted"
+)
+_BEGIN = ("Summary:", "<summary>")
+_TAGS = ("<summary>", "</summary>")
 _NAMES = {section.name: section for section in SECTIONS}
 GAP = "[…]"
 """The line in place of lines of a text that are left out."""
@@ -124,8 +133,7 @@ def is_facts(text: str) -> bool:
 def parse_facts(text: str) -> Facts:
     """The facts of a summary. A summary in another layout becomes quoted lines."""
     if not is_facts(text):
-        quoted = tuple(head(line, _QUOTED) for line in text.split("\n") if line.strip())
-        return Facts(1, {EARLIER.name: quoted}, {})
+        return Facts(1, {EARLIER.name: _quoted(text)}, {})
     lines: dict[str, list[str]] = {}
     left_out: dict[str, int] = {}
     section: Section | None = None
@@ -143,6 +151,19 @@ def parse_facts(text: str) -> Facts:
         {name: tuple(texts) for name, texts in lines.items()},
         left_out,
     )
+
+
+def _quoted(text: str) -> tuple[str, ...]:
+    """The lines of a summary in another layout, without what agent programs write around it.
+
+    Claude Code keeps the model's analysis before the summary, which repeats it.
+    """
+    lines = [line.strip() for line in text.split("\n") if any(map(str.isalnum, line))]
+    lines = [line for line in lines if not _AROUND.match(line)]
+    if lines[:1] in (["Analysis:"], ["<analysis>"]):
+        start = next((place for place, line in enumerate(lines) if line in _BEGIN), -1)
+        lines = lines[start + 1 :]
+    return tuple(head(line, _QUOTED) for line in lines if line not in _TAGS)
 
 
 def merged(earlier: Facts, later: Facts) -> Facts:

@@ -456,3 +456,54 @@ def test_short_replies_are_left_out_before_requests() -> None:
     assert "> Mend the gate" in text
     assert "> Oil the hinges" in text
     assert "> ok 0" not in text
+
+
+CONTINUED = """\
+This session is being continued from a previous conversation that ran out of context.
+
+Analysis:
+First they looked at the gates.
+
+Summary:
+1. Primary Request:
+   Mend all gates of the harbour.
+{middle}
+8. Current Work:
+   Gate 7 creaks.
+
+9. Next Step:
+   Oil gate 7, password=hunter2.
+Please continue the conversation from where we left it off without asking."""
+OTHER = "\n".join(f"   - detail {number} of the harbour wall" for number in range(300))
+
+
+def test_an_earlier_summary_of_an_agent_program_keeps_head_and_tail() -> None:
+    talk = [user("go on " * 100), says("All is well. " * 90)]
+    for number in range(30):
+        talk += [
+            call(f"c{number}", name="bash", command=f"make {number} " * 9),
+            result(f"c{number}", ""),
+        ]
+    text = facts_text(talk, 500, earlier=CONTINUED.format(middle=OTHER))
+    quoted = text.split("## Earlier summary (")[1].split("\n## ")[0].split("\n")
+    assert quoted[1:3] == ["> 1. Primary Request:", "> Mend all gates of the harbour."]
+    assert quoted[-4:-1] == ["> 8. Current Work:", "> Gate 7 creaks.", "> 9. Next Step:"]
+    assert quoted[-1].startswith("> Oil gate 7, password=")
+    assert "hunter2" not in text
+    shown = sum(line.startswith("> ") and line != "> […]" for line in quoted)
+    assert quoted[0] == f"{306 - shown} lines left out)"
+    assert quoted.count("> […]") == 1
+    assert "> go on" in text
+    assert "> All is well." in text
+    assert again(text, 500) == text
+
+
+def test_a_whole_earlier_summary_has_no_lines_of_the_program_around_it() -> None:
+    text = facts_text([user("And now?")], earlier=CONTINUED.format(middle=""))
+    assert text.split("\n")[1:4] == [
+        "## Earlier summary",
+        "> 1. Primary Request:",
+        "> Mend all gates of the harbour.",
+    ]
+    for around in ("continued", "Analysis", "Please continue"):
+        assert around not in text

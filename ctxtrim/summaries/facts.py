@@ -17,6 +17,7 @@ from ctxtrim.conversation.turns import Shape
 from ctxtrim.evidence.errors import is_error
 from ctxtrim.evidence.key_info import failed_test
 from ctxtrim.evidence.one_line import SummaryFields, parse_summary_line
+from ctxtrim.evidence.shell_writes import written_paths
 from ctxtrim.evidence.tool_kinds import accesses, command_of, kind_of_tool
 from ctxtrim.model import Message, Part
 from ctxtrim.summaries.digests import counted_tools
@@ -241,6 +242,8 @@ def _facts_in_result(message: Message, call: Part | None) -> Iterator[_Fact]:
         for path, kind in accesses(call):
             if kind in _SECTIONS and path.strip():
                 yield _Fact(_SECTIONS[kind], path)
+        if command and hidden is None and kind_of_tool(call.name) == "bash":
+            yield from (_Fact(CHANGED, path) for path in written_paths(command))
     if is_failure and (reply := reply_of_person(text)):
         yield _Fact(REQUESTS, reply)
         yield from _matching_lines(reply, {CONSTRAINTS: _CONSTRAINED.search})

@@ -507,3 +507,13 @@ def test_a_whole_earlier_summary_has_no_lines_of_the_program_around_it() -> None
     ]
     for around in ("continued", "Analysis", "Please continue"):
         assert around not in text
+
+
+def test_files_that_the_shell_writes_are_files_changed() -> None:
+    command = "cd /quay && cat <<'EOF' > gate.py && sed -i 3d wall.py\nif a > b: pass\nEOF"
+    files = "\n## Files changed\n- /quay/gate.py\n- /quay/wall.py\n"
+    assert files in flagged("", False, command)
+    assert "Files changed" not in flagged("exit code 1", True, command)
+    assert "Files changed" not in flagged("", False, "make 2>&1 >/dev/null")
+    talk = [user("go " * 300), call("a", name="python", command=command), result("a", "")]
+    assert "Files changed" not in facts_text(talk)

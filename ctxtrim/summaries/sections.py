@@ -104,9 +104,10 @@ _AROUND = lazy_pattern(
     r"|Please continue the conversation from where we left it off"
     r"|Another language model started to solve this problem"
     r"|The conversation history before this point was compacted"
+    r"|The following is a summary and serialized record of earlier conversation"
 )
 _BEGIN = ("Summary:", "<summary>")
-_TAGS = ("<summary>", "</summary>")
+_TAG = lazy_pattern("</?(?:summary|conversation-checkpoint|recent-context)>")
 _NAMES = {section.name: section for section in SECTIONS}
 GAP = "[…]"
 """The line in place of lines of a text that are left out."""
@@ -163,7 +164,7 @@ def _quoted(text: str) -> tuple[str, ...]:
     if lines[:1] in (["Analysis:"], ["<analysis>"]):
         start = next((place for place, line in enumerate(lines) if line in _BEGIN), -1)
         lines = lines[start + 1 :]
-    return tuple(head(line, _QUOTED) for line in lines if line not in _TAGS)
+    return tuple(head(line, _QUOTED) for line in lines if not _TAG.fullmatch(line))
 
 
 def merged(earlier: Facts, later: Facts) -> Facts:

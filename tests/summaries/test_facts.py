@@ -509,6 +509,17 @@ def test_a_whole_earlier_summary_has_no_lines_of_the_program_around_it() -> None
         assert around not in text
 
 
+def test_an_earlier_summary_of_opencode_has_no_lines_of_the_program_around_it() -> None:
+    checkpoint = (
+        "<conversation-checkpoint>\nThe following is a summary and serialized record of earlier "
+        "conversation. Treat it as historical context, not as new instructions.\n\n<summary>\n"
+        "The tides are known.\n</summary>\n\n<recent-context>\nHigh at 3.\n</recent-context>\n"
+        "</conversation-checkpoint>"
+    )
+    text = facts_text([user("And now?")], earlier=checkpoint)
+    assert "## Earlier summary\n> The tides are known.\n> High at 3.\n## User" in text
+
+
 def test_files_that_the_shell_writes_are_files_changed() -> None:
     command = "cd /quay && cat <<'EOF' > gate.py && sed -i 3d wall.py\nif a > b: pass\nEOF"
     files = "\n## Files changed\n- /quay/gate.py\n- /quay/wall.py\n"

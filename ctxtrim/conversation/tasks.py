@@ -1,5 +1,5 @@
 """The prompts of the person: the one that opened the session, the current one, and the one that
-began the current tool loop.
+began the current tool loop; and the answer that a prompt may refer to.
 """
 
 from collections.abc import Sequence
@@ -40,6 +40,23 @@ def opening_task(messages: Sequence[Message]) -> int | None:
     return _prompt(range(len(messages)), messages)
 
 
+def answer_before(messages: Sequence[Message], prompt: int) -> int | None:
+    """The position of the text of the assistant that a prompt directly follows; None if it follows
+    results, another prompt, a summary or a demonstration.
+
+    Messages that the client injects between the two do not count.
+    """
+    for position in range(prompt - 1, -1, -1):
+        message = messages[position]
+        if not message.agent_visible or message.role == "system":
+            continue
+        if message.role == "tool" or message.is_summary or message.is_demo or is_typed(message):
+            return None
+        if message.role == "assistant" and _has_text(message):
+            return position
+    return None
+
+
 def is_typed(message: Message) -> bool:
     """Whether the person typed a message, and no client injected it."""
     return (
@@ -60,6 +77,10 @@ def _prompt(order: range, messages: Sequence[Message]) -> int | None:
             return position
         first = position if first is None else first
     return first
+
+
+def _has_text(message: Message) -> bool:
+    return any(part.kind == "text" and part.text.strip() for part in message.parts)
 
 
 def _has_content(message: Message) -> bool:

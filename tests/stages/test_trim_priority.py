@@ -618,3 +618,46 @@ def test_what_the_client_adds_to_a_prompt_is_dropped_without_the_steps_after_it(
     ]
     rest = [message.index for message in messages if message.index not in places]
     assert kept(messages, 300, strategy=strategy) == rest
+
+
+PLAN = "1. Oil the winch. 2. Paint the hull. 3. Sell the boat."
+REFERRING = [
+    SYSTEM,
+    user("The harbour is ours now."),
+    says("Fine."),
+    user("What is there to do at the harbour?"),
+    says(PLAN),
+    user("do 1 and 2"),
+    *(
+        message
+        for at in range(8)
+        for message in step(f"c{at}", f"file {at}\n" * 60, "read_file", path=f"/app/{at}.py")
+    ),
+]
+
+
+def test_the_answer_that_the_current_task_refers_to_is_kept() -> None:
+    for budget in range(500, tokens(REFERRING), 40):
+        kept = remaining(REFERRING, budget)
+        position = kept.index("What is there to do at the harbour?")
+        assert kept[position + 1 : position + 3] == [PLAN, "do 1 and 2"]
+
+
+def test_what_the_client_adds_between_an_answer_and_the_task_does_not_count() -> None:
+    messages = list(builders.transcript([*REFERRING[:5], user("/model"), *REFERRING[5:]]).messages)
+    messages[5] = replace(messages[5], is_injected=True)
+    for budget in range(500, tokens(REFERRING), 40):
+        assert {3, 4, 6} <= set(kept(messages, budget))
+
+
+def test_an_answer_of_more_than_an_eighth_of_the_budget_has_no_special_rank() -> None:
+    talk = [*REFERRING[:4], says(PLAN + " Or wait." * 60), *REFERRING[5:]]
+    reasons = {position: reason for position, _, reason in actions(trimmed(talk, 500))}
+    assert reasons[4] == "answer before the current task, does not fit"
+
+
+def test_the_answer_before_the_task_is_no_gap_in_what_oldest_keeps() -> None:
+    messages = list(builders.transcript(REFERRING).messages)
+    for budget in range(200, tokens(REFERRING), 40):
+        indices = kept(messages, budget, strategy="oldest")
+        assert 4 not in indices or indices[-16:] == list(range(6, 22))

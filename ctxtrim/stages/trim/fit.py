@@ -23,7 +23,8 @@ from ctxtrim.stages.trim.message_units import Unit
 from ctxtrim.stages.trim.priority import Allocation, Ranking
 from ctxtrim.stages.trim.situation import Situation
 
-# a result of a most important unit gets at most this fraction of the budget at first
+# a result of a most important unit gets at most this fraction of the budget at first, and so does
+# an answer that is one only if it is short
 _FIRST_SHARE = 8
 _GAIN = 16  # minimum tokens to gain by making a clip again
 
@@ -80,8 +81,10 @@ class Fit:
         self.candidates = self.ranking.units
         for position in sorted(self.situation.shrinkable):
             self._planned[position] = self.kept.pop(position).tokens
+        most = self.limit // _FIRST_SHARE
         for unit in self.ranking.first:
-            self._plan(Allocation(unit, self.limit // _FIRST_SHARE))
+            if not unit.must_be_short or self._cost(unit) <= most:
+                self._plan(Allocation(unit, most))
         for allocation in self.ranking.allocations:
             is_planned = not self._is_too_large(allocation.unit) and self._plan(allocation)
             if is_contiguous and not is_planned:
@@ -187,6 +190,11 @@ class Fit:
         if unit.turn is not None and unit.turn not in self._turns:
             positions = (*self.situation.prompts.get(unit.turn, ()), *positions)
         return [position for position in dict.fromkeys(positions) if position not in self.kept]
+
+    def _cost(self, unit: Unit) -> int:
+        """The tokens that a unit needs in full, in addition to those planned."""
+        new = (position for position in self._missing(unit) if position not in self._planned)
+        return sum(self.situation.costs[position] for position in new)
 
     def _floor(self, positions: Iterable[int]) -> int:
         """A lower bound of the tokens of some messages, without making any shorter form."""

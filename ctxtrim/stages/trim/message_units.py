@@ -8,6 +8,8 @@ from ctxtrim.stages.trim.situation import Situation
 
 SEPARATOR = "answer between two prompts"
 """The reason of an answer that is kept only to separate two prompts."""
+ANSWER = "answer before the current task"
+"""The reason of an answer that the current task may refer to, as `yes` or `2 and 5` do."""
 
 
 class Unit(Struct, frozen=True):
@@ -15,16 +17,21 @@ class Unit(Struct, frozen=True):
 
     An exchange also needs the prompts of its `turn`; None needs no prompt. `reason`: why they are
     kept first; empty for an `exchange` (its first position), whose reason the strategy knows.
+    `must_be_short`: they are kept first only if they need few tokens.
     """
 
     positions: tuple[int, ...]
     reason: str = ""
     turn: int | None = None
     exchange: int = -1
+    must_be_short: bool = False
 
 
-def first_units(situation: Situation) -> Iterator[Unit]:
-    """The units that are kept before all other exchanges, most important first."""
+def first_units(situation: Situation, with_answer: bool) -> Iterator[Unit]:
+    """The units that are kept before all other exchanges, most important first.
+
+    `with_answer`: the answer before the current task is one of them.
+    """
     messages = situation.messages
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
@@ -39,6 +46,10 @@ def first_units(situation: Situation) -> Iterator[Unit]:
         exchange = situation.newest
         rank = place_in_turn("newest exchange", situation, exchange)
         yield Unit(situation.exchanges[exchange], rank, situation.turns[exchange])
+    answer = situation.answer if with_answer else None
+    if answer is not None and answer != situation.newest:
+        turn = situation.turns[answer]
+        yield Unit(situation.exchanges[answer], ANSWER, turn, must_be_short=True)
     for position in reversed(situation.instructions):
         yield Unit(_with_separator(situation, position), "instructions to the agent")
     if situation.opening is not None:

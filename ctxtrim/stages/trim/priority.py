@@ -72,7 +72,8 @@ class Ranking:
     @cached_property
     def first(self) -> tuple[Unit, ...]:
         """The units that are kept before all others."""
-        return tuple(first_units(self.situation))
+        # before a long tool loop, the answer would be no part of a contiguous tail
+        return tuple(first_units(self.situation, not self.strategy.is_contiguous))
 
     @cached_property
     def allocations(self) -> list[Allocation]:

@@ -8,7 +8,13 @@ from typing import NamedTuple
 
 from ctxtrim.conversation.alternation import is_answer_in_words
 from ctxtrim.conversation.roles import RoleOrder
-from ctxtrim.conversation.tasks import current_loop, is_typed, opening_task
+from ctxtrim.conversation.tasks import (
+    answer_before,
+    current_loop,
+    current_task,
+    is_typed,
+    opening_task,
+)
 from ctxtrim.conversation.tool_results import ToolResult, results
 from ctxtrim.conversation.turns import Shape, grouped
 from ctxtrim.evidence.agent_instructions import is_instructions
@@ -243,6 +249,17 @@ class Situation:
                 exchange = self.shape.exchange[position]
                 return exchange if exchange in self.exchanges else None
         return None
+
+    @cached_property
+    def answer(self) -> int | None:
+        """The exchange of the answer in words right before the current task, which may refer to it,
+        if it may be dropped.
+        """
+        task = current_task(self.messages)
+        position = None if task is None else answer_before(self.messages, task)
+        if position is None or self.shape.exchange[position] not in self.exchanges:
+            return None
+        return self.shape.exchange[position]
 
     def is_before_others(self, position: int) -> bool:
         """Whether a message is a visible prompt before other prompts."""

@@ -216,10 +216,27 @@ def test_every_message_is_explained_with_its_reason() -> None:
     reasons = [measured.change.reason for measured in steps[0].changes]
     assert reasons[:4] == [
         "system", "opening task, fits", "oldest first: exchange of turn 1, step 1, fits",
-        "long result: at most 48 tokens",
+        "long result: at most 53 tokens",
     ]  # fmt: skip
     last = ("prompt of turn", "answer between two prompts", "long result", "current task")
     assert all(reason.endswith(", fits") or reason.startswith(last) for reason in reasons[4:])
+
+
+def test_the_bound_of_a_clipped_result_includes_escapes_and_framing() -> None:
+    response = {"name": "berths", "response": {"output": '"north"\n\t"quay"\n' * 900}}
+    contents = [
+        {"role": "user", "parts": [{"text": "go"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "berths", "args": {}}}]},
+        {"role": "user", "parts": [{"functionResponse": response}]},
+        {"role": "user", "parts": [{"text": "now"}]},
+    ]
+    data = json.dumps({"contents": contents}).encode()
+    for budget in range(200, 2000, 150):
+        measured = run(data, [("trim", {})], limit=budget).rows[0].steps[0].changes[2]
+        reason, bound = measured.change.reason.rsplit(" at most ")
+        assert reason == "long result:"
+        most = int(bound.removesuffix(" tokens").replace(",", ""))
+        assert measured.tokens_after <= most <= budget
 
 
 def test_an_overflowing_transcript_is_counted_as_it_is_written() -> None:

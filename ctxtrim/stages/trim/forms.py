@@ -107,7 +107,7 @@ class Forms:
             if limit < _SHORTEST:
                 break
             text = clipper.within(limit)
-            form = self._with_text(result, text, f"long result: at most {limit:,} tokens")
+            form = self._with_text(result, text, f"long result: at most {tokens:,} tokens")
             if form.tokens <= tokens:
                 return form if form.tokens < lean.tokens else lean
             limit = _even(limit * tokens * 9 // (form.tokens * 10))

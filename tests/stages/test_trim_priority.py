@@ -661,3 +661,29 @@ def test_the_answer_before_the_task_is_no_gap_in_what_oldest_keeps() -> None:
     for budget in range(200, tokens(REFERRING), 40):
         indices = kept(messages, budget, strategy="oldest")
         assert 4 not in indices or indices[-16:] == list(range(6, 22))
+
+
+def test_what_the_client_adds_without_an_answer_is_dropped_first() -> None:
+    caveat = user("Caveat: a command of the person made the message below.")
+    talk = [
+        SYSTEM,
+        user("Which lamps are broken?"),
+        *step("a", "lamp\n" * 40),
+        says("Two lamps."),
+        caveat,
+        user("/model"),
+        user("And which gates?"),
+        *step("b", "gate\n" * 40),
+        user("now"),
+    ]
+    messages = list(builders.transcript(talk).messages)
+    messages[5:7] = [replace(message, is_injected=True) for message in messages[5:7]]
+    rest = tokens([*talk[:5], *talk[7:]])
+    for budget in range(rest, tokens(talk)):
+        transcript = replace(builders.transcript([]), messages=tuple(messages))
+        how = parse("trim", {}).settings
+        after = Trim(COUNTER, Budget(128_000, 0, limit=budget), **how)(transcript).transcript
+        assert [message for message in after.messages if message not in messages[5:7]] == [
+            *messages[:5],
+            *messages[7:],
+        ]

@@ -3,7 +3,8 @@
 ::
 
     priority    recent turns and the first tokens of results worth keeping, then older turns and
-                more of those results, then demonstrations; within each group by need per token
+                more of those results, then demonstrations and what the client adds without an
+                answer; within each group by need per token
     oldest      the newest exchange first, until one does not fit
     middle      the exchanges at both ends first
     age         all exchanges without their results, newest first; then the results, newest first
@@ -98,9 +99,12 @@ _Rank = tuple[bool, bool, float]
 
 
 class _Ranked(NamedTuple):
-    """An allocation and its place in the order: smaller values first, newer exchanges first."""
+    """An allocation and its place in the order: smaller values first, newer exchanges first.
 
-    is_demo: bool
+    `is_last`: of a demonstration, or of what the client adds without an answer.
+    """
+
+    is_last: bool
     is_old: bool
     need: float  # per token, negative
     newness: int
@@ -117,13 +121,14 @@ def _by_priority(situation: Situation) -> list[Allocation]:
     ranked: list[_Ranked] = []
     for age, unit in enumerate(reversed(_units(situation))):
         exchange = unit.exchange
-        is_demo = situation.messages[exchange].is_demo
+        is_unanswered = situation.is_unanswered(unit.positions)
+        is_last = is_unanswered or situation.messages[exchange].is_demo
         is_recent = situation.is_recent[exchange]
         is_old = not (is_recent or exchange in situation.worth_keeping)
         fade = (1 + age / _FADE) ** -_SLOWNESS
         for order, (density, level) in enumerate(_increments(situation, unit)):
             need = -density * fade
-            ranked.append(_Ranked(is_demo, is_old, need, -exchange, order, Allocation(unit, level)))
+            ranked.append(_Ranked(is_last, is_old, need, -exchange, order, Allocation(unit, level)))
             is_old = not is_recent  # what lengthens an older result waits for other exchanges
     ranked = _with_edits(situation, ranked)
     ranked.sort()  # no two entries have the same exchange and order
@@ -150,8 +155,8 @@ def _with_edits(situation: Situation, ranked: list[_Ranked]) -> list[_Ranked]:
     for entry in ranked:
         rank = edits.get(entry.allocation.unit.exchange)
         if entry.order == 0 and rank is not None:
-            is_demo, is_old, need = min(rank, entry.rank)
-            entry = entry._replace(is_demo=is_demo, is_old=is_old, need=need)
+            is_last, is_old, need = min(rank, entry.rank)
+            entry = entry._replace(is_last=is_last, is_old=is_old, need=need)
         raised.append(entry)
     return raised
 

@@ -261,6 +261,14 @@ class Situation:
             return None
         return self.shape.exchange[position]
 
+    def is_unanswered(self, positions: Sequence[int]) -> bool:
+        """Whether messages are prompts of a turn without an exchange that only the client injects,
+        such as `/exit`, or the caveat before it.
+        """
+        return positions[0] not in self.exchanges and all(
+            _is_injection(self.messages[position]) for position in positions
+        )
+
     def is_before_others(self, position: int) -> bool:
         """Whether a message is a visible prompt before other prompts."""
         message = self.messages[position]

@@ -687,3 +687,20 @@ def test_what_the_client_adds_without_an_answer_is_dropped_first() -> None:
             *messages[:5],
             *messages[7:],
         ]
+
+
+def test_a_long_last_edit_is_clipped_before_an_outdated_read_is_kept() -> None:
+    """An outdated read that costs little does not take the room of the edit."""
+    new = "lens = polished\n" * 60
+    talk = [
+        user("Repair the lamp."),
+        *step("a", "lens of the lamp\n" * 20, "read_file", path="/app/lamp.py"),
+        *step("b", "+lens = polished\n" * 900, "edit_file", path="/app/lamp.py", new=new),
+        *step("c", "the tide is falling\n" * 20, command="tide --now"),
+        says("The lamp burns."),
+        user("And the chart?"),
+    ]
+    least = tokens([talk[0], talk[3], result("b", "placeholder " * 4), *talk[7:]])
+    for budget in range(least, tokens(talk), 30):
+        data = trimmed(talk, budget, keep_recent_turns=0).data or b""
+        assert b"lens of the lamp" not in data or b"edit_file" in data

@@ -19,6 +19,7 @@ from itertools import chain
 from ctxtrim.model import Message
 from ctxtrim.stage import Dropped
 from ctxtrim.stages.trim.forms import Form, Forms
+from ctxtrim.stages.trim.levels import LEVELS
 from ctxtrim.stages.trim.message_units import Unit
 from ctxtrim.stages.trim.priority import Allocation, Ranking
 from ctxtrim.stages.trim.situation import Situation
@@ -87,6 +88,8 @@ class Fit:
                 self._plan(Allocation(unit, most))
         for allocation in self.ranking.allocations:
             is_planned = not self._is_too_large(allocation.unit) and self._plan(allocation)
+            if allocation.or_less and not is_planned:
+                self._plan_less(allocation)
             if is_contiguous and not is_planned:
                 break
         for position, tokens in self._planned.items():
@@ -234,6 +237,15 @@ class Fit:
         self.tokens += added
         self._turns.add(allocation.unit.turn)
         return True
+
+    def _plan_less(self, allocation: Allocation) -> None:
+        """Plan a unit at the highest level below that of an allocation at which it fits."""
+        if self._is_too_large(allocation.unit):
+            return
+        level = allocation.level
+        for lower in reversed(LEVELS[: LEVELS.index(level)]):
+            if self._plan(Allocation(allocation.unit, lower)):
+                return
 
     def _tokens_at(self, positions: Sequence[int], level: int | None) -> dict[int, int] | None:
         """The maximum tokens of some messages at a level, which is None for the messages as read.

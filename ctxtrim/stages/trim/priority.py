@@ -44,10 +44,14 @@ _CHANGES = frozenset(("edit", "write", "delete"))
 
 
 class Allocation(Struct, frozen=True, gc=False):
-    """Spend tokens on a unit: its results may have `level` tokens each, None for no limit."""
+    """Spend tokens on a unit: its results may have `level` tokens each, None for no limit.
+
+    `or_less`: if there is no room for that, they may have fewer.
+    """
 
     unit: Unit
     level: int | None = None
+    or_less: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,10 @@ def _by_priority(situation: Situation) -> list[Allocation]:
 
 
 def _with_edits(situation: Situation, ranked: list[_Ranked]) -> list[_Ranked]:
-    """The entries, with first levels of edits ranked no lower than older reads of their files."""
+    """The entries, with first levels of edits ranked no lower than older reads of their files.
+
+    A long edit without room gets a lower level, before an outdated read gets the room.
+    """
     if _CHANGES.isdisjoint(situation.tool_kinds.values()):
         return ranked  # as in most conversations; the accesses take longer
     shown: dict[int, _Rank] = {}  # by exchange, its first rank with content
@@ -156,7 +163,8 @@ def _with_edits(situation: Situation, ranked: list[_Ranked]) -> list[_Ranked]:
         rank = edits.get(entry.allocation.unit.exchange)
         if entry.order == 0 and rank is not None:
             is_last, is_old, need = min(rank, entry.rank)
-            entry = entry._replace(is_last=is_last, is_old=is_old, need=need)
+            allocation = replace(entry.allocation, or_less=True)
+            entry = entry._replace(is_last=is_last, is_old=is_old, need=need, allocation=allocation)
         raised.append(entry)
     return raised
 

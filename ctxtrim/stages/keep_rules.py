@@ -152,7 +152,7 @@ class _Facts:
             reason = "quoted by the user"
         elif used := self.recent_uses(position):
             index = self.evidence.messages[used[0].position].index
-            reason, is_used = f"message {index} uses it", True
+            reason, is_used = f"message {index} used it", True
         return KeepReason(reason, result, self, in_full, number, is_used)
 
     @cached_property

@@ -189,7 +189,7 @@ def test_s1_4_the_clip_of_a_recent_result_keeps_both_ends_and_its_error_line() -
         (
             step("a", "x " * 90 + "src/harbour_gates.py"),
             call("b", path="src/harbour_gates.py"),
-            "message 8 uses it",
+            "message 8 used it",
         ),
         (step("a", "y " * 100, "weather"), says("so"), "tool weather"),
     ],

@@ -287,7 +287,7 @@ def test_s0_10_results_that_recent_calls_use_are_kept() -> None:
     ]
     assert results([user("go"), *used])[0] == READ
     assert results([user("go"), *used], keep_chains=False)[0] == PLACEHOLDER.format(6)
-    assert reasons([user("go"), *used])[0] == "kept: message 13 uses it"
+    assert reasons([user("go"), *used])[0] == "kept: message 13 used it"
 
 
 def test_s0_10_results_that_only_old_calls_use_are_replaced() -> None:

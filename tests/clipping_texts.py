@@ -139,7 +139,7 @@ def unmarked(value: Any, was: Any) -> None:
         position = 0
         for element in value:
             gone = (
-                re.fullmatch(r"\[(\d+) more items truncated\]", element)
+                re.fullmatch(r"\[(\d+) more items? truncated\]", element)
                 if isinstance(element, str)
                 else None
             )
@@ -155,7 +155,7 @@ def unmarked(value: Any, was: Any) -> None:
         assert [key for key in was if key in value] == shown
         for key in shown:
             unmarked(value[key], was[key])
-        counts = [re.fullmatch(r"\[(\d+) more members truncated\]", value[key]) for key in marks]
+        counts = [re.fullmatch(r"\[(\d+) more members? truncated\]", value[key]) for key in marks]
         assert sum(int(count[1]) for count in counts if count) == len(was) - len(shown)
     else:
         assert type(value) is type(was)

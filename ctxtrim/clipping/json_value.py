@@ -26,8 +26,8 @@ from ctxtrim.text import Range
 from ctxtrim.text.json_spans import Leaf, Member, document, members
 
 _STRING = re.compile(r"… \[(\d+) characters truncated\](?: …)?")
-_ELEMENT = re.compile(r'"\[(\d+) more items truncated\]"')
-_MEMBER = re.compile(r'"…(?: \d+)?": "\[(\d+) more members truncated\]"')
+_ELEMENT = re.compile(r'"\[(\d+) more items? truncated\]"')
+_MEMBER = re.compile(r'"…(?: \d+)?": "\[(\d+) more members? truncated\]"')
 _SHAPE = re.compile(r"\s*(?:\[\s*[\[{\"\d\]tfn-]|\{\s*[\"}])")
 _SHORT_STRING, _SHORT_CONTAINER = 40, 200  # characters of values that are never shortened
 _EMPTY_MEMBER = 5  # characters of the shortest member of an object
@@ -153,9 +153,10 @@ class _Shortener:
                         yield from self._value(value, stop, room - (value - begin), depth + 1)
             if gap.start < gap.end:
                 count = gap.end - gap.start - gap.hidden + gap.characters
-                marker = f'"[{count} more items truncated]"'
+                marker = f'"[{count} more {"item" if count == 1 else "items"} truncated]"'
                 if container.is_object:
-                    marker = f'{next(names)}"[{count} more members truncated]"'
+                    noun = "member" if count == 1 else "members"
+                    marker = f'{next(names)}"[{count} more {noun} truncated]"'
                 yield inside[gap.start][0], inside[gap.end - 1][2], marker
             done = gap.end
 

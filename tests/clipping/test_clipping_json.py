@@ -4,6 +4,7 @@ unchanged.
 
 import json
 import re
+from typing import Any
 
 import pytest
 from clipping_texts import JSON, json_texts, unmarked
@@ -119,7 +120,7 @@ def test_properties_of_clips_of_any_json(text: str, limit: int, mode: Mode) -> N
     assert CHARS4.count(item) <= limit
     if CHARS4.count(text) <= limit:
         assert item is text
-    elif "… [" in item or " more items truncated]" in item or " more members truncated]" in item:
+    elif "… [" in item or re.search(r" more (?:item|member)s? truncated\]", item):
         unmarked(json.loads(item), json.loads(text))
     again = clip(item, limit // 2, CHARS4, mode)
     assert CHARS4.count(again) <= limit // 2
@@ -209,3 +210,34 @@ def test_json_is_recognized_like_by_the_decoder(text: str, data: st.DataObject) 
             json.loads(f"{{{text[begin:end]}}}")
         else:
             json.loads(text[begin:end])
+
+
+@pytest.mark.parametrize(
+    ("value", "one"),
+    [
+        (["a" * 90, "b" * 90, "c" * 90], "[1 more item truncated]"),
+        ({"a": "a" * 90, "b": "b" * 90, "c": "c" * 90}, "[1 more member truncated]"),
+    ],
+)
+def test_a_marker_of_one_value_is_singular(value: Any, one: str) -> None:
+    text = json.dumps(value)
+    clips = [clip(text, limit, CHARS4) for limit in range(10, CHARS4.count(text))]
+    assert any(f'"{one}"' in item for item in clips)
+    assert not any("[1 more items" in item or "[1 more members" in item for item in clips)
+
+
+@pytest.mark.parametrize("noun", ["item", "items"])
+def test_a_marker_of_one_item_is_merged_in_the_plural_of_earlier_versions_too(noun: str) -> None:
+    mark = f"[1 more {noun} truncated]"
+    values = [*("a" * 40 for _ in range(15)), mark, *("b" * 40 for _ in range(15))]
+    shown = json.loads(clip(json.dumps(values), 60, CHARS4))
+    (merged,) = [item for item in shown if item.endswith(" truncated]")]
+    assert merged == f"[{31 - len(shown) + 1} more items truncated]"
+
+
+@pytest.mark.parametrize("noun", ["member", "members"])
+def test_a_marker_of_one_member_is_merged_in_the_plural_of_earlier_versions_too(noun: str) -> None:
+    mark = {"…": f"[1 more {noun} truncated]"}
+    before, after = ({f"{name}{at}": "x" * 40 for at in range(15)} for name in "ab")
+    shown = json.loads(clip(json.dumps(before | mark | after), 60, CHARS4))
+    assert shown["…"] == f"[{31 - len(shown) + 1} more members truncated]"

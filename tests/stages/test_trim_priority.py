@@ -135,6 +135,18 @@ def test_s1_4_a_copy_points_to_the_newer_result() -> None:
     assert remaining(talk, tokens(talk) - 1) == ["go", None, copy, None, FILE]
 
 
+def test_s1_4_a_short_text_is_kept_instead_of_a_pointer_that_saves_little() -> None:
+    for text in ("the tide is falling today, and so is the wind\n", "the tide is falling\n" * 9):
+        talk = [
+            user("go"),
+            *step("a", text, command="tide"),
+            *step("b", text, command="tide"),
+            *step("c", LOG, command="log"),
+        ]
+        is_long = len(text) > 100
+        assert remaining(talk, tokens(talk) - 1)[2].startswith("[same") == is_long
+
+
 def test_s1_4_an_old_result_is_shortened_and_its_step_is_kept() -> None:
     talk = [user("go"), *step("a", LOG), says("done"), user("next"), says("ok"), user("now")]
     placeholder = "[content truncated - 0 steps ago]"

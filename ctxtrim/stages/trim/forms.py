@@ -23,6 +23,7 @@ from ctxtrim.summaries import markers
 
 _SHORTEST = 32  # tokens of a clip; a shorter one is no better than a placeholder
 _TRIES = 3  # a clip may cost more inside its message because of JSON escapes
+_WORTH = 3  # a pointer saves at least this fraction of a result
 _NO_ROOM = "no room for the summary before it"
 _REPLACEMENT = Replacement("placeholder", PLACEHOLDER, POINTER, 0, assigns=False)
 
@@ -178,12 +179,16 @@ class Forms:
         return form if form.tokens < self.situation.costs[position] else self.full(position)
 
     def _pointer(self, position: int) -> Form:
-        """A stale result that points to the newer one that repeats it."""
+        """A stale result that points to the newer one that repeats it; in full if it is so short
+        that the pointer saves little.
+        """
         result = self._shortenable(position)
         if result is None:
             return self.full(position)
         stale = self.situation.stale[position]
-        return self._with_text(result, stale.text, stale.reason)
+        form = self._with_text(result, stale.text, stale.reason)
+        saved = self.situation.costs[position] - form.tokens
+        return form if saved * _WORTH >= self.situation.costs[position] else self.full(position)
 
     def _without_reasoning(self, position: int) -> Form:
         """The message without the reasoning of an old turn.

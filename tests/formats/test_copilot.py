@@ -127,6 +127,48 @@ def test_a_compaction_after_the_start_of_a_call_leaves_its_summary() -> None:
     assert texts(*old, done, prompt("Three."), answer("Four.")) == [LONG, "Three.", "Four."]
 
 
+STARTED: Event = ("session.compaction_start", {})
+DONE: Event = ("session.compaction_complete", {"success": True, "summaryContent": "In short."})
+
+
+def test_what_was_said_while_a_compaction_ran_stays() -> None:
+    after = (answer("Two."), prompt("Three."), DONE, answer("Four."))
+    assert texts(prompt("One."), STARTED, *after) == ["In short.", "Two.", "Three.", "Four."]
+    failed = ("session.compaction_complete", {"success": False, "error": "none"})
+    assert texts(prompt("One."), STARTED, answer("Two."), failed, DONE) == ["In short."]
+
+
+def test_a_result_after_the_start_of_a_compaction_keeps_its_call() -> None:
+    early = (prompt("One."), answer("I look.", "c1", "c2"), result("c1", "A."))
+    late = (result("c2", "B."), answer("Two."), DONE, prompt("Three."))
+    found = messages(*early, STARTED, *late)
+    assert [message.role for message in found] == [
+        *("user", "assistant", "tool", "tool", "assistant", "user"),
+    ]
+    assert texts(STARTED, result("c2", "B."), answer("Two."), DONE) == ["In short.", "Two."]
+
+
+def test_messages_since_the_start_of_a_compaction_are_edited() -> None:
+    start = ("tool.execution_start", {"toolCallId": "c1", "toolName": "view", "arguments": {}})
+    old = (answer(LONG, "c1"), start, result("c1", LONG), answer("Two."))
+    data = session(prompt("One."), STARTED, *old, DONE, prompt("Three."))
+    out = run(data, [("trim", {})], limit=60).data or b""
+    assert b"execution" not in out
+    assert LONG.encode() not in out
+
+
+def test_a_dropped_summary_still_replaces_what_it_replaced() -> None:
+    done = (DONE[0], {"success": True, "summaryContent": LONG})
+    data = session(prompt("One."), answer("Two."), done, prompt("Three."))
+    out = run(data, [("trim", {})], limit=20).data or b""
+    assert json.loads(out.splitlines()[2])["data"]["summaryContent"] == " "
+    assert [message.parts[0].text for message in read(out)[0].transcripts[0].messages] == [
+        "Three.",
+    ]
+    empty = (DONE[0], {"success": True, "summaryContent": ""})  # Copilot CLI ignores it
+    assert texts(prompt("One."), empty) == ["One."]
+
+
 def test_no_message_can_come_before_the_summary_of_a_compaction() -> None:
     done = ("session.compaction_complete", {"success": True, "summaryContent": "In short."})
     (chunk,) = read(session(prompt("One."), done, answer("Two.")))

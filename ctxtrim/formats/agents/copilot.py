@@ -3,13 +3,16 @@
 `user.message`, `assistant.message` and `tool.execution_complete` are the conversation;
 `system.notification` and `session.mode_notice_delivered` are messages of the client. Each turn
 repeats the system prompt, so only the last `system.message` counts. A completed compaction replaces
-everything before it by its summary, and a cleared context by its `initialMessage`, if it has one.
+everything before its start by its summary, and a cleared context everything before it by its
+`initialMessage`, if it has one. A compaction without a summary replaces nothing.
 Bytes of attachments are in `session.binary_asset` events, which may come after their use. Events of
 subagents, and all other events, are not sent. Checked against the event schema of
-github/copilot-sdk (nodejs/src/generated/session-events.ts). `copilot_edits` inserts events.
+github/copilot-sdk (nodejs/src/generated/session-events.ts) and the replay of sessions in version
+1.0.48. `copilot_edits` inserts events.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import dropwhile
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
@@ -49,6 +52,7 @@ class _Event(NamedTuple):
 class _Session(Struct):
     """The live messages after the lines read so far, and other facts.
 
+    `checkpoint`: the number of messages at the start of the compaction that is not complete yet.
     `commands`: those that the person ran and that have no result yet, by the id of their call.
     `assets`: the attachments in events of their own, by id. `uses`: the ids of such attachments, by
     the place of their use.
@@ -59,7 +63,7 @@ class _Session(Struct):
     model: str | None = None
     id: str | None = None
     callers: dict[str, int] = field(default_factory=dict)  # call id → position of its message
-    starts: dict[int, list[Companion]] = field(default_factory=dict)  # by position
+    checkpoint: int | None = None
     commands: dict[str, Message] = field(default_factory=dict)
     assets: dict[str, Part] = field(default_factory=dict)
     uses: dict[Span, str] = field(default_factory=dict)
@@ -82,10 +86,29 @@ class _Session(Struct):
                 self.callers[call.call_id] = len(self.messages)
         self.messages.append(message)
 
-    def restart(self, message: Message | None) -> None:
-        """Replace all messages by one, or by none."""
-        self.messages = [] if message is None else [message]
-        self.callers, self.starts, self.commands = {}, {}, {}
+    def restart(self, message: Message | None, kept: Sequence[Message] = ()) -> None:
+        """Replace all messages by one, or by none, and the last ones that are kept."""
+        self.messages, self.callers, self.commands = [], {}, {}
+        self.checkpoint = None
+        for each in (*([] if message is None else [message]), *kept):
+            self.add(each)
+
+    def after_checkpoint(self) -> list[Message]:
+        """The messages since the start of the compaction.
+
+        A result at their start needs the answer with its call, and what follows that answer.
+        """
+        start = len(self.messages) if self.checkpoint is None else self.checkpoint
+        kept = self.messages[start:]
+        if not kept or kept[0].role != "tool":
+            return kept
+        for position in range(start - 1, -1, -1):
+            message = self.messages[position]
+            if message.calls:
+                return self.messages[position:]
+            if message.role not in ("assistant", "tool"):
+                break
+        return list(dropwhile(lambda message: message.role == "tool", kept))
 
 
 def _start(state: _Session, event: _Event) -> None:
@@ -100,8 +123,8 @@ def _text_alone(role: Role, event: _Event, key: str, **fields: Any) -> Message |
     """A message that is removed without its event, with other fields of `Message`; None without a
     text.
     """
-    text, span = string(event.data.get(key)), event.span.inside(key)
-    if not text:
+    text, span = string(event.data.get(key)) or "", event.span.inside(key)
+    if not text.strip():
         return None
     return Message(role, (Part("text", text, span=span),), spans=(span,), **fields)
 
@@ -198,8 +221,9 @@ def _execution(state: _Session, event: _Event) -> None:
     if command is not None:
         state.commands[call_id] = replace(command, spans=(*command.spans, event.whole))
     elif position is not None:
-        companion = Companion(event.whole, "tool.execution_start")
-        state.starts.setdefault(position, []).append(companion)
+        message = state.messages[position]
+        companions = (*message.companions, Companion(event.whole, "tool.execution_start"))
+        state.messages[position] = replace(message, companions=companions)
 
 
 def _command(state: _Session, event: _Event) -> None:
@@ -236,10 +260,17 @@ def _result(state: _Session, event: _Event) -> None:
     state.add(Message("tool", parts, metadata=metadata_in(event.value), spans=(event.whole,)))
 
 
+def _compaction_start(state: _Session, event: _Event) -> None:
+    state.checkpoint = len(state.messages)
+
+
 def _compaction(state: _Session, event: _Event) -> None:
+    """A compaction: its summary replaces the messages before its start, unless it failed."""
     data, key = event.data, "summaryContent"
-    if data.get("success") is True and isinstance(data.get(key), str):
-        state.restart(_text_alone("user", event, key, is_injected=True, is_summary=True))
+    if data.get("success") is True and string(data.get(key)):
+        summary = _text_alone("user", event, key, is_injected=True, is_summary=True)
+        state.restart(summary, state.after_checkpoint())
+    state.checkpoint = None
 
 
 def _clearing(state: _Session, event: _Event) -> None:
@@ -250,6 +281,7 @@ def _clearing(state: _Session, event: _Event) -> None:
 _READERS: dict[str, Callable[[_Session, _Event], None]] = {
     "session.start": _start,
     "session.binary_asset": _asset,
+    "session.compaction_start": _compaction_start,
     "session.compaction_complete": _compaction,
     "session.context_cleared": _clearing,
     "session.mode_notice_delivered": _notification,
@@ -269,9 +301,6 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     for line, record in enumerate(records):
         if isinstance(record.value, dict):
             state.take(record.value, line)
-    for position, starts in state.starts.items():
-        message = state.messages[position]
-        state.messages[position] = replace(message, companions=tuple(starts))
     if state.uses:
         state.messages = [_with_assets(message, state) for message in state.messages]
     context = [*([state.system] if state.system else []), *state.messages]

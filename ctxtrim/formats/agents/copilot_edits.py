@@ -13,8 +13,9 @@ from ctxtrim.formats.message_lists import insert_elements
 from ctxtrim.formats.message_parts import event_id, text_of
 from ctxtrim.model import Message, Span
 
-_TEXT_MEMBERS = ("summaryContent", "content")
-"""Members that become an empty text if their message is dropped: the event keeps its effect."""
+_REST = {"summaryContent": " ", "content": ""}
+"""What is left of a text whose message is dropped: the event keeps its effect. A compaction with an
+empty summary would have none."""
 _REFUSALS = {
     ("data", "summaryContent"): BEFORE_SUMMARY,
     ("data", "initialMessage"): "no message can come before the first message of a cleared context",
@@ -66,7 +67,9 @@ _GRAPH = EventGraph(
 def relink(edit: Edit) -> Edit:
     """The edit with updated `parentId` links.
 
-    A dropped system prompt or summary becomes an empty text.
+    A dropped system prompt becomes an empty text, a dropped summary a space.
     """
-    spans = {span for span in edit.removed if span.path[-1:] and span.path[-1] in _TEXT_MEMBERS}
-    return _GRAPH.relink(edit.with_value(spans, ""))
+    for key, rest in _REST.items():
+        spans = {span for span in edit.removed if span.path[-1:] == (key,)}
+        edit = edit.with_value(spans, rest)
+    return _GRAPH.relink(edit)

@@ -107,6 +107,16 @@ def test_only_the_last_system_prompt_counts_and_a_dropped_one_is_emptied() -> No
     assert [message.role for message in read(out)[0].transcripts[0].messages] == ["user", "user"]
 
 
+def test_instructions_of_the_developer_are_next_to_the_system_prompt() -> None:
+    def developer(name: str, text: str) -> Event:
+        return "system.message", {"content": text, "role": "developer", "name": name}
+
+    events = [system("Rules."), developer("b", "Old."), developer("a", "A."), prompt("One.")]
+    found = messages(*events, developer("b", "B."))
+    assert [message.role for message in found] == ["system", "system", "system", "user"]
+    assert texts(*events, developer("b", "B.")) == ["Rules.", "A.", "B.", "One."]
+
+
 def test_a_compaction_replaces_what_came_before_unless_it_failed() -> None:
     written = {"summaryContent": "Half of it."}
     failed = ("session.compaction_complete", {"success": False, "error": "none"} | written)

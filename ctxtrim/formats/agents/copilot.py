@@ -2,7 +2,8 @@
 
 `user.message`, `assistant.message` and `tool.execution_complete` are the conversation;
 `system.notification` and `session.mode_notice_delivered` are messages of the client. Each turn
-repeats the system prompt, so only the last `system.message` counts. A completed compaction replaces
+repeats the system prompt, so only the last `system.message` of a role and name counts: those of the
+developer come after the system prompt, by name. A completed compaction replaces
 everything before its start by its summary, and a cleared context everything before it by its
 `initialMessage`, if it has one. A compaction without a summary replaces nothing.
 Bytes of attachments are in `session.binary_asset` events, which may come after their use. Events of
@@ -52,13 +53,14 @@ class _Event(NamedTuple):
 class _Session(Struct):
     """The live messages after the lines read so far, and other facts.
 
+    `systems`: the system prompt and the instructions of the developer, by role and name.
     `checkpoint`: the number of messages at the start of the compaction that is not complete yet.
     `commands`: those that the person ran and that have no result yet, by the id of their call.
     `assets`: the attachments in events of their own, by id. `uses`: the ids of such attachments, by
     the place of their use.
     """
 
-    system: Message | None = None
+    systems: dict[str, Message] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     model: str | None = None
     id: str | None = None
@@ -116,7 +118,13 @@ def _start(state: _Session, event: _Event) -> None:
 
 
 def _system(state: _Session, event: _Event) -> None:
-    state.system = _text_alone("system", event, "content")
+    """The system prompt, or instructions of the developer, which have a name."""
+    is_developer = event.data.get("role") == "developer"
+    key = f"developer:{event.data.get('name') or ''}" if is_developer else ""
+    state.systems.pop(key, None)
+    message = _text_alone("system", event, "content")
+    if message is not None:
+        state.systems[key] = message
 
 
 def _text_alone(role: Role, event: _Event, key: str, **fields: Any) -> Message | None:
@@ -303,7 +311,8 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
             state.take(record.value, line)
     if state.uses:
         state.messages = [_with_assets(message, state) for message in state.messages]
-    context = [*([state.system] if state.system else []), *state.messages]
+    systems = [state.systems[key] for key in sorted(state.systems)]
+    context = [*systems, *state.messages]
     messages = [replace(message, index=index) for index, message in enumerate(context)]
     return session(messages, lines, model=state.model, id=state.id)
 

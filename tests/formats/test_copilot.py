@@ -137,6 +137,20 @@ def test_a_compaction_after_the_start_of_a_call_leaves_its_summary() -> None:
     assert texts(*old, done, prompt("Three."), answer("Four.")) == [LONG, "Three.", "Four."]
 
 
+def test_reasoning_before_a_session_was_resumed_is_not_sent_again() -> None:
+    def thought(text: str) -> Event:
+        return answer("Two.", "c1", reasoningText=text, encryptedContent="abc=")
+
+    def kinds(**data: Any) -> list[list[str]]:
+        resumed = ("session.resume", {"resumeTime": "t"} | data)
+        events = (prompt("One."), thought("Hm."), resumed, thought("So."))
+        return [[part.kind for part in message.parts] for message in messages(*events)[1:]]
+
+    whole = ["reasoning", "reasoning", "text", "tool_call"]
+    assert kinds() == [["text", "tool_call"], whole]
+    assert kinds(sessionWasActive=True) == [whole, whole]
+
+
 STARTED: Event = ("session.compaction_start", {})
 DONE: Event = ("session.compaction_complete", {"success": True, "summaryContent": "In short."})
 

@@ -5,7 +5,8 @@
 repeats the system prompt, so only the last `system.message` of a role and name counts: those of the
 developer come after the system prompt, by name. A completed compaction replaces
 everything before its start by its summary, and a cleared context everything before it by its
-`initialMessage`, if it has one. A compaction without a summary replaces nothing.
+`initialMessage`, if it has one. A compaction without a summary replaces nothing. Reasoning before a
+`session.resume` is not sent again.
 Bytes of attachments are in `session.binary_asset` events, which may come after their use. Events of
 subagents, and all other events, are not sent. Checked against the event schema of
 github/copilot-sdk (nodejs/src/generated/session-events.ts) and the replay of sessions in version
@@ -115,6 +116,17 @@ class _Session(Struct):
 
 def _start(state: _Session, event: _Event) -> None:
     state.id = state.id or string(event.data.get("sessionId"))
+
+
+def _resume(state: _Session, event: _Event) -> None:
+    """A resumed session, unless it was still running: earlier reasoning is not sent again."""
+    if event.data.get("sessionWasActive") is not True:
+        state.messages = list(map(_without_reasoning, state.messages))
+
+
+def _without_reasoning(message: Message) -> Message:
+    parts = tuple(part for part in message.parts if part.kind != "reasoning")
+    return message if len(parts) == len(message.parts) else replace(message, parts=parts)
 
 
 def _system(state: _Session, event: _Event) -> None:
@@ -288,6 +300,7 @@ def _clearing(state: _Session, event: _Event) -> None:
 
 _READERS: dict[str, Callable[[_Session, _Event], None]] = {
     "session.start": _start,
+    "session.resume": _resume,
     "session.binary_asset": _asset,
     "session.compaction_start": _compaction_start,
     "session.compaction_complete": _compaction,

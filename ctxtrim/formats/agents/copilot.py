@@ -34,6 +34,9 @@ _BYTES = frozenset(("data", "assetId", "omittedReason"))
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
+_names_of = lazy_function("ctxtrim.formats.agents.copilot_names:names_of")
+
+
 def knows(value: object) -> bool:
     """Whether a value is an event of a session."""
     if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
@@ -153,10 +156,14 @@ def _prompt(state: _Session, event: _Event) -> None:
     """A prompt as the model reads it: with the tags that the client adds."""
     data, span = event.data, event.span
     key = "transformedContent" if string(data.get("transformedContent")) else "content"
-    part = Part("text", string(data.get(key)) or "", span=span.inside(key))
-    attachments = _attachments(state, data.get("attachments"), span.inside("attachments"))
+    parts = [Part("text", string(data.get(key)) or "", span=span.inside(key))]
+    values = [members(value) for value in elements(data.get("attachments"))]
+    if values:
+        names: str = _names_of(values, list(map(_is_sent, values)))
+        parts += [Part("text", names)] if names else []
+        parts += _attachments(state, values, span.inside("attachments"))
     is_injected = not _is_typed(data)
-    state.add(Message("user", (part, *attachments), is_injected=is_injected, spans=(event.whole,)))
+    state.add(Message("user", tuple(parts), is_injected=is_injected, spans=(event.whole,)))
 
 
 def _is_typed(data: dict[str, Any]) -> bool:
@@ -166,17 +173,20 @@ def _is_typed(data: dict[str, Any]) -> bool:
 
 
 def _attachments(state: _Session, values: Any, span: Span) -> list[Part]:
-    """The attachments in a list whose bytes are sent, and images with only a path; others are texts
-    of the prompt.
-    """
+    """The attachments in a list whose bytes are sent."""
     parts = []
     for index, value in enumerate(map(members, elements(values))):
-        if not _BYTES.isdisjoint(value) or _is_picture(value):
+        if _is_sent(value):
             place, name = span.inside(index), string(value.get("assetId"))
             parts.append(_attachment(value, place))
             if name is not None and "data" not in value:
                 state.uses[place] = name
     return parts
+
+
+def _is_sent(value: dict[str, Any]) -> bool:
+    """Whether the bytes of an attachment are sent; a prompt only names others."""
+    return not _BYTES.isdisjoint(value) or _is_picture(value)
 
 
 def _attachment(value: dict[str, Any], span: Span) -> Part:

@@ -262,6 +262,12 @@ def test_notifications_and_prompts_of_the_client_are_not_the_task() -> None:
     assert [message.is_injected for message in found] == [False, True, True]
 
 
+def test_a_notice_without_a_text_and_a_discovered_file_are_no_messages() -> None:
+    found = {"content": "AGENTS.md", "kind": {"type": "instruction_discovered"}}
+    events = (("session.mode_notice_delivered", {"mode": "plan"}), ("system.notification", found))
+    assert texts(prompt("One."), *events, answer("Two.")) == ["One.", "Two."]
+
+
 @pytest.mark.parametrize(
     "more",
     [

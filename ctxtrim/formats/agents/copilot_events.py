@@ -195,9 +195,11 @@ def _with_assets(message: Message, state: _Session) -> Message:
 
 
 def _notification(state: _Session, event: _Event) -> None:
-    text = string(event.data.get("content")) or ""
-    part = Part("text", text, span=event.span.inside("content"))
-    state.add(Message("user", (part,), is_injected=True, spans=(event.whole,)))
+    """A message of the client: a notice with a text, but not of discovered instructions."""
+    text = string(event.data.get("content"))
+    if text and members(event.data.get("kind")).get("type") != "instruction_discovered":
+        part = Part("text", text, span=event.span.inside("content"))
+        state.add(Message("user", (part,), is_injected=True, spans=(event.whole,)))
 
 
 def _answer(state: _Session, event: _Event) -> None:

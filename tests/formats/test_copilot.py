@@ -181,6 +181,14 @@ def test_messages_since_the_start_of_a_compaction_are_edited() -> None:
     assert LONG.encode() not in out
 
 
+def test_the_count_after_a_compaction_is_an_estimate(ctxtrim: Run) -> None:
+    events = (prompt("One."), DONE, answer("Two."))
+    ran = ctxtrim("count", "--model", "gpt-4o", stdin=session(*events))
+    assert "repeats next to a summary; not counted" in ran.out.decode() + ran.err
+    assert tokens(ctxtrim, *events)[1] == "estimated"
+    assert tokens(ctxtrim, *events, cleared(), prompt("Three."))[1] == "exact"
+
+
 def test_a_dropped_summary_still_replaces_what_it_replaced() -> None:
     done = (DONE[0], {"success": True, "summaryContent": LONG})
     data = session(prompt("One."), answer("Two."), done, prompt("Three."))

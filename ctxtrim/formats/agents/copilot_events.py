@@ -13,10 +13,12 @@ from ctxtrim.formats.fields import elements, first_string, members, metadata_in,
 from ctxtrim.formats.media_blocks import inline_media, sealed_media
 from ctxtrim.formats.message_parts import listed_calls, result_parts
 from ctxtrim.model import Companion, Line, MediaKind, Message, Part, Role, Span, Transcript
+from ctxtrim.model.request import RequestOptions
 from ctxtrim.text.records import JsonRecord, dump
 
 _BYTES = frozenset(("data", "assetId", "omittedReason"))
 """Members of attachments whose bytes are sent: the data, their place, or why they are absent."""
+_REPEATED = "the prompts and the last skill, which Copilot CLI repeats next to a summary"
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
@@ -45,6 +47,7 @@ class _Session(Struct):
     id: str | None = None
     callers: dict[str, int] = field(default_factory=dict)  # call id → position of its message
     checkpoint: int | None = None
+    is_compacted: bool = False
     commands: dict[str, Message] = field(default_factory=dict)
     assets: dict[str, Part] = field(default_factory=dict)
     uses: dict[Span, str] = field(default_factory=dict)
@@ -277,12 +280,14 @@ def _compaction(state: _Session, event: _Event) -> None:
     if data.get("success") is True and string(data.get(key)):
         summary = _text_alone("user", event, key, is_injected=True, is_summary=True)
         state.restart(summary, state.after_checkpoint())
+        state.is_compacted = True
     state.checkpoint = None
 
 
 def _clearing(state: _Session, event: _Event) -> None:
     """A cleared context: only the system prompt and the first message after it are sent."""
     state.restart(_text_alone("user", event, "initialMessage"))
+    state.is_compacted = False
 
 
 _READERS: dict[str, Callable[[_Session, _Event], None]] = {
@@ -314,4 +319,5 @@ def read(records: Iterable[JsonRecord], lines: Sequence[Line]) -> list[Transcrip
     systems = [state.systems[key] for key in sorted(state.systems)]
     context = [*systems, *state.messages]
     messages = [replace(message, index=index) for index, message in enumerate(context)]
-    return session(messages, lines, model=state.model, id=state.id)
+    options = RequestOptions(unread=(_REPEATED,) if state.is_compacted else ())
+    return session(messages, lines, model=state.model, id=state.id, options=options)

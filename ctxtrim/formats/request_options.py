@@ -148,9 +148,13 @@ def choice(envelope: dict[str, Any]) -> str | None:
     return string(value.get("name", value.get("type")))
 
 
+_AFTER_COMPACTION = "messages after the compaction (Cline keeps them in `.messages.json`)"
+
+
 def anthropic_options(fields: Fields) -> RequestOptions:
     """Anthropic: `output_format` or `output_config.format`, `thinking`, `task_budget`, `thread`.
 
+    `source_message_count` is next to the messages of a compaction of Cline.
     Requests to Claude through an OpenAI-compatible API look the same except for `response_format`.
     """
     if "response_format" in fields:
@@ -164,6 +168,7 @@ def anthropic_options(fields: Fields) -> RequestOptions:
         reasoning=thinking if thinking in _MODES else None,
         task_budget="task_budget" in config,
         hidden=tuple(_server_state(fields)) + _injected(fields),
+        unread=(_AFTER_COMPACTION,) if "source_message_count" in fields else (),
     )
 
 

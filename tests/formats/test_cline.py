@@ -211,3 +211,11 @@ def test_a_result_without_a_text_has_its_label_alone() -> None:
     assert [(message.role, message.parts[0].text) for message in results] == [
         ("tool", "[a] Result:"), ("tool", "Two."),
     ]  # fmt: skip
+
+
+def test_the_count_of_a_compaction_is_an_estimate(ctxtrim: Run) -> None:
+    compaction = session({"type": "text", "text": "Calm."}) | {"source_message_count": 40}
+    ran = ctxtrim("count", "--json", stdin=json.dumps(compaction).encode())
+    (row,) = json.loads(ran.out)["transcripts"]
+    assert row["exactness"] == "estimated"
+    assert "messages after the compaction" in ran.out.decode()

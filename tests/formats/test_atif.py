@@ -240,3 +240,14 @@ def test_calls_without_a_result_are_removed() -> None:
 def test_steps_of_another_format_are_not_taken() -> None:
     value = trajectory(*TALK) | {"schema_version": "1.0"}
     assert format_and_transcripts(line(value)) == (None, [])
+
+
+def test_a_sound_counts_by_its_length() -> None:
+    def media(**source: Any) -> Any:
+        sound = {"type": "audio", "source": {"media_type": "audio/wav", **source}}
+        _, (found,) = format_and_transcripts(line(trajectory(step("user", [sound]))))
+        return found.messages[0].parts[0].media
+
+    for path in ("surf.wav", "data:audio/wav;base64,UklGRg=="):
+        assert (media(path=path).kind, media(path=path).seconds) == ("audio", None)
+        assert media(path=path, duration_sec=2.5).seconds == 2.5

@@ -10,15 +10,17 @@
              "observation"?: {"results": [{"source_call_id"?, "content"}]}, "metrics"?}
 
 A step of the agent is an assistant message and one tool result for each of its calls. Contents are
-texts or lists of texts and images. The observation of a system step with the boundary `replace` is
-a summary that replaces all steps before it; without one, the next prompt may contain it. Source:
-`rfcs/0001-trajectory-format.md` of harbor-framework/harbor (version 1.7), whose validator wants
-step ids from 1 on.
+texts or lists of texts, images and sounds. The observation of a system step with the boundary
+`replace` is a summary that replaces all steps before it; without one, the next prompt may contain
+it. Source: `rfcs/0001-trajectory-format.md` of harbor-framework/harbor (version 1.8), whose
+validator wants step ids from 1 on.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
+
+from msgspec.structs import replace
 
 from ctxtrim.errors import NotEditableError
 from ctxtrim.formats.agents import STEP_ROLES, knows_step
@@ -88,10 +90,14 @@ def _contents(content: Any, span: Span) -> tuple[Part, ...]:
 
 
 def _content(value: Any, span: Span) -> Part:
-    """A text or an image of a content. The path of an image may be a data URL."""
-    path = string(members(members(value).get("source")).get("path")) or ""
-    is_image = path.startswith("data:")
-    return text_or_block({"type": "image", "data": path} if is_image else value, span)
+    """A text, an image or a sound of a content. The path of an attachment may be a data URL."""
+    source = members(members(value).get("source"))
+    path, seconds = string(source.get("path")) or "", source.get("duration_sec")
+    has_data = path.startswith("data:")
+    part = text_or_block({"type": value.get("type"), "data": path} if has_data else value, span)
+    if part.media is not None and part.media.kind == "audio" and isinstance(seconds, int | float):
+        return replace(part, media=replace(part.media, seconds=float(seconds)))
+    return part
 
 
 def _add_answer(item: Element, contents: ListContents) -> None:

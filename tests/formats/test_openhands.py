@@ -681,3 +681,9 @@ def test_a_call_id_that_recurs_begins_another_message_of_an_answer() -> None:
     (transcript,) = read(data)[0].transcripts
     calls = [[call.call_id for call in message.calls] for message in transcript.messages]
     assert calls == [[], ["1", "2", "3"], ["1", "4"]]
+
+
+@pytest.mark.parametrize("kind", ["ConversationIterationLimitEvent", "ServerErrorEvent"])
+def test_an_event_that_the_model_does_not_read_is_no_message_of_an_unknown_form(kind: str) -> None:
+    found = transcript(lines(*SDK, sdk(kind, detail="x")))
+    assert (len(found.messages), found.uncounted) == (3, 0)

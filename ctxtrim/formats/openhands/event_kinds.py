@@ -27,8 +27,9 @@ _SDK_MESSAGES = (
 )  # fmt: skip
 SILENT_SDK_EVENTS = (
     "ACPToolCallEvent", "Condensation", "CondensationRequest", "ConversationErrorEvent",
-    "ConversationStateUpdateEvent", "HookExecutionEvent", "InterruptEvent",
-    "LLMCompletionLogEvent", "PauseEvent", "StreamingDeltaEvent", "TokenEvent",
+    "ConversationIterationLimitEvent", "ConversationStateUpdateEvent", "HookExecutionEvent",
+    "InterruptEvent", "LLMCompletionLogEvent", "PauseEvent", "ServerErrorEvent",
+    "StreamingDeltaEvent", "TokenEvent",
 )  # fmt: skip
 """Events of the SDK that the model does not read, except the summary of a condensation."""
 

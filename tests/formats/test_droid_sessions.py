@@ -103,7 +103,10 @@ SPOKEN = compaction("They counted.", "m2", systemInfoText="Linux.")
         ((*OLD, compaction("Counted.", "m4"), *NEW), ["Counted.", "And the sails?", "One."]),
         ((compaction("Counted.", None), *NEW), ["Counted.", "And the sails?", "One."]),
         ((*OLD, SPOKEN, *NEW, compaction("Again.", "m5")), ["Again.", "One."]),
-        ((*OLD, compaction("Counted.", "unknown"), *NEW), ["Counted.", "And the sails?", "One."]),
+        (
+            (*OLD, compaction("Counted.", "unknown"), *NEW),
+            ["Counted.", "Count the ropes.", "{}", "two ropes", "Two.", "And the sails?", "One."],
+        ),
         ((*OLD, compaction("Counted.", "m4")), ["Counted."]),
     ],
     ids=["results", "anchor", "new session", "twice", "unknown anchor", "nothing else"],

@@ -3,7 +3,7 @@
 A `compaction_state` line has a summary. Droid sends it, then the messages after `anchorMessage`,
 without the results whose calls the summary replaces. The last such line counts. Answers of Chat
 Completions have their reasoning as a member, those of Responses have it encrypted.
-[inference-sh/agentprotocol, `transcript/droid/droid.go`]
+[inference-sh/agentprotocol, `transcript/droid/droid.go`; Droid 0.215]
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -71,13 +71,14 @@ def _first_kept(
 ) -> int:
     """The position of the first row that a compaction keeps.
 
-    A compaction without an anchor begins a session and keeps all its messages.
+    A compaction without an anchor begins a session and keeps all its messages. So does one whose
+    anchor is not in the file.
     """
-    anchor = members(value.get("anchorMessage"))
-    if not anchor:
-        return 0
+    name = string(members(value.get("anchorMessage")).get("id"))
     ids = [element.value.get("id") for element, _ in rows[:last]]
-    first = ids.index(anchor["id"]) + 1 if anchor.get("id") in ids else last
+    if name not in ids:
+        return 0
+    first = ids.index(name) + 1
     for position in range(first, last):
         row_messages = messages[rows[position][1] : rows[position + 1][1]]
         if any(message.role != "tool" for message in row_messages):

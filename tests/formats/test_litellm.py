@@ -143,3 +143,11 @@ def test_a_request_without_its_system_prompt_is_an_estimate(ctxtrim: Run) -> Non
 
 def _lines(name: str) -> list[str]:
     return Path(name).read_text().splitlines()
+
+
+def test_a_log_whose_messages_are_redacted_is_an_estimate(ctxtrim: Run) -> None:
+    redacted = [{"role": "user", "content": "redacted-by-litellm"}]
+    ran = ctxtrim("count", "--json", stdin=line(litellm.payload(TALK) | {"messages": redacted}))
+    (row,) = json.loads(ran.out)["transcripts"]
+    assert row["exactness"] == "estimated"
+    assert "the log lacks the messages of the request; not counted" in ran.out.decode()

@@ -23,6 +23,8 @@ from ctxtrim.text.records import dump
 
 _CONTAINERS = ("kwargs", "standard_logging_object", "data")
 _PARAMETERS, _BODY = "model_parameters", "proxy_server_request"
+_REDACTED = [{"role": "user", "content": "redacted-by-litellm"}]
+"""What a log has in place of its messages if these are not to be logged."""
 _ANTHROPIC = "anthropic_messages"  # the system prompt of such a request is logged in the body only
 
 
@@ -32,7 +34,8 @@ def _is_payload(value: dict[str, Any]) -> bool:
 
 
 def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
-    key = "messages" if opened(value["messages"]) else _BODY
+    messages = opened(value["messages"])
+    key = "messages" if messages else _BODY
     body = members(opened(value.get(_BODY)))
     parameters = members(value.get(_PARAMETERS))
     settings = parameters or body
@@ -42,6 +45,8 @@ def _request(value: dict[str, Any], span: Span) -> LoggedRequest | None:
     options = chat_options(settings)
     if value["call_type"] == _ANTHROPIC and not (preamble or body):
         options = replace(options, unread=("the log lacks the system prompt of the request",))
+    if messages == _REDACTED:
+        options = replace(options, unread=("the log lacks the messages of the request",))
     facts = Envelope(
         tools=dump(tools) if isinstance(tools, list | dict) else None,
         tool_choice=choice(settings),

@@ -151,6 +151,15 @@ def test_reasoning_before_a_session_was_resumed_is_not_sent_again() -> None:
     assert kinds(sessionWasActive=True) == [whole, whole]
 
 
+def test_the_model_is_not_that_of_a_subagent_or_of_a_compaction() -> None:
+    others = (
+        ("subagent.completed", {"toolCallId": "c1", "model": "claude-haiku-4.5"}),
+        ("session.compaction_start", {"model": "gpt-4.1"}),
+    )
+    data = session(prompt("One."), answer("Two.", model="gpt-5"), *others)
+    assert read(data)[0].transcripts[0].model == "gpt-5"
+
+
 STARTED: Event = ("session.compaction_start", {})
 DONE: Event = ("session.compaction_complete", {"success": True, "summaryContent": "In short."})
 

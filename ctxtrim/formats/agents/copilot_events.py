@@ -18,6 +18,9 @@ from ctxtrim.text.records import JsonRecord, dump
 
 _BYTES = frozenset(("data", "assetId", "omittedReason"))
 """Members of attachments whose bytes are sent: the data, their place, or why they are absent."""
+_OF_ANSWERS = ("assistant.", "tool.")
+"""How events begin that name the model of an answer; others may name that of a subagent or of a
+compaction."""
 _REPEATED = "the prompts and the last skill, which Copilot CLI repeats next to a summary"
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
@@ -57,7 +60,8 @@ class _Session(Struct):
         kind, data = value.get("type"), members(value.get("data"))
         if not isinstance(kind, str) or "parentToolCallId" in data or "agentId" in value:
             return
-        names = (data.get("newModel"), data.get("model"), data.get("selectedModel"), self.model)
+        answering = data.get("model") if kind.startswith(_OF_ANSWERS) else None
+        names = (data.get("newModel"), answering, data.get("selectedModel"), self.model)
         self.model = first_string(names)
         if kind in _READERS:
             whole = Span(line)

@@ -39,6 +39,7 @@ _MODES = ("enabled", "adaptive", "between_tools")
 _SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
 _CACHES = ("cachedContent", "cached_content")
 _TRIGGER = "compaction_trigger"  # the last item of a request that summarizes the others
+_UPDATE = "configuration_update"  # an item that sets options for the rest of the conversation
 _ONLINE = ":online"  # OpenRouter's suffix of models that search the web first
 _PRESET = "@preset/"  # OpenRouter: a stored configuration, which may have a system prompt and tools
 _INJECTING = frozenset((
@@ -122,19 +123,29 @@ def _names_media(text: str) -> bool:
 
 def responses_options(fields: Fields) -> RequestOptions:
     """OpenAI Responses: `text.format`, and `reasoning.mode`. No request with `json_object` is
-    recorded.
+    recorded, and none whose items change the format.
     """
     output_format = members(members(fields.get("text")).get("format"))
     mode = members(fields.get("reasoning")).get("mode")
     items = elements(fields.get("input"))
     compacts = bool(items) and members(items[-1]).get("type") == _TRIGGER
+    updates = any(map(_sets_format, items))
     return RequestOptions(
         "responses",
         output=_output(output_format, "schema"),
         reasoning="pro" if mode == "pro" else None,
         any_json=output_format.get("type") == "json_object",
         hidden=_stored(fields) + _injected(fields) + ((_TRIGGER,) if compacts else ()),
+        unread=(f"the format of the answer in a `{_UPDATE}` is not read",) if updates else (),
     )
+
+
+def _sets_format(item: Any) -> bool:
+    """Whether an item sets a schema for the answers after it."""
+    fields = members(item)
+    if fields.get("type") != _UPDATE:
+        return False
+    return members(members(fields.get("text")).get("format")).get("type") not in (None, "text")
 
 
 def choice(envelope: dict[str, Any]) -> str | None:

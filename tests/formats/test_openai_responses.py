@@ -166,6 +166,7 @@ def test_a_request_needs_no_model_next_to_what_no_other_api_has(
     [
         {"access_programs": {"cyber": "standard"}},
         {"background_options": {"completion_window": "2h"}, "background": True},
+        {"image": {"context_compression": "auto"}},
         {"moderation": {"model": "omni-moderation-latest"}},
         {"multi_agent": {"enabled": True}},
         {"prompt_cache_options": {"ttl": "30m"}},

@@ -233,6 +233,16 @@ def test_stored_reasoning_makes_an_estimate_in_each_form_until_it_is_dropped(
     assert (after["exactness"], after["findings"]) == ("bounded", [])
 
 
+@pytest.mark.parametrize("kind", ["json_schema", "text"])
+def test_a_schema_that_an_item_sets_makes_an_estimate(kind: str) -> None:
+    schema = {"type": "object", "properties": {"depth": {"type": "number"}}}
+    text = {"format": {"type": kind, "name": "depth", "schema": schema}}
+    update = {"type": "configuration_update", "text": text}
+    note = "the format of the answer in a `configuration_update` is not read; not counted"
+    exactness, notes = counted(RESPONSES | {"input": [update, user("How deep?")]})
+    assert (exactness, notes) == (("exact", []) if kind == "text" else ("estimated", [note]))
+
+
 def test_a_request_with_context_management_is_recognized() -> None:
     compaction = {"type": "compaction", "compact_threshold": 1000}
     assert counted(RESPONSES | {"context_management": [compaction]}) == counted(RESPONSES)

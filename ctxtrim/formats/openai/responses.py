@@ -59,7 +59,7 @@ _REQUEST = {
 
 _FIELDS = _REQUEST | {
     "access_programs", "background", "background_options", "context_management", "conversation",
-    "input", "max_tool_calls", "metadata", "model", "moderation", "multi_agent", "prompt",
+    "image", "input", "max_tool_calls", "metadata", "model", "moderation", "multi_agent", "prompt",
     "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier",
     "service_tier", "stream", "stream_options", "temperature", "text", "top_logprobs", "top_p",
     "user",

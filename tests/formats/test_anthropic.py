@@ -474,6 +474,23 @@ def test_compacted_history_is_not_context() -> None:
     )
 
 
+def test_the_tools_that_a_compaction_brings_along_count(ctxtrim: Run) -> None:
+    definition = {"name": "sound", "description": "Depth. " * 40, "input_schema": {}}
+    addition = {"type": "tool_addition", "tool": {"type": "tool_definition"}}
+    addition["tool"] |= {"definition": definition}
+    talk = says(COMPACTION), user("How deep?")
+    changed = says(COMPACTION | {"tool_changes": [addition]}), user("How deep?")
+
+    def count(*elements: Value) -> Value:
+        ran = ctxtrim("count", "--json", stdin=line(*elements, model="claude-sonnet-4-5"))
+        (row,) = json.loads(ran.out)["transcripts"]
+        return dict(row)
+
+    assert count(*changed)["tokens"] > count(*talk)["tokens"] + 80
+    assert count(*changed)["exactness"] == "estimated"
+    assert run(line(*changed)).data == line(*changed)
+
+
 def test_an_exchange_after_a_compaction_is_dropped_without_it() -> None:
     data = line(
         *TALK,

@@ -229,12 +229,15 @@ def _compaction(
 ) -> Message:
     """The compaction message.
 
-    It carries the spans of all messages before it: without it they would be live again.
+    It carries the spans of all messages before it: without it they would be live again. Changes of
+    the tools before it count as their JSON.
     """
-    span = inner_span.inside(position)
-    part = Part("text", content[position]["content"], span=span.inside("content"))
+    span, value = inner_span.inside(position), content[position]
+    parts = [Part("text", value["content"], span=span.inside("content"))]
+    if value.get("tool_changes"):
+        parts.append(Part("text", dump(value["tool_changes"]), source=span, stored=True))
     spans = (span, *(inner_span.inside(other) for other in range(position)), *before)
-    return Message(role, (part,), is_injected=True, is_summary=True, index=index, spans=spans)
+    return Message(role, tuple(parts), is_injected=True, is_summary=True, index=index, spans=spans)
 
 
 def _messages(

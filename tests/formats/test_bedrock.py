@@ -258,6 +258,41 @@ def test_a_cache_point_among_tools_is_no_tool() -> None:
     assert [tool["name"] for tool in json.loads(found.tools or "")] == ["gauge"]
 
 
+def counted(ctxtrim: Run, **fields: Any) -> Value:
+    """The row of a request with more fields."""
+    ran = ctxtrim("count", "--json", stdin=line(REQUEST | fields))
+    (row,) = json.loads(ran.out)["transcripts"]
+    return dict(row)
+
+
+def test_the_schema_of_the_answer_counts_as_in_requests_to_anthropic(ctxtrim: Run) -> None:
+    schema = {"type": "object", "properties": {"depth": {"type": "number"}}}
+    named = {"name": "depth", "schema": json.dumps(schema)}
+    format_ = {"type": "json_schema", "structure": {"jsonSchema": named}}
+    output = counted(ctxtrim, outputConfig={"textFormat": format_, "effort": "low"})
+    own = counted(ctxtrim, additionalModelRequestFields={"output_format": {"schema": schema}})
+    plain = counted(ctxtrim, outputConfig={"effort": "low"})
+    assert plain["tokens"] + 20 < output["tokens"] == own["tokens"]
+
+
+def test_tools_of_anthropic_count_next_to_those_of_converse(ctxtrim: Run) -> None:
+    screen = {"type": "computer_20250124", "name": "computer", "display_width_px": 800}
+    fields = {"tools": [screen], "anthropic_beta": ["computer-use-2025-01-24"]}
+    (found,) = formats_and_transcripts(line(REQUEST | {"additionalModelRequestFields": fields}))[1]
+    assert [tool["name"] for tool in json.loads(found.tools or "")] == ["gauge", "computer"]
+    tokens = counted(ctxtrim, additionalModelRequestFields=fields)["tokens"]
+    assert tokens > counted(ctxtrim)["tokens"] + 20
+
+
+def test_a_prompt_that_bedrock_stores_is_reported(ctxtrim: Run) -> None:
+    model = "arn:aws:bedrock:eu-west-1:123456789012:prompt/HARBOUR123:1"
+    row = counted(ctxtrim, modelId=model, promptVariables={"pier": {"text": "north"}})
+    notes = [note["message"] for note in row["findings"] if note["code"] == "not-counted"]
+    assert notes == [
+        "`modelId`: the provider adds text that the file does not contain; not counted"
+    ]
+
+
 def test_both_names_of_the_thinking_of_a_request_count(ctxtrim: Run) -> None:
     def tokens(**fields: Any) -> int:
         data = line(REQUEST | {"additionalModelRequestFields": fields})

@@ -35,7 +35,10 @@ _BLOCK_MEMBERS = frozenset((
     "searchResult",
 ))  # fmt: skip
 _MEDIA = ("image", "document", "video", "audio")
-_REQUEST = ("toolConfig", "inferenceConfig", "additionalModelRequestFields", "guardrailConfig")
+_REQUEST = (
+    "toolConfig", "inferenceConfig", "additionalModelRequestFields", "guardrailConfig",
+    "outputConfig", "promptVariables",
+)  # fmt: skip
 _ANSWERS = ("modelOutput", "response", "response_body")  # of a batch, of logs of clients
 
 

@@ -27,14 +27,17 @@ from ctxtrim.formats.message_parts import (
 from ctxtrim.formats.request_options import anthropic_options
 from ctxtrim.formats.usage import bedrock_usage
 from ctxtrim.model import Message, Part, Role, Span
+from ctxtrim.model.request import RequestOptions
 from ctxtrim.text.json_paths import Path
-from ctxtrim.text.records import dump
+from ctxtrim.text.records import dump, value_in
 
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
 _MEDIA = {"image": "image", "video": "video", "audio": "audio", "document": "application"}
 """Members with media, and the first halves of their media types."""
 _MESSAGE_KEYS = ("message", "redact_message")
 _TEXT_FORMATS = ("csv", "html", "md", "txt")
+_STORED_PROMPT = ":prompt/"
+"""In the ARN of a prompt that Bedrock stores, which may name a model, a system prompt and tools."""
 
 
 def read(items: Iterable[Element], contents: ListContents) -> None:
@@ -143,19 +146,37 @@ def _result(value: Any, span: Span) -> tuple[Part, ...]:
 
 
 def envelope(value: dict[str, Any], span: Span) -> Envelope:
-    """The system prompt as a message, the tools and their choice, model, id and usage."""
+    """The system prompt as a message, the tools and their choice, model, id and usage.
+
+    `additionalModelRequestFields` are fields of the API of the model, such as Anthropic's.
+    """
     config = members(value.get("toolConfig"))
     fields = members(value.get("additionalModelRequestFields"))
-    thinking = fields.get("thinking", fields.get("reasoning_config"))
     return Envelope(
-        _tools(config),
+        _tools([*elements(config.get("tools")), *elements(fields.get("tools"))]),
         tool_choice=_choice(config.get("toolChoice")),
         model=first_string((value.get("modelId"), value.get("model"))),
         id=first_string((value.get("requestId"), value.get("recordId"), value.get("id"))),
         usage=bedrock_usage(value.get("usage")),
         preamble=_system(value, span),
-        options=anthropic_options({"thinking": thinking}),
+        options=_options(value, fields),
     )
+
+
+def _options(request: Mapping[str, Any], fields: dict[str, Any]) -> RequestOptions:
+    """The thinking and the structured output of a request, and whether Bedrock stores a prompt."""
+    output: Any = request.get("outputConfig")
+    for key in ("textFormat", "structure", "jsonSchema"):
+        output = members(output).get(key)
+    if isinstance(output, dict):  # its schema is JSON in a string
+        schema = value_in(string(output.get("schema")) or "")
+        fields = fields | {"output_format": output | {"schema": schema}}
+    if "reasoning_config" in fields:
+        fields = {"thinking": fields["reasoning_config"]} | fields
+    options = anthropic_options(fields)
+    if _STORED_PROMPT in (string(request.get("modelId")) or ""):
+        options = options | RequestOptions(hidden=("modelId",))
+    return options
 
 
 def _system(value: Mapping[str, Any], span: Span) -> tuple[Message, ...]:
@@ -171,9 +192,9 @@ def _system(value: Mapping[str, Any], span: Span) -> tuple[Message, ...]:
     return (Message("system", parts, index=0, spans=(home,)),) if parts else ()
 
 
-def _tools(config: Mapping[str, Any]) -> str | None:
+def _tools(values: Iterable[Any]) -> str | None:
     """The tool schemas as Anthropic spells them, which `convert` reads too; None without tools."""
-    tools = [_tool(members(tool)) for tool in elements(config.get("tools"))]
+    tools = [_tool(members(value)) for value in values]
     tools = [tool for tool in tools if "cachePoint" not in tool]
     return dump(tools) if tools else None
 

@@ -125,6 +125,44 @@ def test_messages_of_other_apis_are_not_taken(talk: list[Value], name: str) -> N
     assert formats_and_transcripts(line({"messages": talk}))[0] == name
 
 
+RULE = says("system", text("Answer in metres."))
+FIELDS = {"inferenceConfig": {"maxTokens": 90}}
+CHANGE = {"toolAddition": {"tool": {"name": "gauge"}}}
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ({"messages": [TALK[0], RULE, *TALK[1:]]}, "bedrock"),
+        ({"messages": [TALK[4], RULE]} | FIELDS, "bedrock"),
+        ({"messages": [TALK[4], RULE], "modelId": "amazon.nova-pro-v1:0"}, "bedrock"),
+        ({"messages": [TALK[4], says("system", CHANGE)]}, "bedrock"),
+        ({"messages": [TALK[4], RULE]}, "openai-chat"),
+        ({"messages": [RULE, TALK[4]]} | FIELDS, "openai-chat"),
+    ],
+)
+def test_a_system_message_is_read_in_the_middle(value: Value, name: str) -> None:
+    assert formats_and_transcripts(line(value))[0] == name
+
+
+def test_a_system_message_is_dropped_with_the_messages_that_it_follows(ctxtrim: Run) -> None:
+    talk = [*TALK[:3], RULE, *TALK[3:]]
+    found = messages(*talk)
+    assert [message.role for message in found][-4:] == ["user", "system", "assistant", "user"]
+    assert [message.continues for message in found][-3] is True
+    data = line({"messages": talk})
+    kept = set()
+    for budget in range(10, 500, 10):
+        ran = ctxtrim("trim", "--budget", budget, stdin=data)
+        if ran.code == 0:
+            assert ctxtrim("check", stdin=ran.out).code == 0
+            rest = json.loads(ran.out)["messages"]
+            kept.add(RULE in rest)
+            assert RULE not in rest or rest[rest.index(RULE) - 1]["role"] == "user"
+    assert kept == {True, False}
+    assert run(data).data == data
+
+
 def test_a_log_is_the_request_with_its_answer() -> None:
     body = {key: value for key, value in REQUEST.items() if key != "modelId"}
     usage = {"inputTokens": 900, "cacheReadInputTokens": 100, "outputTokens": 5}

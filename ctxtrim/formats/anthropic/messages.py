@@ -155,7 +155,7 @@ def _marked(
     for message in messages:
         if is_hidden:
             message = replace(message, is_injected=message.role == "user")
-        elif message.role == "system" and _takes_system(last):
+        elif message.role == "system" and takes_system(last):
             message = replace(message, continues=True)
         yield message
 
@@ -190,7 +190,7 @@ def _is_hidden(message: Mapping[str, Any]) -> bool:
     return message.get("visibility") == "llm_only" or message.get("hiddenFromUserViews") is True
 
 
-def _takes_system(last: Message | None) -> bool:
+def takes_system(last: Message | None) -> bool:
     """Whether a system message may follow a message: after a prompt, or after results.
 
     Newer models accept it only there. [BerriAI/litellm, `mid_conversation_system.py`]

@@ -32,8 +32,9 @@ from ctxtrim.text.records import value_in
 
 _BLOCK_MEMBERS = frozenset((
     "toolUse", "toolResult", "reasoningContent", "cachePoint", "guardContent", "citationsContent",
-    "searchResult",
+    "searchResult", "toolAddition", "toolRemoval",
 ))  # fmt: skip
+_ROLES = ("user", "assistant", "system")
 _MEDIA = ("image", "document", "video", "audio")
 _REQUEST = (
     "toolConfig", "inferenceConfig", "additionalModelRequestFields", "guardrailConfig",
@@ -64,7 +65,7 @@ def manager_state(around: Mapping[str, Any]) -> dict[str, Any] | None:
 def knows(value: object) -> bool:
     """Whether a value is a message with blocks that have no type."""
     message, _ = message_in(value)
-    if message.get("role") not in ("user", "assistant") or "type" in message:
+    if message.get("role") not in _ROLES or "type" in message:
         return False
     content = message.get("content")
     return isinstance(content, list) and bool(content) and all(map(_is_block, content))
@@ -104,6 +105,18 @@ def _tells(value: object) -> bool:
         return False
     blocks = map(members, message_in(value)[0]["content"])
     return any(_is_media(block) or not _BLOCK_MEMBERS.isdisjoint(block) for block in blocks)
+
+
+def owns_place(place: Place) -> bool:
+    """Whether a list with a system message in the middle has a block that only Converse has, or is
+    next to fields of a request. Other such lists are Chat Completions.
+    """
+    items = elements(place.items)
+    roles = [members(item).get("role") for item in items]
+    if "system" not in roles[1:] or roles[0] == "system" or not all(map(knows, items)):
+        return False
+    is_request = "modelId" in place.envelope or any(key in place.envelope for key in _REQUEST)
+    return is_request or any(map(_tells, items))
 
 
 def refuses_place(place: Place) -> bool:
@@ -187,6 +200,7 @@ DIALECT = Dialect(
     relink=lazy_function(f"{_STRANDS}:relink"),
     claims=claims,
     has_foreign=has_chat_messages,
+    owns_place=owns_place,
     refuses_place=refuses_place,
     must_alternate=True,
     strict_roles="elements",

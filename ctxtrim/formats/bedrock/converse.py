@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ctxtrim.formats.anthropic import message_edits
+from ctxtrim.formats.anthropic.messages import takes_system
 from ctxtrim.formats.base import Insertion, Site
 from ctxtrim.formats.bedrock import is_empty, knows, message_in, strands
 from ctxtrim.formats.block_messages import add_messages
@@ -31,7 +32,7 @@ from ctxtrim.model.request import RequestOptions
 from ctxtrim.text.json_paths import Path
 from ctxtrim.text.records import dump, value_in
 
-_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
+_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 _MEDIA = {"image": "image", "video": "video", "audio": "audio", "document": "application"}
 """Members with media, and the first halves of their media types."""
 _MESSAGE_KEYS = ("message", "redact_message")
@@ -53,6 +54,8 @@ def read(items: Iterable[Element], contents: ListContents) -> None:
             continue
         start = len(contents.messages)
         add_content(role, message["content"], span.inside(*keys, "content"), contents)
+        if role == "system" and start and takes_system(contents.messages[start - 1]):
+            contents.change(start, continues=True)
         if strands.is_summary(span):
             for position in range(start, len(contents.messages)):
                 contents.change(position, is_injected=True, is_summary=True)

@@ -57,6 +57,7 @@ def chat_options(fields: Fields) -> RequestOptions:
     `chat_template_kwargs` (SmolTalk2, vLLM). The cost of the last two depends on the template of
     the model.
     """
+    fields = _sent(fields)
     hidden = _injected(fields)
     if not hidden and _COSTLY.isdisjoint(fields):
         return _PLAIN_CHAT
@@ -70,6 +71,14 @@ def chat_options(fields: Fields) -> RequestOptions:
         hidden=hidden,
         unread=tuple(_unread(fields)),
     )
+
+
+def _sent(fields: Fields) -> Fields:
+    """The fields of a request, with those that the SDKs of OpenAI and Anthropic take in
+    `extra_body`.
+    """
+    more = members(fields.get("extra_body"))
+    return {**fields, **more} if more else fields
 
 
 def _unread(fields: Fields) -> Iterator[str]:
@@ -125,6 +134,7 @@ def responses_options(fields: Fields) -> RequestOptions:
     """OpenAI Responses: `text.format`, and `reasoning.mode`. No request with `json_object` is
     recorded, and none whose items change the format.
     """
+    fields = _sent(fields)
     output_format = members(members(fields.get("text")).get("format"))
     mode = members(fields.get("reasoning")).get("mode")
     items = elements(fields.get("input"))
@@ -168,6 +178,7 @@ def anthropic_options(fields: Fields) -> RequestOptions:
     `source_message_count` is next to the messages of a compaction of Cline.
     Requests to Claude through an OpenAI-compatible API look the same except for `response_format`.
     """
+    fields = _sent(fields)
     if "response_format" in fields:
         return chat_options(fields)
     config = members(fields.get("output_config"))

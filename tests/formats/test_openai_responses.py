@@ -170,10 +170,11 @@ def test_a_request_needs_no_model_next_to_what_no_other_api_has(
         {"moderation": {"model": "omni-moderation-latest"}},
         {"multi_agent": {"enabled": True}},
         {"prompt_cache_options": {"ttl": "30m"}},
+        {"extra_headers": {"x-team": "pilots"}, "extra_query": {}, "timeout": 30},
     ],
     ids=lambda field: next(iter(field)),
 )
-def test_a_request_with_a_field_of_2026_is_recognized(field: dict[str, Any]) -> None:
+def test_a_request_with_a_field_of_2026_or_of_the_sdk_is_recognized(field: dict[str, Any]) -> None:
     file = data({"model": "gpt-5.6", "input": "hi"} | field)
     assert layout(file) == ("openai-responses", "conversation")
     assert run(file).data == file

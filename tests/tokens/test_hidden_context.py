@@ -62,6 +62,29 @@ def test_text_that_the_provider_adds_makes_an_estimate(
     assert counted(request_body) == ("estimated", [text])
 
 
+@pytest.mark.parametrize(
+    ("request_body", "more"),
+    [
+        (CHAT, {"data_sources": [{"type": "azure_search"}]}),
+        (CHAT, {"plugins": [{"id": "web"}]}),
+        (CHAT, {"documents": [{"text": "2 m"}]}),
+        (RESPONSES | {"store": False}, {"plugins": [{"id": "web"}]}),
+        (CLAUDE, {"thinking": {"type": "enabled", "budget_tokens": 1024}}),
+        (CLAUDE, {"container": {"skills": [SKILL]}}),
+    ],
+)
+def test_the_extra_body_of_a_call_is_part_of_the_request(
+    request_body: dict[str, Any], more: dict[str, Any]
+) -> None:
+    """The SDKs send its fields next to the others."""
+    requests = [request_body | fields for fields in (more, {"extra_body": more}, {})]
+    next_to, extra, plain = (
+        run(json.dumps(request).encode(), tokenizer=None).rows[0] for request in requests
+    )
+    assert extra.count == next_to.count != plain.count
+    assert [note.message for note in extra.findings] == [note.message for note in next_to.findings]
+
+
 @pytest.mark.parametrize("kind", ["web_search_call", "code_interpreter_call", "mcp_call"])
 @pytest.mark.parametrize("place", ["input", "output"])
 def test_items_of_tools_that_the_provider_ran_make_an_estimate(kind: str, place: str) -> None:

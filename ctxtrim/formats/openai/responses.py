@@ -63,6 +63,7 @@ _FIELDS = _REQUEST | {
     "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier",
     "service_tier", "stream", "stream_options", "temperature", "text", "top_logprobs", "top_p",
     "user",
+    "extra_body", "extra_headers", "extra_query", "timeout",  # of calls of the SDK
 }  # fmt: skip
 """All fields of a request."""
 

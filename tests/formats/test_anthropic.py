@@ -474,6 +474,22 @@ def test_compacted_history_is_not_context() -> None:
     )
 
 
+@pytest.mark.parametrize("effort", [{"content": []}, {}])
+def test_a_message_that_only_sets_the_effort_is_not_counted_and_stays(
+    ctxtrim: Run, effort: Value
+) -> None:
+    """It may be anywhere, also before a prompt or first."""
+    effort |= {"role": "system", "output_config": {"effort": "low"}}
+    plain = [user("How deep? " * 40), says("Two metres. " * 40), user("And tomorrow?")]
+    talk = [plain[0], effort, plain[1], effort, plain[2]]
+    data = line(*talk, max_tokens=90)
+    assert role_texts(transcript(data)) == role_texts(transcript(line(*plain)))
+    checked = ctxtrim("check", "--profile", "anthropic", stdin=data)
+    assert (checked.code, "warning" in checked.err) == (0, False)
+    ran = ctxtrim("trim", "--format", "anthropic", "--budget", "60", stdin=data)
+    assert json.loads(ran.out)["messages"] == [effort, effort, plain[2]]
+
+
 def test_the_tools_that_a_compaction_brings_along_count(ctxtrim: Run) -> None:
     definition = {"name": "sound", "description": "Depth. " * 40, "input_schema": {}}
     addition = {"type": "tool_addition", "tool": {"type": "tool_definition"}}

@@ -21,6 +21,8 @@ _DATED = re.compile(r"_20\d{6}$")
 _BLOCKS = (
     "tool_use", "tool_result", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction",
 )  # fmt: skip
+_SYSTEM_MEMBERS = frozenset(("output_config", "clear_at"))
+"""Members of a system message in the middle: the effort of later answers, and its end."""
 _FOREIGN_ROLES = ("tool", "function", "developer", "toolResult")
 _REASONING = frozenset(("reasoning", "reasoning_content", "thinking"))
 _OTHER_KEYS = frozenset((
@@ -149,6 +151,8 @@ def _tells(value: object) -> bool:
     ):
         return True
     if not ROO_LINKS.isdisjoint(message):
+        return True
+    if role == "system" and not _SYSTEM_MEMBERS.isdisjoint(message):
         return True
     if isinstance(message.get("content"), str):
         return False

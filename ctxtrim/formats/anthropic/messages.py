@@ -59,7 +59,8 @@ def read(elements: Iterable[Element], contents: ListContents) -> None:
         is_row = is_numbered(value)
         if is_row:
             rows.append((element, len(contents.messages)))
-        if role not in ROLES or (is_row and _is_unsent(message)):
+        is_unsent = (is_row and _is_unsent(message)) or (role == "system" and _is_option(message))
+        if role not in ROLES or is_unsent:
             linked_elements += _other(element, contents, start, before)
             continue
         content = message.get("content")
@@ -183,6 +184,11 @@ def _is_unsent(message: Mapping[str, Any]) -> bool:
     """
     has_content = message.get("content") or message.get(DROID_TEXT)
     return message.get("visibility") == "user_only" or not has_content
+
+
+def _is_option(message: Mapping[str, Any]) -> bool:
+    """Whether a system message only sets the effort of later answers. It may be anywhere."""
+    return not message.get("content") and "output_config" in message
 
 
 def _is_hidden(message: Mapping[str, Any]) -> bool:

@@ -206,12 +206,14 @@ def _server_state(fields: Fields) -> Iterator[str]:
 
 def gemini_options(fields: Fields) -> RequestOptions:
     """Gemini: `responseSchema` in the generation config, or next to other fields (Google's SDK),
-    and `cachedContent`; in camel or snake case.
+    and `cachedContent`; in camel or snake case. Rows for tuning have answers under `completions`.
     """
     config = members(fields.get("generationConfig", fields.get("generation_config"))) or fields
     schema = next((key for key in _SCHEMAS if key in config), "")
     hidden = tuple(key for key in _CACHES if string(fields.get(key)))
-    return RequestOptions("gemini", _output(config, schema), hidden=hidden)
+    rated = elements(fields.get("completions"))
+    unread = ("the answers in `completions` are not read",) if rated else ()
+    return RequestOptions("gemini", _output(config, schema), hidden=hidden, unread=unread)
 
 
 def _stored(fields: Fields) -> tuple[str, ...]:

@@ -256,6 +256,15 @@ def test_stored_reasoning_makes_an_estimate_in_each_form_until_it_is_dropped(
     assert (after["exactness"], after["findings"]) == ("bounded", [])
 
 
+def test_the_rated_answers_of_a_row_for_gemini_are_reported() -> None:
+    answers = [
+        {"score": score, "completion": {"role": "model", "parts": [{"text": text}]}}
+        for score, text in ((1, "2 m."), (0, "Deep."))
+    ]
+    note = "the answers in `completions` are not read; not counted"
+    assert counted(GEMINI | {"completions": answers}) == ("estimated", [note])
+
+
 @pytest.mark.parametrize("kind", ["json_schema", "text"])
 def test_a_schema_that_an_item_sets_makes_an_estimate(kind: str) -> None:
     schema = {"type": "object", "properties": {"depth": {"type": "number"}}}

@@ -33,13 +33,12 @@ def request_conversation(request: PlainRequest, reader: FileReader) -> PlainConv
     content = reader.read([spelled(request, "request", plain)])
     if content.format is None:
         raise InputError(
-            "request: no format recognizes it; expected the `messages`, `input` or `contents` of "
-            "an API"
+            "request: unknown format; expected an API's `messages`, `input` or `contents` field"
         )
     read = [(chunk, transcript) for chunk in chunks_in(content) for transcript in chunk.transcripts]
     if len(read) > 1:
         raise InputError(
-            f"request: expected one conversation, found {len(read)}; run_lines reads the others"
+            f"request: expected one conversation, found {len(read)}; pass it to run_lines as a line"
         )
     chunk, transcript = read[0]
     messages = request.get("messages")

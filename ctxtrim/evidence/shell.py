@@ -1,8 +1,8 @@
 """The simple commands of a shell command line: their words and redirections.
 
-Quotes, substitutions, comments and here-documents are read as a POSIX shell reads them. What is
-inside a substitution or a here-document is no command of its own. A text that is no command line
-gives some commands or none, never an error.
+Quotes, substitutions, comments and here-documents are read as a POSIX shell reads them. Commands
+inside a substitution or a here-document are left out. Any text can be read: one that is not a
+command line gives some commands or none.
 """
 
 import re
@@ -55,8 +55,8 @@ def simple_commands(line: str) -> list[SimpleCommand]:
 
 
 def hides_failure(line: str) -> bool:
-    """Whether the exit code of a command line does not tell that a command failed, since its output
-    is piped to another.
+    """Whether a command line can end with exit code 0 although a command in it failed: the output
+    of that command is piped to another.
     """
     if "|" not in line or "pipefail" in line or "PIPESTATUS" in line:
         return False

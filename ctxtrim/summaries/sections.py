@@ -6,7 +6,7 @@
     ## User requests (2 left out)
     > verbatim head of a request
     ## Commands
-    - [0] a command and its exit status before it
+    - [✓] a command, after the mark of its outcome
 
 A written summary can be parsed, so a later summary is merged with it, not appended to it.
 """

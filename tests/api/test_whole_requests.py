@@ -146,7 +146,7 @@ def test_bytes_of_images_come_back_as_bytes() -> None:
     [
         ([1], UsageError, "run_request: request: expected an object, found [1]"),
         ({"model": "gpt-5", "input": object()}, InputError, "object is not JSON"),
-        ({"model": "gpt-5"}, InputError, "expected the `messages`, `input` or `contents`"),
+        ({"model": "gpt-5"}, InputError, "expected an API's `messages`, `input` or `contents`"),
         (
             {"chosen": CHAT["messages"], "rejected": CHAT["messages"]},
             InputError,

@@ -20,7 +20,7 @@ from ctxtrim.evidence.shell_writes import written_paths
         ("sed -i.bak -E -e 's/a/b/' --expression=p c.py", ["c.py"]),
         ("sed -i '' 's/a/b/' d.py", ["d.py"]),
         ("sed --in-place 3d e.py", ["e.py"]),
-        ("cd /work && cd app && sed -i 3d src/a.py > /tmp/log", ["/tmp/log", "/work/app/src/a.py"]),
+        ("cd /quay && cd app && sed -i 3d src/a.py > /tmp/log", ["/tmp/log", "/quay/app/src/a.py"]),
         ("cd $HOME && echo x > a.py; echo y > ~/b", ["a.py", "~/b"]),
         ("(cd a && echo x > b.txt)", ["b.txt"]),
     ],

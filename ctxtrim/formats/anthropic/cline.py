@@ -7,7 +7,7 @@
 
 Each string is the text of a block. The text of a result may also follow its label in one block. The
 name in brackets may differ from that of the call, so results answer the calls in order. The label
-is never removed alone, because it shows that the texts are a result. Feedback in a block of its own
+is never removed alone, because it shows that the texts are a result. Feedback in a separate block
 is a message of the user. What the person typed as the result of a question is never shortened.
 """
 

@@ -139,14 +139,14 @@ def facts_of(shape: Shape, earlier: str | None = None, *, redacts: bool) -> Fact
 
     A summary among the messages counts as the facts before it.
     """
-    before = Facts(0, {}, {}) if earlier is None else _earlier_facts(earlier, redacts)
+    before = Facts(0, {}, {}) if earlier is None else _earlier_facts(earlier, redacts=redacts)
     collector = _Collector(redacts)
     for position, message in enumerate(shape.messages):
         if not message.agent_visible:
             continue
         text = "\n".join([part.text for part in message.parts if part.kind == "text"])
         if message.is_summary or (message.role == "user" and is_facts(text)):
-            before = merged(merged(before, collector.facts), _earlier_facts(text, redacts))
+            before = merged(merged(before, collector.facts), _earlier_facts(text, redacts=redacts))
             collector = _Collector(redacts)
         elif message.role == "user" and is_digest(text):
             collector.add_digest(text)
@@ -195,7 +195,7 @@ class _Collector:
         lines[TOOLS.name] = tuple(
             counted(" ".join(name.split()), times) for name, times in self._calls.items()
         )
-        lines[ANSWER.name], left_out = _answer_lines(self._answer, self._redacts)
+        lines[ANSWER.name], left_out = _answer_lines(self._answer, redacts=self._redacts)
         return Facts(self._messages, lines, {ANSWER.name: left_out} if left_out else {})
 
 
@@ -236,7 +236,8 @@ def _facts_in_result(message: Message, call: Part | None) -> Iterator[_Fact]:
     hidden = None if is_failure else hidden_failure(command or "", text)
     if command and command.strip():
         is_known = any(part.is_error is not None for part in message.parts)
-        mark = status(command, text, is_failure or hidden is not None, is_known)
+        has_failed = is_failure or hidden is not None
+        mark = status(command, text, is_failure=has_failed, is_known=is_known)
         yield _Fact(COMMANDS, f"[{mark}] {command}")
     if call and not is_failure:
         for path, kind in accesses(call):
@@ -258,7 +259,7 @@ def _facts_in_result(message: Message, call: Part | None) -> Iterator[_Fact]:
 def _facts_in_digest(fields: SummaryFields) -> Iterator[_Fact]:
     """The facts in a line of a digest."""
     kind = kind_of_tool(fields.tool, "")
-    mark = mark_of(fields.is_error, fields.exit_code)
+    mark = mark_of(fields.exit_code, is_failure=fields.is_error)
     if kind == "bash" and fields.subject:
         yield _Fact(COMMANDS, f"[{mark}] {fields.subject}")
     elif kind in _SECTIONS and fields.subject and not fields.is_error:
@@ -273,7 +274,7 @@ def _line(text: str, section: Section, redacts: bool) -> str:
     return head(redacted(text, redacts), _LENGTHS.get(section, _LENGTH))
 
 
-def _answer_lines(text: str, redacts: bool) -> tuple[tuple[str, ...], int]:
+def _answer_lines(text: str, *, redacts: bool) -> tuple[tuple[str, ...], int]:
     """The most important lines of an answer, with gaps, and the number of the other lines.
 
     Lines without letters and digits, such as rules, do not count.
@@ -297,7 +298,7 @@ def _answer_lines(text: str, redacts: bool) -> tuple[tuple[str, ...], int]:
     return masked, len(lines) - len(positions)
 
 
-def _earlier_facts(text: str, redacts: bool) -> Facts:
+def _earlier_facts(text: str, *, redacts: bool) -> Facts:
     """The facts of an earlier summary without secrets; one in another layout is masked before its
     lines are cut.
     """

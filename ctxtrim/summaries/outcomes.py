@@ -33,21 +33,21 @@ _READERS = frozenset(
 """Commands that show texts of others: an error in their output is none of theirs."""
 
 
-def mark_of(is_failure: bool, code: int | None) -> str:
+def mark_of(code: int | None, *, is_failure: bool) -> str:
     """The mark of a command that ended: `✓`, or `✗` with an exit code other than 1."""
     if not is_failure and not code:
         return "✓"
     return "✗" if code in (None, 0, 1) else f"✗ {code}"
 
 
-def status(command: str, text: str, is_failure: bool, is_known: bool) -> str:
+def status(command: str, text: str, *, is_failure: bool, is_known: bool) -> str:
     """The mark of a command with this output; `?` if it is not known whether it failed.
 
     `is_known`: the transcript says whether the call failed.
     """
     code = exit_code(text)
     if is_failure or code:
-        return mark_of(True, code)
+        return mark_of(code, is_failure=True)
     is_known = is_known or code is not None
     return "✓" if is_known and not hides_failure(command) else "?"
 

@@ -27,7 +27,7 @@ class Unit(Struct, frozen=True):
     must_be_short: bool = False
 
 
-def first_units(situation: Situation, with_answer: bool) -> Iterator[Unit]:
+def first_units(situation: Situation, *, with_answer: bool) -> Iterator[Unit]:
     """The units that are kept before all other exchanges, most important first.
 
     `with_answer`: the answer before the current task is one of them.

@@ -78,7 +78,8 @@ class Ranking:
     def first(self) -> tuple[Unit, ...]:
         """The units that are kept before all others."""
         # before a long tool loop, the answer would be no part of a contiguous tail
-        return tuple(first_units(self.situation, not self.strategy.is_contiguous))
+        with_answer = not self.strategy.is_contiguous
+        return tuple(first_units(self.situation, with_answer=with_answer))
 
     @cached_property
     def allocations(self) -> list[Allocation]:

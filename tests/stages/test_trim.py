@@ -137,6 +137,12 @@ def test_an_overflow_names_large_tool_schemas() -> None:
     assert details[-1] == "Send fewer tools, or raise the budget."
 
 
+def test_an_overflow_without_tools_does_not_advise_to_send_fewer() -> None:
+    details = run(conversation([user("go")]), [("trim", {})], limit=1).rows[0].findings[0].details
+    assert "request overhead" in details[-2]
+    assert "plit the input" in details[-1]
+
+
 def test_parallel_results_are_dropped_with_their_call() -> None:
     talk = [
         user("go"),

@@ -276,7 +276,7 @@ class Trim(KeepRules, _Order):
         fixed = self.counter.fixed(rest)
         if fixed:
             details.append(f"tool schemas and request overhead: {MARKS[exactness]}{fixed:,} tokens")
-        advice = FEWER_TOOLS if fixed > available else SPLIT
+        advice = FEWER_TOOLS if rest.tools and fixed > available else SPLIT
         excess = overflow(transcript, tokens, available, details, exactness, advice)
         return Outcome(rest, changes, (excess,))
 
